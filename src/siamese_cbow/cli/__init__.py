@@ -1,0 +1,67 @@
+"""The command line: each command parses, calls the library, prints.
+
+Results go to standard output, everything else to standard error; `-` is standard input. A command's module is
+imported only when that command runs, so that `siamese-cbow similarity` never waits for numba or pyarrow.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from siamese_cbow.errors import SiameseCBOWError
+
+# command -> (module below this package, one line of help). The help is repeated here so that
+# `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
+COMMANDS: dict[str, tuple[str, str]] = {}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the table, which is the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command object, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"siamese_cbow.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.version_option(package_name="siamese-cbow")
+def group() -> None:
+    """Word vectors that are learnt for being averaged."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; a mistake of the user's ends with one clear line and exit code 2."""
+    try:
+        group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code if isinstance(error, click.UsageError) else 2)
+    except SiameseCBOWError as error:
+        click.echo(f"siamese-cbow: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has left: no error. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,1 @@
+"""Evaluation: STS sets, protocols, correlations, significance. Anything with `.encode` can be scored."""

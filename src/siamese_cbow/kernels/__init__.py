@@ -1,0 +1,1 @@
+"""Kernels: arrays and scalars in, arrays and scalars out. Each fast kernel has a plain NumPy reference."""

@@ -1,0 +1,106 @@
+"""Progress as plain records: the library reports, whoever called it decides how to show it.
+
+Long work takes `progress: Progress`. `SILENT` shows nothing; `bar(...)` draws on standard error with rich, which
+is imported only then. Nothing here prints to standard output: that belongs to results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Receives what long work has to say: how far it is, and sentences worth reading."""
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """`amount` more units are done; `note` replaces the text behind the bar."""
+
+    def say(self, message: str) -> None:
+        """One line that the user should see, such as a decision or a count."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def advance(self, amount: float, note: str = "") -> None:
+        """Nothing to show."""
+
+    def say(self, message: str) -> None:
+        """Nothing to show."""
+
+
+SILENT = Silent()
+
+
+class _Bar:
+    def __init__(self, advance: Callable[[float, str], None], say: Callable[[str], None]) -> None:
+        self._advance, self._say = advance, say
+
+    def advance(self, amount: float, note: str = "") -> None:
+        self._advance(amount, note)
+
+    def say(self, message: str) -> None:
+        self._say(message)
+
+
+@contextmanager
+def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
+    """A progress bar on standard error with speed and time left.
+
+    `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s. `total=None` is for work of unknown length
+    (standard input): the bar pulses. On something that is no terminal, only the messages are printed.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        ProgressColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import Progress as RichProgress
+    from rich.progress import Task as RichTask
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: RichTask) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{_short(speed)} {unit}/s" if speed else "")
+
+    console = Console(stderr=True)
+    amounts: list[ProgressColumn] = (
+        [DownloadColumn(), TransferSpeedColumn()] if unit == "B" else [TaskProgressColumn(), Speed()]
+    )
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *amounts,
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    ]
+    display = RichProgress(
+        *columns, TextColumn("{task.fields[note]}"), console=console, disable=not console.is_terminal
+    )
+    with display:
+        task = display.add_task(title, total=total, note="")
+
+        def advance(amount: float, note: str) -> None:
+            if note:
+                display.update(task, advance=amount, note=note)
+            else:
+                display.update(task, advance=amount)
+
+        yield _Bar(advance, lambda message: console.print(message, highlight=False, markup=False, soft_wrap=True))
+
+
+def _short(number: float) -> str:
+    """`_short(8_600_000)` -> '8.6M'; `_short(727_000)` -> '727.0k'; `_short(12)` -> '12.0'."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{letter}"
+    return f"{number:.1f}"

@@ -1,0 +1,1 @@
+"""Training: recipes, batches, optimisers, checkpoints. Recipe + stream -> model."""
