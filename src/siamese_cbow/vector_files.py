@@ -1,0 +1,130 @@
+"""Word vector files of other programs: read word2vec text and binary, GloVe text, fastText `.vec`; write word2vec.
+
+    3 2                    header: number of words, dim (word2vec and fastText; GloVe has none)
+    the 0.1 0.2            a word and its numbers; binary files hold `the`, a space, 2 little-endian float32
+    cat 0.3 0.4
+    New York 0.5 0.6       GloVe has such words: the last `dim` fields are the numbers, the rest is the word
+
+Nothing in a file is run, and memory grows only with the rows that really arrive. Does not read gensim's pickles or
+fastText's `.bin` models, and says what to do instead.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import InputError
+from siamese_cbow.files import atomic_file
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.vector_layouts import ADVICE, Layout, find_layout, opened
+
+
+def read_word_vectors(
+    path: str | Path, *, keep: Container[str] | None = None, progress: Progress = SILENT
+) -> tuple[list[str], Vectors]:
+    """The words of a file, in its order, and their vectors, (n_words, dim) float32.
+
+    "the 0.1 0.2\\ncat 0.3 0.4\\n" -> (["the", "cat"], [[0.1, 0.2], [0.3, 0.4]])
+
+    `keep` leaves out every other word while reading, so that a few words of a 4 GB file cost little memory. Of a word
+    that comes twice the first row counts; such things are counted and said through `progress`, which advances by rows.
+    """
+    path = Path(path)
+    try:
+        layout = find_layout(path)
+        rows = _Rows(layout, keep)
+        with opened(path) as file:
+            for number, (word, numbers) in enumerate(layout.rows(file), start=1):
+                rows.add(number, word, numbers)
+                if number % 1000 == 0:
+                    progress.advance(1000, f"{len(rows.words):,} words")
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
+    for message in rows.oddities():
+        progress.say(f"{path.name}: {message}")
+    return rows.words, rows.finished()
+
+
+def write_word_vectors(path: str | Path, words: Sequence[str], vectors: Vectors, *, binary: bool = False) -> None:
+    """Write a word2vec file, text or binary; gensim, spaCy and `read_word_vectors` read it back to the same bits.
+
+    (["the", "cat"], [[0.5, 0.2], [0.3, 0.4]]) -> "2 2\\nthe 0.5 0.200000003\\ncat 0.300000012 0.400000006\\n"
+    """
+    path = Path(path)
+    if vectors.ndim != 2 or len(words) != len(vectors):
+        raise InputError(f"{len(words)} words and vectors of shape {vectors.shape}; expected one row for each word")
+    for word in words:
+        if not word or re.search(r"[\t-\r ]", word):
+            raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it by _")
+    # Nine digits give every float32 back exactly, and printf is three times faster than the shortest such text.
+    pattern = " ".join(["%.9g"] * vectors.shape[1])
+    with atomic_file(path) as target, target.open("wb") as file:
+        file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
+        for word, row in zip(words, vectors, strict=True):
+            numbers = row.astype("<f4").tobytes() if binary else (pattern % tuple(row.tolist())).encode()
+            file.write(word.encode("utf-8") + b" " + numbers + b"\n")
+
+
+class _Rows:
+    """Collects the rows that are wanted and counts what is odd about the others."""
+
+    def __init__(self, layout: Layout, keep: Container[str] | None) -> None:
+        self.words: list[str] = []
+        self._layout = layout
+        self._keep = keep
+        self._seen: set[str] = set()
+        self._vectors = np.empty((1024, layout.dim), dtype=np.float32)
+        self._example = ""
+        self._n_twice = self._n_spaced = self._n_broken = self._n_nameless = 0
+
+    def add(self, number: int, raw: bytes, numbers: bytes) -> None:
+        try:
+            word = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            word = raw.decode("utf-8", "replace")
+            self._n_broken += 1
+        if not word:
+            self._n_nameless += 1
+        elif word in self._seen:
+            self._n_twice += 1
+            self._example = self._example or word
+        elif self._keep is None or word in self._keep:
+            self._n_spaced += " " in word
+            self._append(number, word, numbers)
+
+    def _append(self, number: int, word: str, numbers: bytes) -> None:
+        layout = self._layout
+        try:
+            row = layout.parse(numbers)
+        except ValueError as error:
+            what = f"expected {layout.dim} numbers after {word[:40]!r} ({error})"
+            raise InputError(f"{layout.place(number)}: {what}; {ADVICE}") from None
+        if not np.isfinite(row).all():
+            raise InputError(f"{layout.place(number)}: the vector of {word[:40]!r} has NaN or infinity; {ADVICE}")
+        if len(self.words) == len(self._vectors):
+            self._vectors.resize((2 * len(self.words), layout.dim), refcheck=False)
+        self._vectors[len(self.words)] = row
+        self.words.append(word)
+        self._seen.add(word)
+
+    def finished(self) -> Vectors:
+        if not self.words and self._keep is None:
+            raise InputError(f"{self._layout.path} holds no word vectors; {ADVICE}")
+        self._vectors.resize((len(self.words), self._layout.dim), refcheck=False)
+        return self._vectors
+
+    def oddities(self) -> Iterator[str]:
+        if self._n_twice:
+            yield f"{self._n_twice:,} rows repeat a word, such as {self._example!r}; the first row of each counts"
+        if self._n_spaced:
+            yield f"{self._n_spaced:,} words have spaces in them"
+        if self._n_broken:
+            yield f"{self._n_broken:,} words are not valid UTF-8; the broken parts were replaced by \ufffd"
+        if self._n_nameless:
+            yield f"{self._n_nameless:,} rows have no word and were left out"

@@ -1,0 +1,170 @@
+"""How a word vector file is laid out, and its rows as bytes, (word, numbers); `vector_files` makes arrays of them.
+
+The layout is found by looking at the content, not at the name; `.gz`, `.bz2` and `.xz` are unpacked on the way. Sizes
+in a header are claims: they are held against the size of the file and against the rows that really arrive.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.errors import InputError
+
+HEAD = 1 << 20  # bytes looked at to find the layout
+CHUNK = 1 << 22  # bytes read at a time
+MAX_DIM = 65_536
+MAX_WORD = 65_536  # bytes; a "word" beyond this is not a word vector file
+ADVICE = "it is damaged, cut short, or no word vector file"
+
+# first bytes -> what that file is, and what to do
+FOREIGN = (
+    (b"\x80", "a pickle, and loading one would run code; save it from gensim with `save_word2vec_format`"),
+    (b"\xba\x16\x4f\x2f", "a fastText model; use the .vec file that fastText writes beside it"),
+    (b"PK\x03\x04", "a zip archive; unpack it and give the .txt or .vec file inside"),
+    (b"\x93NUMPY", "a NumPy array without words; give a word2vec, GloVe or fastText .vec file"),
+)
+UNPACKERS = ((b"\x1f\x8b", gzip.GzipFile), (b"BZh", bz2.BZ2File), (b"\xfd7zXZ\x00", lzma.LZMAFile))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a look at the beginning of a file tells. "3 2\\nthe 0.1 0.2\\n..." -> Layout(path, False, 3, 2)."""
+
+    path: Path
+    binary: bool
+    n_words: int | None  # what the header claims; None without a header
+    dim: int
+
+    def place(self, number: int) -> str:
+        """Where row `number` (from 1) stands, for messages."""
+        return f"{self.path}, " + (f"word {number}" if self.binary else f"line {number + (self.n_words is not None)}")
+
+    def rows(self, file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Each row as (word, numbers), still as bytes; an InputError when the header's count is wrong."""
+        if self.n_words is not None:
+            file.readline(HEAD)
+        number = 0
+        for number, row in enumerate(self._binary_rows(file) if self.binary else self._text_rows(file), start=1):
+            if self.n_words is not None and number > self.n_words:
+                break
+            yield row
+        if self.n_words is not None and number != self.n_words:
+            found = f"the file has {number:,}" if number < self.n_words else "there is more in the file"
+            raise InputError(f"{self.path}: the header promises {self.n_words:,} words, {found}; {ADVICE}")
+
+    def parse(self, numbers: bytes) -> NDArray[np.float32]:
+        """The numbers of a row, (dim,) float32; ValueError if they are no numbers or not `dim` of them."""
+        if self.binary:
+            return np.frombuffer(numbers, dtype="<f4").astype(np.float32)
+        # Arrow's CSV reader would be 2.3 times faster here, but words with spaces break its columns.
+        with np.errstate(over="ignore"):
+            row = np.array(numbers.split(), dtype=np.float32)
+        if len(row) != self.dim:
+            raise ValueError(f"found {len(row)}")
+        return row
+
+    def _text_rows(self, file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        longest = MAX_WORD + 64 * self.dim
+        number = 0
+        while line := file.readline(longest):
+            number += 1
+            if len(line) == longest:
+                raise InputError(f"{self.place(number)} is longer than {longest:,} bytes; {ADVICE}")
+            word, _, numbers = line.rstrip(b" \t\r\n").partition(b" ")
+            if numbers.count(b" ") != self.dim - 1 or b"\t" in word:
+                word, numbers = self._odd_row(line)
+            if word or numbers:
+                yield word, numbers
+
+    def _odd_row(self, line: bytes) -> tuple[bytes, bytes]:
+        """A row with a word of several parts, or none, or odd spacing: b"New York 1 2" -> (b"New York", b"1 2")."""
+        fields = line.split()
+        if len(fields) == self.dim and line[:1].isspace():
+            return b"", b" ".join(fields)
+        n_word = max(1, len(fields) - self.dim)
+        return b" ".join(fields[:n_word]), b" ".join(fields[n_word:])
+
+    def _binary_rows(self, file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        size = 4 * self.dim
+        buffer, position = b"", 0
+        while True:
+            space = buffer.find(b" ", position)
+            if space >= 0 and space + 1 + size <= len(buffer):
+                # word2vec.c ends each row with a newline, gensim doesn't.
+                yield buffer[position:space].lstrip(b"\n"), buffer[space + 1 : space + 1 + size]
+                position = space + 1 + size
+                continue
+            more = file.read(CHUNK)
+            if not more or (space < 0 and len(buffer) - position > MAX_WORD):
+                break
+            buffer, position = buffer[position:] + more, 0
+        if rest := buffer[position:].strip(b"\n"):
+            raise InputError(f"{self.path}: {len(rest):,} bytes at the end are no whole row; {ADVICE}")
+
+
+def find_layout(path: Path) -> Layout:
+    """Which of the layouts this file has, or an InputError that says what it is instead."""
+    with opened(path) as file:
+        head = file.read(HEAD)
+    for start, advice in FOREIGN:
+        if head.startswith(start):
+            raise InputError(f"{path} is {advice}")
+    first, *others = head.split(b"\n", 100)
+    header = re.fullmatch(rb"\s*(\d{1,12})\s+(\d{1,9})\s*", first)
+    # "5 3" over "6 4" are two words of one dimension, not a header that promises 5 words of dim 3.
+    one_number = others and re.fullmatch(rb"\S+[ \t]+[-+.\deE]+\s*", others[0])
+    if header and others and (not one_number or int(header[2]) == 1):
+        n_words, dim = int(header[1]), int(header[2])
+        layout = Layout(path, _is_binary(head[len(first) + 1 :], dim), n_words, dim)
+    else:
+        # The usual number of fields: words with spaces and damaged lines are rarer. The last piece may be half a line.
+        fields = Counter(len(line.split()) for line in [first, *others[:-1]] if line.strip())
+        layout = Layout(path, False, None, fields.most_common(1)[0][0] - 1 if fields else 0)
+    if not 1 <= layout.dim <= MAX_DIM:
+        raise InputError(f"{path} doesn't look like word vectors: expected lines such as `cat 0.3 0.4`; {ADVICE}")
+    _check_size(layout)
+    return layout
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file, unpacked if it is packed."""
+    unpacker = _unpacker(path)
+    return unpacker(path) if unpacker else path.open("rb", buffering=CHUNK)  # type: ignore[return-value]
+
+
+def _unpacker(path: Path) -> type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile] | None:
+    with path.open("rb") as file:
+        magic = file.read(8)
+    return next((unpacker for start, unpacker in UNPACKERS if magic.startswith(start)), None)
+
+
+def _is_binary(start: bytes, dim: int) -> bool:
+    """Whether rows are binary, seen from the bytes behind the header."""
+    fields = start.partition(b"\n")[0].split()
+    if len(fields) > dim and all(re.fullmatch(rb"[-+.\deEnaif]+", field) for field in fields[-dim:]):
+        return False
+    # Not a row of text; but damaged text is still text, and its own message is the better one.
+    return re.search(rb"[^\t-\r -~]", start[start.find(b" ") + 1 :][: 4 * dim]) is not None
+
+
+def _check_size(layout: Layout) -> None:
+    """A plain file can't be shorter than its header's claim: at least a one-byte word and the numbers for each row."""
+    if layout.n_words is None or _unpacker(layout.path):
+        return
+    least = layout.n_words * (2 + (4 * layout.dim if layout.binary else 2 * layout.dim - 1))
+    if (size := layout.path.stat().st_size) < least:
+        raise InputError(
+            f"{layout.path}: the header promises {layout.n_words:,} words of dim {layout.dim}, at least "
+            f"{least:,} bytes, but the file has {size:,}; {ADVICE}"
+        )
