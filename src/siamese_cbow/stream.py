@@ -1,0 +1,146 @@
+"""A corpus as arrays: word ids, where each sentence starts, where each document starts. Made by `prepare`.
+
+    documents  [0,             2,       3]        document 0 has sentences 0 and 1
+    sentences  [0,      3,     5,       7]        sentence 1 has tokens 3 and 4
+    ids        [0, 4, 1, 0, 2, 3, 0]              token 3 is word 0 of the vocabulary
+
+On disk it is a folder of `.npy` files that are memory-mapped, so a stream may be larger than memory.
+Sentences are adjacent where they follow each other in one document; in a stream of groups (phrase pairs), all members
+of a document are paraphrases of one another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+FORMAT_VERSION = 1
+ARRAYS: dict[str, Any] = {"ids": np.int32, "sentences": np.int64, "documents": np.int64}
+ABOUT = "stream.json"
+VOCABULARY = "vocabulary.txt"
+
+StreamKind: TypeAlias = Literal["text", "groups"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A corpus, ready for training."""
+
+    ids: Ids  # (n_tokens,) int32
+    sentences: Offsets  # (n_sentences + 1,): sentence i is ids[sentences[i] : sentences[i + 1]]
+    documents: Offsets  # (n_documents + 1,): document i has sentences documents[i] up to documents[i + 1]
+    vocabulary: Vocabulary
+    tokenizer: Tokenizer
+    fingerprint: str
+    kind: StreamKind = "text"
+    about: Mapping[str, Any] = field(default_factory=dict)  # settings, sources and counts of `prepare`
+
+    @property
+    def n_tokens(self) -> int:
+        """Known words in all."""
+        return len(self.ids)
+
+    @property
+    def n_sentences(self) -> int:
+        """Sentences with at least one known word."""
+        return len(self.sentences) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """Documents with at least one such sentence."""
+        return len(self.documents) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"<Stream of {self.n_tokens:,} tokens in {self.n_sentences:,} sentences and {self.n_documents:,} "
+            f"{'documents' if self.kind == 'text' else 'groups'}; {len(self.vocabulary):,} words>"
+        )
+
+    @classmethod
+    def of_words(
+        cls, documents: Iterable[Sequence[Sequence[str]]], *, min_count: int = 1, kind: StreamKind = "text"
+    ) -> Stream:
+        """A stream in memory, from words: documents of sentences of words.
+
+        `Stream.of_words([[["a", "b"], ["a"]]]).ids` -> [0, 1, 0]
+        """
+        listed = [[list(sentence) for sentence in document] for document in documents]
+        counts = Counter(chain.from_iterable(chain.from_iterable(listed)))
+        vocabulary = Vocabulary.of_counts(counts, min_count=min_count)
+        index = vocabulary.index
+        known = [[[index[word] for word in sentence if word in index] for sentence in document] for document in listed]
+        known = [[sentence for sentence in document if sentence] for document in known]
+        known = [document for document in known if document]
+        flat = list(chain.from_iterable(known))
+        ids = np.fromiter(chain.from_iterable(flat), np.int32)
+        sentences = np.fromiter(accumulate(map(len, flat), initial=0), np.int64)
+        bounds = np.fromiter(accumulate(map(len, known), initial=0), np.int64)
+        tokenizer = Tokenizer("whitespace", lowercase=False)
+        digest = hashlib.blake2b(f"{kind} {vocabulary.hash()}".encode(), digest_size=16)
+        for array in (ids, sentences, bounds):
+            digest.update(array.tobytes())
+        return cls(ids, sentences, bounds, vocabulary, tokenizer, digest.hexdigest(), kind)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Stream:
+        """Opens a folder that `prepare` has written; the arrays stay on disk."""
+        folder = Path(path)
+        about = read_about(folder)
+        arrays = {name: _open_array(folder, name, about) for name in ARRAYS}
+        vocabulary = Vocabulary.read(folder / VOCABULARY)
+        if len(vocabulary) != about["n_words"]:
+            raise FormatError(
+                f"{folder / VOCABULARY} has {len(vocabulary):,} words, {ABOUT} says {about['n_words']:,}; prepare again"
+            )
+        tokenizer = Tokenizer.from_settings(about["settings"]["tokenizer"])
+        return cls(**arrays, vocabulary=vocabulary, tokenizer=tokenizer, fingerprint=about["fingerprint"],
+                   kind=about["settings"]["text"]["kind"], about=about)  # fmt: skip
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """`stream.json` of a folder, checked to be one of this version."""
+    if not folder.is_dir():
+        raise InputError(f"no folder {folder}; make a stream with: siamese-cbow prepare TEXT -o {folder}")
+    try:
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        version = about["format_version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FormatError(
+            f"{folder} is no stream: {ABOUT} is missing or broken; make one with: siamese-cbow prepare TEXT -o {folder}"
+        ) from None
+    if version != FORMAT_VERSION:
+        raise FormatError(
+            f"{folder} has stream format {version}, this version reads {FORMAT_VERSION}; prepare the text again"
+        )
+    return about
+
+
+def _open_array(folder: Path, name: str, about: Mapping[str, Any]) -> NDArray[Any]:
+    path = folder / f"{name}.npy"
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise FormatError(f"{path} is missing; prepare the text again") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise FormatError(f"{path} can't be read ({error}); prepare the text again") from None
+    expected = (about["lengths"][name],)
+    if array.dtype != ARRAYS[name] or array.shape != expected:
+        raise FormatError(
+            f"{path} holds {array.dtype} {array.shape}, {ABOUT} says {np.dtype(ARRAYS[name])} {expected}; "
+            "the folder is mixed from two streams or damaged: prepare the text again"
+        )
+    return array

@@ -1,0 +1,112 @@
+"""Writes the arrays of a stream, block after block, without knowing how long they will become."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.stream import ARRAYS
+from siamese_cbow.vocabulary import Vocabulary
+
+
+class GrowingArray:
+    """A one-dimensional `.npy` file that is appended to; its header is written again when its length is known.
+
+    NumPy leaves room in the header of such a file for a longer first axis, for just this purpose.
+    """
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self._file: BinaryIO = path.open("w+b")
+        self._dtype = np.dtype(dtype)
+        self._digest = hashlib.blake2b(digest_size=16)
+        self.length = 0
+        self._write_header()
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Adds values at the end."""
+        data = np.ascontiguousarray(values, self._dtype)
+        self._digest.update(data.data)
+        data.tofile(self._file)
+        self.length += len(data)
+
+    def close(self) -> None:
+        """Writes the final header and closes the file."""
+        self._file.flush()
+        self._file.seek(0)
+        self._write_header()
+        self._file.close()
+
+    def hash(self) -> bytes:
+        """A hash of the values."""
+        return self._digest.digest()
+
+    def _write_header(self) -> None:
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self.length,)}
+        np.lib.format.write_array_header_1_0(cast(Any, self._file), header)
+
+
+class StreamWriter:
+    """Takes blocks of ids in the order of the text and leaves the three arrays of a stream."""
+
+    def __init__(self, folder: Path) -> None:
+        self._arrays = {name: GrowingArray(folder / f"{name}.npy", dtype) for name, dtype in ARRAYS.items()}
+        self._sentences, self._documents = self._arrays["sentences"], self._arrays["documents"]
+        self._n_tokens = self._n_sentences = self._last_document = 0
+        self._n_unknown = self._n_dropped = 0
+
+    def __enter__(self) -> StreamWriter:
+        for offsets in (self._sentences, self._documents):
+            offsets.append(np.zeros(1, np.int64))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_documents(np.array([self._n_sentences]))
+        for array in self._arrays.values():
+            array.close()
+
+    def write(self, ids: Ids, ends: Offsets) -> None:
+        """Adds a block: `ids` with -1 for unknown words, and for each line the number of ids up to its end.
+
+        A line without any word, known or not, ends a document.
+        """
+        known = ids >= 0
+        self._arrays["ids"].append(ids[known])
+        known_up_to = np.concatenate([[0], np.cumsum(known)])
+        known_ends = known_up_to[ends]
+        n_known = np.diff(known_ends, prepend=0)
+        n_words = np.diff(ends, prepend=0)
+        kept = n_known > 0
+        self._sentences.append(self._n_tokens + known_ends[kept])
+        self._end_documents(self._n_sentences + np.cumsum(kept)[n_words == 0])
+        self._n_tokens += int(known_up_to[-1])
+        self._n_sentences += int(kept.sum())
+        self._n_unknown += len(ids) - int(known_up_to[-1])
+        self._n_dropped += int(((n_words > 0) & ~kept).sum())
+
+    def _end_documents(self, bounds: Offsets) -> None:
+        """Ends a document at each of these sentences; documents without a sentence vanish."""
+        new = np.unique(bounds[bounds > self._last_document])
+        if len(new):
+            self._documents.append(new)
+            self._last_document = int(new[-1])
+
+    def finish(self, vocabulary: Vocabulary, *, seed: str) -> dict[str, Any]:
+        """Lengths, counts and the fingerprint, for `stream.json`; `seed` is what else makes streams differ."""
+        digest = hashlib.blake2b(seed.encode() + bytes.fromhex(vocabulary.hash()), digest_size=16)
+        for array in self._arrays.values():
+            digest.update(array.hash())
+        return {
+            "fingerprint": digest.hexdigest(),
+            "lengths": {name: array.length for name, array in self._arrays.items()},
+            "n_words": len(vocabulary),
+            "n_unknown_tokens": self._n_unknown,
+            "n_dropped_sentences": self._n_dropped,
+        }

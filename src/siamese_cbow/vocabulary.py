@@ -1,0 +1,117 @@
+"""The words that have a vector, in order of falling count.
+
+    3 the
+    2 cat
+    2 sat      <- as often as cat; ties stand in the order of their UTF-8 bytes, so the order is total
+
+Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. The file format is `count word`, a word a line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from siamese_cbow.arrays import Counts
+from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.files import atomic_file
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words and how often each was seen."""
+
+    words: Sequence[str]  # (n_words,)
+    counts: Counts  # (n_words,) int64
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.counts):
+            raise InputError(f"{len(self.words):,} words but {len(self.counts):,} counts; expected one count a word")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return list(self.words) == list(other.words) and np.array_equal(self.counts, other.counts)
+
+    def __repr__(self) -> str:
+        first = " ".join(self.words[:5])
+        return f"<Vocabulary of {len(self):,} words: {first}{' ...' if len(self) > 5 else ''}>"
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Word -> id; made when it is first asked for."""
+        return {word: i for i, word in enumerate(self.words)}
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_words: int | None = None) -> Vocabulary:
+        """`Vocabulary.of_counts({"sat": 2, "the": 3, "cat": 2}).words` -> ["the", "cat", "sat"]."""
+        kept = [(word, n) for word, n in counts.items() if n >= min_count]
+        kept.sort(key=lambda pair: (-pair[1], pair[0].encode("utf-8", "surrogatepass")))
+        kept = kept[:max_words]
+        return cls([word for word, _ in kept], np.array([n for _, n in kept], np.int64))
+
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> Vocabulary:
+        """Words in their own order, for vectors that came without counts: every count is 0."""
+        listed = list(words)
+        return cls(listed, np.zeros(len(listed), np.int64))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Vocabulary:
+        """Reads a file of `count word` lines; the order of the lines is the order of the ids."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise InputError(f"no file {path}; expected a vocabulary of `count word` lines") from None
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path} is not UTF-8 (byte {error.start:,}); expected `count word` lines") from None
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        try:
+            cuts = [line.index(" ") for line in lines]
+            counts = np.array([line[:cut] for line, cut in zip(lines, cuts, strict=True)], "U20").astype(np.int64)
+        except ValueError:
+            raise _bad_line(path, lines) from None
+        words = [line[cut + 1 :] for line, cut in zip(lines, cuts, strict=True)]
+        vocabulary = cls(words, counts)
+        if len(vocabulary.index) != len(words) or "" in vocabulary.index or (len(counts) and counts.min() < 0):
+            raise _bad_line(path, lines)
+        return vocabulary
+
+    def to_text(self) -> str:
+        """The file's content: `count word`, a word a line."""
+        return "".join(f"{n} {word}\n" for n, word in zip(self.counts.tolist(), self.words, strict=True))
+
+    def hash(self) -> str:
+        """A hash of words and counts (16 bytes, hexadecimal)."""
+        return hashlib.blake2b(self.to_text().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def write(self, path: Path | str) -> None:
+        """Writes the file that `read` reads."""
+        with atomic_file(Path(path)) as file:
+            file.write_text(self.to_text(), encoding="utf-8", newline="\n")
+
+
+def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
+    """The error for the first line that is no `count word`, or repeats a word."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        count, _, word = line.partition(" ")
+        if not (count.isascii() and count.isdigit() and word):
+            return FormatError(f"{path} line {number}: {line[:80]!r}; expected a count, a space and a word")
+        if word in seen:
+            return FormatError(f"{path} line {number}: {word[:80]!r} stands on line {seen[word]} already; remove one")
+        seen[word] = number
+    return FormatError(f"{path}: a count has more than 18 digits; expected `count word` lines")

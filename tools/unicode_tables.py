@@ -1,0 +1,65 @@
+"""Writes `src/siamese_cbow/text/unicode_tables.txt`: what kind of character each code point is, and its lower case.
+
+The kinds and the lower case are asked of the `tokenizers` library itself, because sentence-transformers and model2vec
+cut text with it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
+`tests/test_tokenizer.py` fails when that has happened.
+
+    python tools/unicode_tables.py
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from tokenizers import Regex
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Split
+
+TARGET = Path(__file__).parents[1] / "src" / "siamese_cbow" / "text" / "unicode_tables.txt"
+
+# Han and Hiragana have no spaces between words: each character counts as a word of its own.
+# U+FFFD stands for bytes that were no text, so it is no word either.
+PATTERNS = {
+    "letter": r"[[\p{L}\p{N}]&&[^\p{Han}\p{Hiragana}]]",
+    "mark": r"\p{M}",
+    "ideograph": r"[[\p{L}\p{N}]&&[\p{Han}\p{Hiragana}]]",
+    "symbol": r"[[\p{P}\p{S}]&&[^\x{FFFD}]]",
+    "space": r"\s",
+}
+
+
+def code_points(pattern: str, text: str) -> list[int]:
+    """The characters of `text` that the pattern matches."""
+    split = Split(Regex(pattern), behavior="removed", invert=True)
+    return [ord(character) for character, _ in split.pre_tokenize_str(text)]
+
+
+def ranges(points: list[int]) -> str:
+    """`ranges([0x61, 0x62, 0x63, 0x78])` -> '61-63 78'."""
+    runs = []
+    for _, group in itertools.groupby(enumerate(points), lambda pair: pair[1] - pair[0]):
+        run = [point for _, point in group]
+        runs.append(f"{run[0]:x}-{run[-1]:x}" if len(run) > 1 else f"{run[0]:x}")
+    return " ".join(runs)
+
+
+def lower_cases(points: list[int]) -> str:
+    """`lower_cases([0x41])` -> '41:61'. A letter with a lower case of two characters: '130:69+307'."""
+    lowered = Lowercase().normalize_str("\n".join(map(chr, points))).split("\n")
+    pairs = [(point, low) for point, low in zip(points, lowered, strict=True) if low != chr(point)]
+    return " ".join(f"{point:x}:{'+'.join(f'{ord(letter):x}' for letter in low)}" for point, low in pairs)
+
+
+def main() -> None:
+    """Write the table."""
+    points = [point for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF]
+    text = "".join(map(chr, points))
+    lines = [f"{name} {ranges(code_points(pattern, text))}" for name, pattern in PATTERNS.items()]
+    lines.append("lower " + lower_cases([point for point in points if point != ord("\n")]))
+    TARGET.write_text("\n".join(lines) + "\n", encoding="ascii")
+    print(f"{TARGET}: {TARGET.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
