@@ -8,12 +8,18 @@ Several counters work side by side on the blocks of one corpus. Which block goes
 block's position alone, so the result is the same for any number of threads.
 
 Memory is bounded: a counter that holds more than `max_distinct` different words forgets the rarest of them, as
-word2vec does. Their tokens count as unknown and counts become lower bounds; `n_forgotten` says how often it happened.
+word2vec does, and notes on disk how that changed the provisional ids. Tokens of forgotten words count as unknown and
+counts become lower bounds; `n_forgotten` says how many words it hit.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +34,8 @@ from siamese_cbow.vocabulary import Vocabulary
 class Counter:
     """The words of some blocks of text: how often each was seen, and a provisional id for each."""
 
-    def __init__(self, tokenizer: Tokenizer, *, max_distinct: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, max_distinct: int, folder: Path) -> None:
+        self._folder = folder  # for the notes of what was forgotten
         self._tables = scanner.tables(tokenizer)
         self._max_distinct = max_distinct
         self._slots = scanner.empty_slots(1 << 15)
@@ -37,7 +44,7 @@ class Counter:
         self._letters: Bytes = np.empty(1 << 18, np.uint8)
         self.n_words = 0
         self.n_forgotten = 0
-        self.forgets: list[Ids] = []  # one per time of forgetting: old provisional id -> new one, or -1
+        self.forgets: list[Ids] = []  # on disk, one per time of forgetting: old provisional id -> new one, or -1
 
     @property
     def generation(self) -> int:
@@ -80,6 +87,17 @@ class Counter:
         """The UTF-8 bytes of the word with provisional id `i`."""
         return self._letters[self._starts[i] : self._starts[i + 1]].tobytes()
 
+    def remaps(self, last: Ids) -> list[Ids]:
+        """From the final ids of today's provisional ids to those of every generation, (generation + 1) arrays.
+
+        An id of an early generation goes through all later times of forgetting.
+        """
+        remaps = [last]
+        for forget in reversed(self.forgets):
+            later = np.append(remaps[-1], np.int32(-1))  # [-1] is -1: what was forgotten stays unknown
+            remaps.append(_on_disk(self._folder, later[forget]))
+        return remaps[::-1]
+
     def _grow(self) -> None:
         """Twice the room; the hash table is filled anew, since a word's place depends on its size."""
         hashes = self.hashes()
@@ -106,7 +124,7 @@ class Counter:
         self._slots = scanner.empty_slots(len(self._slots) // 2)
         scanner.fill_slots(self._slots, hashes)
         self.n_words = n_kept
-        self.forgets.append(renumbered)
+        self.forgets.append(_on_disk(self._folder, renumbered))
 
 
 @dataclass(frozen=True)
@@ -145,27 +163,27 @@ def merge(counters: list[Counter], *, min_count: int, max_words: int | None, voc
         final = np.array([index.get(word(i).decode("utf-8"), -1) for i in range(len(hashes))], np.int32)
         if not (final >= 0).any():
             raise InputError(f"no word of the text is among the {len(vocabulary):,} of the vocabulary given")
-    last = [final[inverse[start:end]] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
-    remaps = [_generations(counter.forgets, ids) for counter, ids in zip(counters, last, strict=True)]
+    last = [final[inverse[start:end]] for start, end in pairwise(bounds)]
+    remaps = [counter.remaps(ids) for counter, ids in zip(counters, last, strict=True)]
     return Merged(vocabulary, remaps, len(hashes))
 
 
-def _check_some_word(totals: Counts, word: object, min_count: int) -> None:
+def _check_some_word(totals: Counts, word: Callable[[int], bytes], min_count: int) -> None:
     if not len(totals):
         raise InputError("no word in the text; expected at least one sentence with one word")
     if totals.max() < min_count:
         most = int(totals.argmax())
-        frequent = word(most).decode("utf-8")  # type: ignore[operator]
+        frequent = word(most).decode("utf-8")
         raise InputError(
             f"no word occurs {min_count} times (most frequent: {frequent!r}, {int(totals[most])}); "
             "try a smaller --min-count or more text"
         )
 
 
-def _generations(forgets: list[Ids], last: Ids) -> list[Ids]:
-    """Remaps of every generation, from that of the last: an id goes through all later times of forgetting."""
-    remaps = [last]
-    for forget in reversed(forgets):
-        later = remaps[-1]
-        remaps.append(np.where(forget >= 0, np.append(later, -1)[forget], -1).astype(np.int32))
-    return remaps[::-1]
+def _on_disk(folder: Path, values: Ids) -> Ids:
+    """The same array in a file of its own, so that the system can take its memory back."""
+    handle, name = tempfile.mkstemp(suffix=".npy", dir=folder)
+    os.close(handle)
+    array = np.lib.format.open_memmap(name, mode="w+", dtype=values.dtype, shape=values.shape)
+    array[:] = values
+    return array

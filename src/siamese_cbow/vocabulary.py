@@ -71,7 +71,7 @@ class Vocabulary:
     def read(cls, path: Path | str) -> Vocabulary:
         """Reads a file of `count word` lines; the order of the lines is the order of the ids."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_bytes().decode()
         except FileNotFoundError:
             raise InputError(f"no file {path}; expected a vocabulary of `count word` lines") from None
         except UnicodeDecodeError as error:
@@ -82,7 +82,7 @@ class Vocabulary:
         try:
             cuts = [line.index(" ") for line in lines]
             counts = np.array([line[:cut] for line, cut in zip(lines, cuts, strict=True)], "U20").astype(np.int64)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise _bad_line(path, lines) from None
         words = [line[cut + 1 :] for line, cut in zip(lines, cuts, strict=True)]
         vocabulary = cls(words, counts)

@@ -60,6 +60,7 @@ def kinds(*, words: bool, punctuation: bool) -> NDArray[np.uint8]:
         table[[ord("."), ord(",")]] = POINT
     else:
         fill("space", SEPARATOR)
+        table[0] = SEPARATOR
     table[ord("\n")] = NEWLINE
     return table
 

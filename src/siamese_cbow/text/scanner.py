@@ -42,8 +42,10 @@ class Tables(NamedTuple):
 def tables(tokenizer: Tokenizer) -> Tables:
     """The arrays that make the scanner cut text as `tokenizer` does."""
     words = tokenizer.kind == "words"
-    kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation)
     folds = characters.folds(lowercase=tokenizer.lowercase, words=words)
+    # What counts is the kind of the folded character: a capital may be newer than the table, its small letter older.
+    folded = np.where(folds < 0, ord("i"), folds)
+    kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation)[folded]
     word_bytes = np.zeros(256, np.uint8)
     plain = np.isin(kinds[:128], (LETTER, DIGIT))
     word_bytes[:128][plain] = folds[:128][plain]

@@ -31,7 +31,7 @@ class Tokenizer:
     """How text is cut into words.
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
-                 `whitespace`: whatever stands between white space, for corpora that come tokenised
+                 `whitespace`: whatever stands between white space (or NUL), for corpora that come tokenised
     lowercase    The and the are one word
     punctuation  marks such as , and ! are words too (with kind `words`)
     """
@@ -110,7 +110,7 @@ def _word_pattern(letter: str, mark: str, single: str) -> str:
 def _ascii_pattern(kind: Kind, punctuation: bool) -> re.Pattern[str]:
     """The pattern for text without any character beyond ASCII, which compiles and runs faster."""
     if kind == "whitespace":
-        return re.compile(r"[^\t-\r ]+")
+        return re.compile(r"[^\x00\t-\r ]+")
     marks = r"!-/:-@\[-`{-~"
     pattern = _word_pattern("a-zA-Z0-9", "", marks)
     return re.compile(pattern if punctuation else pattern.rpartition("|")[0])
@@ -120,7 +120,7 @@ def _ascii_pattern(kind: Kind, punctuation: bool) -> re.Pattern[str]:
 def _pattern(kind: Kind, punctuation: bool) -> re.Pattern[str]:
     """The pattern for any text, from the project's own table of characters."""
     if kind == "whitespace":
-        return re.compile(rf"[^{_class('space')}\ud800-\udfff]+")
+        return re.compile(rf"[^\x00{_class('space')}\ud800-\udfff]+")
     single = _class("ideograph") + (_class("symbol") if punctuation else "")
     return re.compile(_word_pattern(_class("letter"), _class("mark"), single))
 
@@ -138,7 +138,7 @@ def _capitals() -> re.Pattern[str]:
 def _oniguruma(kind: Kind, punctuation: bool) -> str:
     """The same pattern in the words of the `tokenizers` library, which knows Unicode properties by name."""
     if kind == "whitespace":
-        return r"\S+"
+        return r"[^\s\x{00}]+"
     letter = r"[\p{L}\p{N}]&&[^\p{Han}\p{Hiragana}]"
     run = rf"[{letter}](?:[{letter}]|\p{{M}})*"
     ideograph = r"[[\p{L}\p{N}]&&[\p{Han}\p{Hiragana}]]"
