@@ -1,1 +1,83 @@
-"""Word vectors that are learnt for being averaged. See `siamese-cbow --help` and the README."""
+"""Word vectors that are learnt for being averaged.
+
+    import siamese_cbow as sc
+
+    model = sc.load("models/books")
+    model.encode(["the cat sat", "a dog ran"])     # (2, dim) float32
+    model.similarity("the cat sat", "a dog ran")   # a float
+
+Each public name is imported when it is first used, so that a small job never waits for what only a large one needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
+    from siamese_cbow.model import Model
+    from siamese_cbow.prepare import prepare
+    from siamese_cbow.storage import load
+    from siamese_cbow.stream import Stream
+    from siamese_cbow.text.corpus import Corpus, TextSettings
+    from siamese_cbow.text.tokenizer import Tokenizer
+    from siamese_cbow.vocabulary import Vocabulary
+
+# name -> the module below this package that defines it
+_HOMES = {
+    "Corpus": "text.corpus",
+    "FormatError": "errors",
+    "InputError": "errors",
+    "MissingExtra": "errors",
+    "Model": "model",
+    "SettingsError": "errors",
+    "SiameseCBOWError": "errors",
+    "Stream": "stream",
+    "TextSettings": "text.corpus",
+    "Tokenizer": "text.tokenizer",
+    "Vocabulary": "vocabulary",
+    "load": "storage",
+    "prepare": "prepare",
+}
+
+__all__ = [
+    "Corpus",
+    "FormatError",
+    "InputError",
+    "MissingExtra",
+    "Model",
+    "SettingsError",
+    "SiameseCBOWError",
+    "Stream",
+    "TextSettings",
+    "Tokenizer",
+    "Vocabulary",
+    "load",
+    "prepare",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value  # the next time it is found at once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps `sc.prepare` the function: importing the module of the same name would put that in its place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

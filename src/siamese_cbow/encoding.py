@@ -1,0 +1,179 @@
+"""Texts -> means of their words' vectors, on one of two paths that agree in every bit.
+
+The small path is plain Python and NumPy and answers one sentence in ten microseconds. The bulk path scans and
+averages in numba on all cores, some forty times faster, but makes a process wait before its first answer: numba and
+the kernels have to be loaded. So each encoder starts on the small path, and takes the bulk path once it has been
+handed as much text as the small path reads during that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.kernels.means_reference import mean_of_rows, unit
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.lookup import Lookup
+
+Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
+
+# In characters. `benchmarks/encode.py --thresholds` measures both.
+LITTLE_TEXT = 1_000  # up to here the small path is as fast as the bulk path, even when that is loaded
+MUCH_TEXT = 6_000_000  # what the small path reads while the bulk path is loaded: 100,000 sentences of 12 words
+
+# Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
+BATCH_SIZE = 4_096
+BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
+
+
+class Encoder:
+    """A vocabulary, its vectors and a tokenizer, ready to turn texts into vectors.
+
+    Holds what is made on the way and is no part of a model: the scanner's table, and how much text went by.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, vectors: Vectors, tokenizer: Tokenizer) -> None:
+        self._vocabulary, self._vectors, self._tokenizer = vocabulary, vectors, tokenizer
+        self._words, self._id_of = tokenizer.words, vocabulary.index.get
+        self._seen = 0  # characters of all calls with more than LITTLE_TEXT
+
+    def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
+        """The vector of one text, (dim,): words without a vector are left out, and zeros where none is left."""
+        if len(text) > MUCH_TEXT:
+            row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
+            return row
+        ids = [i for i in map(self._id_of, self._words(text)) if i is not None]
+        mean = mean_of_rows(self._vectors, ids)
+        if dim < len(mean):
+            mean = mean[:dim].copy()  # a copy, so that the caller doesn't hold on to the whole row
+        return unit(mean) if normalize else mean
+
+    def many(
+        self,
+        texts: list[str],
+        *,
+        dim: int,
+        normalize: bool,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+        progress: Progress = SILENT,
+    ) -> Vectors:
+        """The vectors of many texts, (n_texts, dim): a row a text, in order, whatever the path, batches and threads."""
+        out = np.empty((len(texts), dim), np.float32)
+        fill = self._fill_bulk if self._is_bulk(texts) else self._fill
+
+        def batch(rows: slice) -> int:
+            fill(texts[rows], normalize, out[rows])
+            return len(out[rows])
+
+        batches = _batches(texts, batch_size)
+        if threads == 1 or fill == self._fill:  # plain Python gains nothing from threads
+            for rows in batches:
+                progress.advance(batch(rows))
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                for n in pool.map(batch, batches):
+                    progress.advance(n)
+        return out
+
+    def _is_bulk(self, texts: list[str]) -> bool:
+        n_characters = sum(map(len, texts))
+        if n_characters <= LITTLE_TEXT:
+            return False
+        self._seen += n_characters
+        return self._seen > MUCH_TEXT
+
+    def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
+        for row, text in enumerate(texts):
+            out[row] = self.one(text, dim=out.shape[1], normalize=normalize)
+
+    def _fill_bulk(self, texts: list[str], normalize: bool, out: Vectors) -> None:
+        from siamese_cbow.kernels.means import means
+
+        ids, offsets = self._lookup.ids(texts, threads=1)
+        means(self._vectors, ids, offsets, normalize, out)
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        from siamese_cbow.lookup import Lookup
+
+        return Lookup(self._vocabulary, self._tokenizer)
+
+
+def _batches(texts: list[str], batch_size: int) -> Iterator[slice]:
+    """Cuts texts into batches of `batch_size`, and those into halves until they have BATCH_CHARACTERS at most."""
+    todo = [slice(start, min(start + batch_size, len(texts))) for start in range(0, len(texts), batch_size)][::-1]
+    while todo:
+        rows = todo.pop()
+        middle = (rows.start + rows.stop) // 2
+        if middle > rows.start and sum(map(len, texts[rows])) > BATCH_CHARACTERS:
+            todo += [slice(middle, rows.stop), slice(rows.start, middle)]
+        else:
+            yield rows
+
+
+def as_list(texts: Iterable[str]) -> list[str]:
+    """Texts of any kind of column or iterable as a list, each checked to be a string.
+
+    `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]; `as_list(["a", None])` -> InputError that names position 1
+    """
+    if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
+        raise InputError(
+            f"can't encode {_described(texts)}; expected a string or many strings (list, column, iterator)"
+        )
+    # A column's own method gives plain strings; iterating over one of pyarrow's gives objects that wrap them.
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(texts, method):
+            texts = getattr(texts, method)()
+            break
+    listed = texts if isinstance(texts, list) else list(texts)
+    if set(map(type, listed)) - {str}:
+        for position, text in enumerate(listed):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"text {position:,} is {_described(text)}; expected a string "
+                    "(fill or drop missing values first, for instance with fillna(''))"
+                )
+    return listed
+
+
+def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
+    """What was given under one of two names."""
+    if inputs is None and sentences is not None:
+        return sentences
+    if sentences is None and inputs is not None:
+        return inputs
+    given = "None" if sentences is None else "both `sentences` and `inputs`"
+    raise InputError(f"encode got {given}; expected a string or many strings, once")
+
+
+def at_least_1(name: str, value: int, highest: int | None = None) -> int:
+    """The value of an option, if it makes sense: `at_least_1("k", 3)` -> 3."""
+    if value < 1 or (highest is not None and value > highest):
+        raise SettingsError(f"{name} is {value}; expected {'1 or more' if highest is None else f'1 to {highest}'}")
+    return value
+
+
+def as_tensors(vectors: Vectors) -> Any:
+    """The rows as a list of PyTorch tensors, or one row as a tensor, without a copy."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("torch", "interop") from None
+    tensor = torch.from_numpy(vectors)
+    return list(tensor) if vectors.ndim == 2 else tensor
+
+
+def _described(thing: Any) -> str:
+    shown = repr(thing)
+    return f"{shown if len(shown) <= 40 else shown[:40] + '…'} ({type(thing).__name__})"

@@ -1,0 +1,235 @@
+"""A model: a vocabulary, a vector for each of its words, and the tokenizer that cuts text into such words.
+
+    Model(vocabulary, vectors, Tokenizer())     from finished arrays: nothing is trained, read or written here
+    model.encode("the cat sat")                 (dim,) float32, the mean of the vectors of the, cat and sat
+    model.similarity("a cat", "a dog")          the cosine of two such means
+    model.neighbours("cat")                     the words that point the same way
+
+Names and options are those that users of sentence-transformers and gensim know. Does not train (see `training`),
+and knows no file formats (see `storage`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow import neighbours as near
+from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
+from siamese_cbow.errors import InputError
+from siamese_cbow.model_checks import checked_vectors, plain_info
+from siamese_cbow.progress import SILENT, bar
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+TextsOrVectors: TypeAlias = Texts | NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """Word vectors that are meant to be averaged.
+
+    vocabulary  n_words words; word i has vectors[i]
+    vectors     (n_words, dim) float32; the model keeps a read-only view
+    tokenizer   how text is cut into words
+    info        where the model comes from (recipe, corpus, ...): anything that JSON can hold
+    """
+
+    vocabulary: Vocabulary
+    vectors: Vectors
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vectors", checked_vectors(self.vectors, self.vocabulary))
+        object.__setattr__(self, "info", MappingProxyType(plain_info(self.info)))
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions of every vector."""
+        return int(self.vectors.shape[1])
+
+    def get_embedding_dimension(self) -> int:
+        """The number of dimensions, under the name sentence-transformers has for it."""
+        return self.dim
+
+    get_sentence_embedding_dimension = get_embedding_dimension  # its older name
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return (
+            self.tokenizer == other.tokenizer
+            and self.info == other.info
+            and self.vocabulary == other.vocabulary
+            and np.array_equal(self.vectors, other.vectors)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash
+
+    def __repr__(self) -> str:
+        recipe = self.info.get("recipe")
+        name = recipe.get("name") if isinstance(recipe, Mapping) else recipe
+        made = f", recipe {name}" if name else ""
+        return f"<Model of {len(self.vocabulary):,} words in {self.dim} dimensions{made}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model, (self.vocabulary, self.vectors, self.tokenizer, dict(self.info))
+
+    # texts
+
+    def encode(
+        self,
+        sentences: Texts | None = None,
+        *,
+        inputs: Texts | None = None,
+        batch_size: int = BATCH_SIZE,
+        show_progress_bar: bool | None = None,
+        normalize_embeddings: bool = False,
+        truncate_dim: int | None = None,
+        convert_to_numpy: bool = True,
+        threads: int | None = None,
+    ) -> Vectors:
+        """The mean of the vectors of a text's words: one string -> (dim,), many -> (n, dim), float32.
+
+        Words without a vector are left out, and a text without any word left gives zeros.
+
+        sentences             a string, or any list, column or iterator of strings; `inputs` is another name for it
+        batch_size            texts that are worked on at a time; a matter of speed and memory only
+        show_progress_bar     a bar on standard error
+        normalize_embeddings  rows of length 1 (rows of zeros stay zeros)
+        truncate_dim          only the first dimensions, before normalising
+        convert_to_numpy      False gives PyTorch tensors, a list of them for many texts
+        threads               all cores, unless said
+        """
+        texts = one_of(sentences, inputs)
+        dim = self.dim if truncate_dim is None else at_least_1("truncate_dim", truncate_dim, self.dim)
+        if isinstance(texts, str):
+            vectors = self._encoder.one(texts, dim=dim, normalize=normalize_embeddings)
+        else:
+            listed = as_list(texts)
+            showing = bar("encode", len(listed), unit="texts") if show_progress_bar else nullcontext(SILENT)
+            with showing as progress:
+                vectors = self._encoder.many(
+                    listed,
+                    dim=dim,
+                    normalize=normalize_embeddings,
+                    batch_size=at_least_1("batch_size", batch_size),
+                    threads=thread_count(threads),
+                    progress=progress,
+                )
+        return vectors if convert_to_numpy else as_tensors(vectors)
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return Encoder(self.vocabulary, self.vectors, self.tokenizer)
+
+    @overload
+    def similarity(self, a: str, b: str) -> float: ...  # type: ignore[overload-overlap]  # a str is many strings too
+    @overload
+    def similarity(self, a: TextsOrVectors, b: TextsOrVectors) -> Vectors: ...
+    def similarity(self, a: TextsOrVectors, b: TextsOrVectors) -> float | Vectors:
+        """Cosines: of two strings a float, of many the matrix (n, m). Arrays are taken for vectors.
+
+        `similarity("a cat", "a dog")` -> 0.71; `similarity(["a cat", "a dog"], ["a cow"])` -> (2, 1)
+        """
+        found = near.cosines(self._rows(a), self._rows(b))
+        return float(found[0, 0]) if isinstance(a, str) and isinstance(b, str) else found
+
+    @overload
+    def similarity_pairwise(self, a: str, b: str) -> float: ...  # type: ignore[overload-overlap]
+    @overload
+    def similarity_pairwise(self, a: TextsOrVectors, b: TextsOrVectors) -> Vectors: ...
+    def similarity_pairwise(self, a: TextsOrVectors, b: TextsOrVectors) -> float | Vectors:
+        """The cosine of a[i] and b[i] for each i, (n,): `similarity_pairwise(["a cat", "tea"], ["a dog", "tea"])`."""
+        rows, others = self._rows(a), self._rows(b)
+        if len(rows) != len(others):
+            raise InputError(f"{len(rows):,} texts against {len(others):,}; expected as many on either side")
+        found = near.paired_cosines(rows, others)
+        return float(found[0]) if isinstance(a, str) and isinstance(b, str) else found
+
+    def _rows(self, given: TextsOrVectors) -> Vectors:
+        """Texts or vectors as rows, (n, dim)."""
+        if not (isinstance(given, np.ndarray) and given.dtype.kind in "fiu"):
+            return np.atleast_2d(self.encode(given))
+        if given.ndim not in (1, 2):
+            raise InputError(f"vectors of shape {given.shape}; expected (n, dim) or (dim,)")
+        return np.atleast_2d(given.astype(np.float32, copy=False))
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text that have no vector, each once: `unknown_words("a blorf sat")` -> ["blorf"]."""
+        return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
+
+    # words
+
+    def vector(self, word: str) -> Vectors:
+        """The vector of a word, (dim,)."""
+        row: Vectors = self.vectors[self._id(word)]
+        return row
+
+    def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
+        """The k words nearest to a word or to a text, with their cosines; its own words are left out.
+
+        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+        """
+        if word_or_text in self.vocabulary:
+            return self.most_similar([word_or_text], topn=k)
+        ids = {self.vocabulary.index[word] for word in self._known(word_or_text)}
+        if not ids:
+            raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
+        return self._nearest(self.encode(word_or_text), k, ids)
+
+    def most_similar(
+        self, positive: str | Sequence[str] = (), negative: str | Sequence[str] = (), topn: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
+
+        `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]
+        """
+        plus, minus = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
+        if not plus and not minus:
+            raise InputError("most_similar got no words; expected at least one, positive or negative")
+        ids = [self._id(word) for word in plus + minus]
+        rows = near.units(self.vectors[ids])
+        rows[len(plus) :] *= -1
+        return self._nearest(rows.sum(axis=0), topn, set(ids))
+
+    def _nearest(self, target: Vectors, k: int, without: Iterable[int]) -> list[tuple[str, float]]:
+        ids, scores = near.nearest(self.vectors, self._lengths, target, at_least_1("k", k), without=set(without))
+        return [(self.vocabulary.words[i], float(score)) for i, score in zip(ids, scores, strict=True)]
+
+    def _known(self, text: str) -> list[str]:
+        return [word for word in self.tokenizer.words(text) if word in self.vocabulary]
+
+    def _id(self, word: str) -> int:
+        try:
+            return self.vocabulary.index[word]
+        except (KeyError, TypeError):
+            folded = self._known(word) if isinstance(word, str) else []
+            hint = f"did you mean {folded[0]!r}?" if len(folded) == 1 else "`word in model` tells beforehand"
+            raise InputError(f"the word {word!r} has no vector in this model; {hint}") from None
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.float64]:
+        return near.lengths(self.vectors)
+
+    # files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a folder, which `siamese_cbow.load`, sentence-transformers and model2vec read."""
+        from siamese_cbow.storage import save
+
+        save(self, Path(path))

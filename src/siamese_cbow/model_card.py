@@ -1,0 +1,98 @@
+"""The README.md of a saved model: what it is, how to load it in three libraries, what it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from siamese_cbow.model import Model
+
+_CARD = """\
+---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags:
+- sentence-transformers
+- model2vec
+- siamese-cbow
+- static-embeddings
+- feature-extraction
+- sentence-similarity
+---
+# {name}
+
+A sentence's vector is the mean of its words' vectors, which were learnt for being averaged.
+{n_words:,} words, {dim} dimensions, float32. Made with siamese-cbow.
+
+## Use
+
+With siamese-cbow (vectors as they are, or of length 1 with `normalize_embeddings=True`):
+
+```python
+import siamese_cbow
+
+model = siamese_cbow.load("{name}")
+vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
+```
+
+With sentence-transformers (vectors of length 1):
+
+```python
+from sentence_transformers import SentenceTransformer
+
+vectors = SentenceTransformer("{name}").encode(["A man plays a guitar."])
+```
+
+With model2vec (vectors of length 1):
+
+```python
+from model2vec import StaticModel
+
+vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."])
+```
+
+All three cut text into the same words, leave unknown words out, and give zeros where no word is known.
+
+## Words
+
+Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; the most frequent ones:
+
+    {frequent}
+{sections}"""
+
+
+def model_card(model: Model, name: str) -> str:
+    """The text of the card for a model that is saved in a folder called `name`."""
+    settings = ", ".join(f"{key} {_value(value)}" for key, value in model.tokenizer.settings().items())
+    return _CARD.format(
+        name=name,
+        n_words=len(model.vocabulary),
+        dim=model.dim,
+        tokenizer=settings,
+        frequent=" ".join(model.vocabulary.words[:20]),
+        sections="".join(_section(key, value) for key, value in model.info.items()),
+    )
+
+
+def _section(key: str, value: Any) -> str:
+    """One entry of the model's info under its own heading: {"dim": 300} -> "- dim: 300"."""
+    return f"\n## {key.replace('_', ' ').capitalize()}\n\n" + "".join(f"{line}\n" for line in _lines(value))
+
+
+def _lines(value: Any, indent: str = "") -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        yield f"{indent}{_value(value)}"
+        return
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield f"{indent}- {key}:"
+            yield from _lines(inner, indent + "  ")
+        else:
+            yield f"{indent}- {key}: {_value(inner)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(_value, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,212 @@
+"""A model as a folder, which sentence-transformers and model2vec load as it is.
+
+    model.safetensors  tensor `embeddings`, float32, (n_words + 1, dim); the last row, of unknown words, is zero
+    vocabulary.txt     `count word`, a word a line, in the order of the rows
+    tokenizer.json     the tokenizer and the words once more, for the `tokenizers` library
+    config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
+    modules.json       tells sentence-transformers: mean of the words, then length 1
+    README.md          the model card; may be edited or deleted
+
+Nothing in it can run code. The vectors are mapped into memory, not read: loading takes as long as reading the words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
+from siamese_cbow.files import atomic_folder, file_hash
+from siamese_cbow.model import Model
+from siamese_cbow.model_card import model_card
+from siamese_cbow.model_checks import check_numbers
+from siamese_cbow.tensor_file import ANEW, map_rows, write_rows
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+FORMAT = "siamese-cbow model"
+FORMAT_VERSION = 1
+
+VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt", "tokenizer.json", "modules.json"
+CONFIG, CARD = "config.json", "README.md"
+HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
+
+_MODULES = [
+    {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"},
+    {"idx": 1, "name": "1", "path": "1_Normalize", "type": "sentence_transformers.models.Normalize"},
+]
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Writes a model to a folder, whole or not at all. The same model gives the same bytes.
+
+    A model of ours that stands there already is replaced; anything else is left alone, with an error.
+    """
+    target = Path(path)
+    _check_target(target)
+    words = _as_bytes(model.vocabulary)
+    with atomic_folder(target) as folder:
+        (folder / VOCABULARY).write_bytes(words)
+        (folder / TOKENIZER).write_text(model.tokenizer.to_json(model.vocabulary.words), "utf-8", newline="\n")
+        _write_json(folder / MODULES, _MODULES)
+        write_rows(folder / VECTORS, model.vectors)
+        _write_json(folder / CONFIG, _config(model, folder))
+        (folder / CARD).write_text(model_card(model, target.name), "utf-8", newline="\n")
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
+    """The model that was saved in a folder.
+
+    What is missing, cut short or of another model is found out here. `verify` also reads all the vectors, to find
+    a single changed bit.
+    """
+    folder = Path(path)
+    config = _read_config(folder)
+    for name in HASHED:
+        _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
+    try:
+        tokenizer = Tokenizer.from_settings(config["tokenizer"])
+        vocabulary = Vocabulary.read(folder / VOCABULARY)
+    except SiameseCBOWError as error:
+        raise FormatError(f"{error}; {ANEW}") from error
+    if len(vocabulary) != config["n_words"]:
+        raise FormatError(
+            f"{folder / VOCABULARY} has {len(vocabulary):,} words, {CONFIG} says {config['n_words']:,}; {ANEW}"
+        )
+    rows = map_rows(folder / VECTORS, config["n_words"] + 1, config["dim"])
+    if verify:
+        check_numbers(rows[:-1], vocabulary)
+        if rows[-1].any():
+            raise FormatError(f"the last row of {folder / VECTORS}, of unknown words, is not zero; {ANEW}")
+    return Model(vocabulary, rows[:-1], tokenizer, config["info"])
+
+
+# writing
+
+
+def _check_target(path: Path) -> None:
+    """Raises an error unless a model may be written to `path`: what stands there would be deleted."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise InputError(f"{path} is a file; a model is a folder: choose another name")
+    present = {entry.name for entry in path.iterdir()}
+    strange = sorted(present - {*HASHED, CONFIG, CARD})
+    if strange:
+        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
+        raise InputError(
+            f"{path} has files that are no part of a model ({', '.join(strange[:3])}{more}) and would be deleted; "
+            "choose another folder, or move them away"
+        )
+    if present:
+        try:
+            _read_config(path)
+        except SiameseCBOWError:
+            raise InputError(f"{path} is not empty and no model of ours; choose another folder, or delete it") from None
+
+
+def _as_bytes(vocabulary: Vocabulary) -> bytes:
+    """The content of vocabulary.txt, unless a word would not come back from it."""
+    if len(vocabulary.index) < len(vocabulary):
+        seen = {word: i for i, word in reversed(list(enumerate(vocabulary.words)))}
+        twice = next(word for i, word in enumerate(vocabulary.words) if seen[word] != i)
+        raise InputError(f"the word {twice!r} stands twice in the vocabulary; remove one")
+    broken = next((word for word in vocabulary.words if not word or "\n" in word or "\r" in word), None)
+    if broken is not None:
+        raise InputError(f"the word {broken!r} can't be written to a file of one word a line; remove or rename it")
+    try:
+        return vocabulary.to_text().encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the word {error.object[error.start - 9 : error.end]!r} is no valid Unicode; remove it"
+        ) from None
+
+
+def _config(model: Model, folder: Path) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "n_words": len(model.vocabulary),
+        "dim": model.dim,
+        "tokenizer": model.tokenizer.settings(),
+        # The next three are for model2vec, which would cut texts at 512 words otherwise.
+        "normalize": True,
+        "embedding_dtype": "float32",
+        "max_length": None,
+        "info": dict(model.info),
+        "written_by": {
+            "siamese-cbow": version("siamese-cbow"),
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "files": {name: _file_entry(folder / name) for name in HASHED},
+    }
+
+
+def _file_entry(path: Path) -> dict[str, Any]:
+    return {"size": path.stat().st_size, "hash": file_hash(path), "sample": _sample_hash(path)}
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8", newline="\n")
+
+
+# reading
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    """The content of config.json, with everything in it that `load` relies on."""
+    path = folder / CONFIG
+    if not folder.is_dir():
+        made = "make one with `siamese-cbow prepare` and `siamese-cbow train`"
+        raise InputError(f"no folder {folder}; expected a saved model: {made}")
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise FormatError(f"{path} is missing; expected a folder written by `model.save`") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path} is not JSON ({error}); {ANEW}") from None
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise FormatError(
+            f"{path} is not the config of a siamese-cbow model; expected a folder written by `model.save`"
+        )
+    if config.get("format_version") != FORMAT_VERSION:
+        raise FormatError(
+            f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
+            "upgrade with `pip install -U siamese-cbow`, or save the model again with the version that wrote it"
+        )
+    for key, kind in (("n_words", int), ("dim", int), ("tokenizer", dict), ("info", dict), ("files", dict)):
+        if not isinstance(config.get(key), kind):
+            raise FormatError(f"{path} has {config.get(key)!r} for {key!r}, expected {kind.__name__}; {ANEW}")
+    return config
+
+
+def _check_file(path: Path, expected: Any, *, whole: bool) -> None:
+    """Compares size and hash of a file with what config.json says of it."""
+    if not path.is_file():
+        raise FormatError(f"{path} is missing; {ANEW}")
+    if not isinstance(expected, dict):
+        raise FormatError(f"{path.parent / CONFIG} says nothing of {path.name}; {ANEW}")
+    size = path.stat().st_size
+    if size != expected.get("size"):
+        raise FormatError(f"{path} has {size:,} bytes, expected {expected.get('size')}: cut short or swapped; {ANEW}")
+    if _sample_hash(path) != expected.get("sample") or (whole and file_hash(path) != expected.get("hash")):
+        raise FormatError(f"{path} is not the file that was saved with this model: damaged or swapped; {ANEW}")
+
+
+def _sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
+    """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
+    hashed = hashlib.blake2b(digest_size=16)
+    last = max(path.stat().st_size - block, 0)
+    with path.open("rb", buffering=0) as file:
+        for i in range(n_blocks):
+            file.seek(last * i // (n_blocks - 1))
+            hashed.update(file.read(block))
+    return hashed.hexdigest()

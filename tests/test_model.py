@@ -1,0 +1,371 @@
+"""The model: what encode gives, on both paths, for good, odd and broken input; cosines and neighbours."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from siamese_cbow import InputError, Model, SettingsError, Tokenizer, Vocabulary, encoding
+from siamese_cbow.kernels.means import means
+from siamese_cbow.kernels.means_reference import GROUP, mean_of_rows, unit
+from siamese_cbow.progress import SILENT
+
+WORDS = ["the", "cat", "sat", "dog", "n't", "don't", "café", "日", "🎈", "3.14", ",", "of", "σ", "i̇stanbul"]
+
+
+def toy(dim: int = 3, words: list[str] | None = None, seed: int = 0) -> Model:
+    words = words or WORDS
+    vectors = np.random.default_rng(seed).standard_normal((len(words), dim)).astype(np.float32)
+    return Model(Vocabulary.of_words(words), vectors)
+
+
+@pytest.fixture
+def plain() -> Model:
+    """A model whose means can be worked out in the head."""
+    vectors = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [-2, 0]], np.float32)
+    return Model(Vocabulary.of_words(["east", "north", "between", "nowhere", "west"]), vectors)
+
+
+@pytest.fixture
+def bulk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call takes the bulk path."""
+    monkeypatch.setattr(encoding, "LITTLE_TEXT", -1)
+    monkeypatch.setattr(encoding, "MUCH_TEXT", -1)
+
+
+# encode
+
+
+def test_mean_of_known_words(plain: Model) -> None:
+    np.testing.assert_array_equal(plain.encode("East north, unheard-of"), np.float32([0.5, 0.5]))
+    np.testing.assert_array_equal(
+        plain.encode(["east east north west", "", "?"]), np.float32([[0, 0.25], [0, 0], [0, 0]])
+    )
+
+
+def test_shapes_and_types(plain: Model) -> None:
+    for given_, shape in (
+        ("east", (2,)),
+        (["east"], (1, 2)),
+        ([], (0, 2)),
+        (("east", "west"), (2, 2)),
+        (iter([]), (0, 2)),
+    ):
+        vectors = plain.encode(given_)
+        assert vectors.shape == shape
+        assert vectors.dtype == np.float32
+        assert plain.encode(given_ if isinstance(given_, str) else list(given_), truncate_dim=1).shape[-1] == 1
+
+
+def test_normalize_and_truncate(plain: Model) -> None:
+    np.testing.assert_allclose(plain.encode("east north", normalize_embeddings=True), [0.5**0.5] * 2, rtol=1e-6)
+    np.testing.assert_array_equal(
+        plain.encode(["west", "nowhere", ""], truncate_dim=1, normalize_embeddings=True), [[-1], [0], [0]]
+    )
+    np.testing.assert_array_equal(plain.encode("north", truncate_dim=1, normalize_embeddings=True), [0])
+
+
+def test_columns_and_iterators(plain: Model) -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    texts = ["east", "north west", "", "between"]
+    expected = plain.encode(texts)
+    columns: list[Any] = [
+        tuple(texts),
+        (text for text in texts),
+        np.array(texts),
+        np.array(texts, object),
+        pandas.Series(texts, index=[7, 5, 3, 1]),
+        pandas.Series(texts, dtype="string"),
+        pyarrow.array(texts),
+        pyarrow.chunked_array([texts[:1], texts[1:]]),
+    ]
+    for column in columns:
+        np.testing.assert_array_equal(plain.encode(column), expected)
+    np.testing.assert_array_equal(plain.encode(sentences=texts), expected)
+    np.testing.assert_array_equal(plain.encode(inputs=texts), expected)
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        (["east", None], "text 1 is None (NoneType)"),
+        ([float("nan")], "text 0 is nan (float)"),
+        (["east", b"west"], "text 1 is b'west' (bytes)"),
+        ([["east"]], "text 0 is ['east'] (list)"),
+        (b"east", "b'east' (bytes)"),
+        (3, "3 (int)"),
+        ({"east": 1}, "(dict)"),
+        (None, "None"),
+    ],
+)
+def test_what_is_no_text(plain: Model, broken: Any, named: str) -> None:
+    with pytest.raises(InputError) as error:
+        plain.encode(broken)
+    assert named in str(error.value)
+
+
+def test_options_that_make_no_sense(plain: Model) -> None:
+    for options in ({"truncate_dim": 0}, {"truncate_dim": 3}, {"batch_size": 0}, {"threads": 0}):
+        with pytest.raises(SettingsError, match=f"{next(iter(options))} is "):
+            plain.encode(["east"], **options)
+    with pytest.raises(InputError, match="both"):
+        plain.encode("east", inputs="west")
+
+
+def test_tensors(plain: Model) -> None:
+    torch = pytest.importorskip("torch")
+    rows = plain.encode(["east", "west"], convert_to_numpy=False)
+    assert [tuple(row.shape) for row in rows] == [(2,), (2,)]
+    assert torch.equal(plain.encode("west", convert_to_numpy=False), torch.tensor([-2.0, 0.0]))
+
+
+def test_progress_bar_goes_to_standard_error(plain: Model, capfd: pytest.CaptureFixture[str]) -> None:
+    plain.encode(["east"] * 3, show_progress_bar=True)
+    assert capfd.readouterr().out == ""
+
+
+# the two paths
+
+texts = st.lists(
+    st.one_of(
+        st.lists(
+            st.sampled_from([*WORDS, "THE", "blorf", "’", "\n", "\x00", "\ud800", "Σ", "İstanbul"]), max_size=12
+        ).map(" ".join),
+        st.text(max_size=30),
+        st.text(st.characters(codec=None), max_size=10),
+    ),
+    max_size=8,
+)
+
+
+@given(
+    texts=texts,
+    dim=st.sampled_from([1, 2, 3, 8, 37]),
+    normalize=st.booleans(),
+    batch_size=st.integers(1, 9),
+    data=st.data(),
+)
+@settings(deadline=None)
+def test_paths_agree(texts: list[str], dim: int, normalize: bool, batch_size: int, data: st.DataObject) -> None:
+    model = toy(dim)
+    kept = data.draw(st.integers(1, dim))
+    encoder = encoding.Encoder(model.vocabulary, model.vectors, model.tokenizer)
+    small = encoder.many(texts, dim=kept, normalize=normalize)
+    encoder._is_bulk = lambda _: True  # type: ignore[method-assign]
+    for threads in (1, 2):
+        bulk = encoder.many(
+            texts, dim=kept, normalize=normalize, batch_size=batch_size, threads=threads, progress=SILENT
+        )
+        assert bulk.shape == small.shape == (len(texts), kept)
+        if normalize:
+            np.testing.assert_allclose(bulk, small, rtol=0, atol=1e-7)
+        else:
+            np.testing.assert_array_equal(bulk, small)
+    assert np.isfinite(small).all()
+    for text, row in zip(texts, small, strict=True):
+        np.testing.assert_array_equal(model.encode(text, truncate_dim=kept, normalize_embeddings=normalize), row)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7, 64, 300])
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 7])
+def test_kernel_equals_reference_in_every_bit(dim: int, n: int) -> None:
+    rng = np.random.default_rng(n)
+    vectors = (rng.standard_normal((50, dim)) * 10.0 ** rng.integers(-9, 9, (50, 1))).astype(np.float32)
+    ids = rng.integers(0, 50, n).astype(np.int32)
+    out = np.full((2, dim), np.nan, np.float32)
+    means(vectors, ids, np.array([0, n, n]), False, out)
+    np.testing.assert_array_equal(out[0], mean_of_rows(vectors, ids))
+    np.testing.assert_array_equal(out[1], 0)
+    expected = vectors[ids].astype(np.float64).sum(axis=0) / max(n, 1)
+    np.testing.assert_allclose(out[0], expected, rtol=1e-4, atol=1e-5 * np.abs(vectors).max())
+    means(vectors, ids, np.array([0, n, n]), True, out)
+    np.testing.assert_allclose(out[0], unit(mean_of_rows(vectors, ids)), rtol=2e-7)
+
+
+def test_a_long_text_loses_no_precision() -> None:
+    vectors = np.float32([[0.1], [0.3]])
+    ids = np.resize(np.int32([0, 1]), 2_000_001)
+    out = np.empty((1, 1), np.float32)
+    means(vectors, ids, np.array([0, len(ids)]), False, out)
+    np.testing.assert_array_equal(out[0], mean_of_rows(vectors, ids))
+    np.testing.assert_allclose(out[0], 0.2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-45, 1e-30, 1e-10, 1e29])
+def test_never_nan_at_any_size(size: float) -> None:
+    model = Model(Vocabulary.of_words(["a", "b"]), np.full((2, 300), size, np.float32))
+    rows = model.encode(["a b", "a " * 1000, ""], normalize_embeddings=True)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), [1, 1, 0], rtol=1e-5)
+    assert model.similarity("a", "b") == pytest.approx(1)
+
+
+def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "LITTLE_TEXT", 10)
+    monkeypatch.setattr(encoding, "MUCH_TEXT", 50)
+    taken: list[int] = []
+    original = encoding.Encoder._fill_bulk
+    monkeypatch.setattr(
+        encoding.Encoder, "_fill_bulk", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
+    )
+    for n in (2, 6, 2, 6, 2, 6):  # 4 characters each: 8 are little, 24 + 24 not yet much, 72 are
+        plain.encode(["east"] * n)
+    assert taken == [6]
+    assert plain.encode("east " * 30).tolist() == [1, 0]
+    assert taken == [6, 1]
+
+
+@pytest.mark.usefixtures("bulk")
+def test_batches_of_long_texts_are_cut(plain: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "BATCH_CHARACTERS", 20)
+    texts = ["east", "north " * 9, "", "west " * 30, "between", "east"]
+    expected = [plain.encode(text) for text in texts]
+    for batch_size in (1, 2, 6, 100):
+        np.testing.assert_array_equal(plain.encode(texts, batch_size=batch_size, threads=2), expected)
+
+
+def test_huge_and_odd_strings(plain: Model) -> None:
+    odd = ["east\x00north", "\ud800east\udfff", "east\nnorth\r\nwest", "\n", "\x00", "x" * 100_000, "east " * 100_000]
+    for texts_ in (odd, odd * 3):
+        rows = plain.encode(texts_)
+        assert rows.shape == (len(texts_), 2)
+        np.testing.assert_array_equal(rows[0], np.float32([0.5, 0.5]))
+        np.testing.assert_array_equal(rows[1], np.float32([1, 0]))
+        np.testing.assert_array_equal(rows[6], np.float32([1, 0]))
+
+
+def test_small_calls_load_no_numba() -> None:
+    code = (
+        "import sys, numpy as np, siamese_cbow as sc\n"
+        "m = sc.Model(sc.Vocabulary.of_words(['a', 'b']), np.eye(2, dtype=np.float32))\n"
+        "m.encode(['a b'] * 1000), m.similarity('a', 'a b'), m.neighbours('a')\n"
+        "assert not {'numba', 'pyarrow', 'scipy', 'rich', 'torch'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# similarity
+
+
+def test_similarity(plain: Model) -> None:
+    found = plain.similarity("east", "east north")
+    assert isinstance(found, float)
+    assert found == pytest.approx(math.sqrt(0.5))
+    assert plain.similarity("east", "west") == -1
+    assert plain.similarity("east", "blorf") == 0
+    assert plain.similarity("", "") == 0
+    np.testing.assert_allclose(
+        plain.similarity(["east", "nowhere"], ["east", "north", "between"]), [[1, 0, 0.5**0.5], [0, 0, 0]], atol=1e-6
+    )
+    assert plain.similarity("east", ["east", "west"]).shape == (1, 2)
+    assert plain.similarity([], ["east"]).shape == (0, 1)
+
+
+def test_similarity_takes_vectors_too(plain: Model) -> None:
+    a, b = ["east", "", "between north"], ["west", "north", "north"]
+    vectors = plain.encode(a), plain.encode(b)
+    np.testing.assert_array_equal(plain.similarity(*vectors), plain.similarity(a, b))
+    np.testing.assert_array_equal(plain.similarity_pairwise(*vectors), plain.similarity_pairwise(a, b))
+    np.testing.assert_allclose(np.diag(plain.similarity(a, b)), plain.similarity_pairwise(a, b), atol=1e-6)
+    assert plain.similarity(vectors[0][0], vectors[1][0]).shape == (1, 1)
+    assert plain.similarity_pairwise("east", "west") == -1
+    with pytest.raises(InputError, match="3 texts against 2"):
+        plain.similarity_pairwise(a, b[:2])
+    with pytest.raises(InputError, match="shape"):
+        plain.similarity(np.zeros((1, 1, 2)), a)
+
+
+# words
+
+
+def test_neighbours(plain: Model) -> None:
+    assert plain.neighbours("east", k=2) == [("between", pytest.approx(0.5**0.5)), ("north", 0)]
+    assert [word for word, _ in plain.neighbours("east")] == ["between", "north", "nowhere", "west"]
+    assert [word for word, _ in plain.neighbours("East, and north!")] == ["between", "nowhere", "west"]
+    with pytest.raises(InputError, match="no word with a vector"):
+        plain.neighbours("blorf")
+    with pytest.raises(SettingsError, match="k is 0"):
+        plain.neighbours("east", k=0)
+
+
+def test_most_similar_as_gensim() -> None:
+    gensim = pytest.importorskip("gensim.models")
+    model = toy(dim=20)
+    peer = gensim.KeyedVectors(20)
+    peer.add_vectors(WORDS, model.vectors)
+    for positive, negative in ((["cat"], []), (["cat", "dog"], ["the"]), ("sat", "of"), ([], ["cat"])):
+        ours = model.most_similar(positive, negative, topn=5)
+        theirs = peer.most_similar(positive, negative, topn=5)
+        assert [word for word, _ in ours] == [word for word, _ in theirs]
+        np.testing.assert_allclose([s for _, s in ours], [s for _, s in theirs], atol=1e-6)
+    with pytest.raises(InputError, match="no words"):
+        model.most_similar()
+    with pytest.raises(InputError, match="'blorf' has no vector"):
+        model.most_similar("blorf")
+
+
+def test_words(plain: Model) -> None:
+    assert "east" in plain
+    assert "blorf" not in plain
+    np.testing.assert_array_equal(plain.vector("west"), [-2, 0])
+    with pytest.raises(InputError, match="did you mean 'west'"):
+        plain.vector("West")
+    assert plain.unknown_words("The east, the EAST of blorf") == ["the", ",", "of", "blorf"]
+
+
+# the parts
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (np.zeros((5, 2)), "float64 (5, 2)"),
+        (np.zeros(5, np.float32), "float32 (5,)"),
+        ([[1.0, 2.0]], "list"),
+        (np.zeros((4, 2), np.float32), "(4, 2) and the vocabulary has 5 words"),
+        (np.zeros((5, 0), np.float32), "(5, 0)"),
+        (np.full((5, 2), np.nan, np.float32), "'a' (row 0)"),
+        (np.float32([[0, 0]] * 3 + [[0, np.inf], [0, 0]]), "'d' (row 3)"),
+    ],
+)
+def test_parts_that_dont_fit(vectors: Any, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        Model(Vocabulary.of_words("abcde"), vectors)
+    assert said in str(error.value)
+
+
+def test_info_is_plain() -> None:
+    info = {"recipe": {"name": "toy", "sizes": (1, 2)}}
+    model = Model(Vocabulary.of_words("a"), np.ones((1, 1), np.float32), info=info)
+    info["recipe"]["name"] = "changed"
+    assert model.info == {"recipe": {"name": "toy", "sizes": [1, 2]}}
+    assert repr(model) == "<Model of 1 words in 1 dimensions, recipe toy>"
+    for broken in ({"x": object()}, {"x": float("nan")}):
+        with pytest.raises(InputError, match="JSON"):
+            Model(Vocabulary.of_words("a"), np.ones((1, 1), np.float32), info=broken)
+
+
+def test_frozen_equal_and_picklable(plain: Model) -> None:
+    plain.encode("east")
+    with pytest.raises(AttributeError):
+        plain.info = {}  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        plain.vectors[0, 0] = 3
+    assert pickle.loads(pickle.dumps(plain)) == plain
+    assert plain != Model(plain.vocabulary, plain.vectors * 2, plain.tokenizer)
+    assert plain != Model(plain.vocabulary, plain.vectors, Tokenizer(lowercase=False))
+    assert plain != "a model"
+    assert plain.get_embedding_dimension() == plain.get_sentence_embedding_dimension() == plain.dim == 2
+
+
+def test_columns_in_any_layout() -> None:
+    vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
+    model = Model(Vocabulary.of_words("ab"), np.asfortranarray(vectors))
+    np.testing.assert_array_equal(model.encode("a b"), vectors.mean(axis=0))
