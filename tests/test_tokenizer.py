@@ -35,7 +35,7 @@ def scanned(tokenizer: Tokenizer, text: str, tmp_path_factory: pytest.TempPathFa
     """The words that the counting scanner sees."""
     counter = Counter(tokenizer, max_distinct=1000, folder=tmp_path_factory.getbasetemp())
     ids, _ = counter.scan(as_lines([text]).tobytes())
-    return [counter.word(i).decode() for i in ids]
+    return [word.decode() for word in counter.words(ids)]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_every_code_point_is_cut_as_the_tokenizers_library_cuts_it(
         assert [word for word, _ in theirs.pre_tokenizer.pre_tokenize_str(normal)] == words
         counter = Counter(tokenizer, max_distinct=1_000_000, folder=tmp_path_factory.getbasetemp())
         ids, _ = counter.scan(as_lines([text]).tobytes())
-        assert [counter.word(i).decode() for i in ids] == words
+        assert [word.decode() for word in counter.words(ids)] == words
 
 
 def test_ids_of_the_tokenizers_library() -> None:

@@ -93,7 +93,7 @@ def test_tables_grow(tmp_path: Path) -> None:
     words = [f"word{i}" for i in range(200_000)]
     (counter,) = counters(tmp_path, [words], 1)
     assert counter.n_words == 200_000
-    assert counter.word(123_456) == b"word123456"
+    assert counter.words(np.array([123_456])) == [b"word123456"]
     assert (counter.counts == 1).all()
 
 

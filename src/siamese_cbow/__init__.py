@@ -12,14 +12,12 @@ Each public name is imported when it is first used, so that a small job never wa
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.model import Model
-    from siamese_cbow.prepare import prepare
+    from siamese_cbow.preparation import prepare
     from siamese_cbow.storage import load
     from siamese_cbow.stream import Stream
     from siamese_cbow.text.corpus import Corpus, TextSettings
@@ -40,7 +38,7 @@ _HOMES = {
     "Tokenizer": "text.tokenizer",
     "Vocabulary": "vocabulary",
     "load": "storage",
-    "prepare": "prepare",
+    "prepare": "preparation",
 }
 
 __all__ = [
@@ -70,14 +68,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Keeps `sc.prepare` the function: importing the module of the same name would put that in its place."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

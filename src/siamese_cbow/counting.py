@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +84,11 @@ class Counter:
         hashes[used[:, 1].astype(np.int64) - 1] = used[:, 0]
         return hashes
 
-    def word(self, i: int) -> bytes:
-        """The UTF-8 bytes of the word with provisional id `i`."""
-        return self._letters[self._starts[i] : self._starts[i + 1]].tobytes()
+    def words(self, ids: NDArray[np.integer[Any]]) -> list[bytes]:
+        """The UTF-8 bytes of the words with these provisional ids."""
+        letters = self._letters.tobytes()
+        starts, ends = self._starts[ids].tolist(), self._starts[ids + 1].tolist()
+        return [letters[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def remaps(self, last: Ids) -> list[Ids]:
         """From the final ids of today's provisional ids to those of every generation, (generation + 1) arrays.
@@ -145,22 +148,29 @@ def merge(counters: list[Counter], *, min_count: int, max_words: int | None, voc
     np.add.at(totals, inverse, np.concatenate([counter.counts for counter in counters]))
     bounds = np.cumsum([0] + [counter.n_words for counter in counters])
 
-    def word(distinct: int) -> bytes:
-        counter = int(np.searchsorted(bounds, first[distinct], side="right")) - 1
-        return counters[counter].word(int(first[distinct] - bounds[counter]))
+    def words(distinct: NDArray[np.int64]) -> list[bytes]:
+        """The UTF-8 bytes of some of the different words, taken from the first counter that saw each."""
+        owners = np.searchsorted(bounds, first[distinct], side="right") - 1
+        ids = first[distinct] - bounds[owners]
+        found: list[bytes] = [b""] * len(distinct)
+        for owner, counter in enumerate(counters):
+            places = np.flatnonzero(owners == owner)
+            for place, word in zip(places.tolist(), counter.words(ids[places]), strict=True):
+                found[place] = word
+        return found
 
+    final = np.full(len(hashes), -1, np.int32)
     if vocabulary is None:
-        _check_some_word(totals, word, min_count)
+        _check_some_word(totals, words, min_count)
         frequent = np.flatnonzero(totals >= min_count)
-        ordered = sorted((-int(totals[i]), word(int(i)), int(i)) for i in frequent)[:max_words]
-        words = [letters.decode("utf-8") for _, letters, _ in ordered]
-        kept = np.array([i for _, _, i in ordered], np.int64)
-        vocabulary = Vocabulary(words, totals[kept])
-        final = np.full(len(hashes), -1, np.int32)
+        ordered = sorted(zip((-totals[frequent]).tolist(), words(frequent), frequent.tolist(), strict=True))[:max_words]
+        kept = np.array([distinct for _, _, distinct in ordered], np.int64)
+        vocabulary = Vocabulary([letters.decode("utf-8") for _, letters, _ in ordered], totals[kept])
         final[kept] = np.arange(len(kept), dtype=np.int32)
     else:
         index = vocabulary.index
-        final = np.array([index.get(word(i).decode("utf-8"), -1) for i in range(len(hashes))], np.int32)
+        seen = words(np.arange(len(hashes)))
+        final[:] = [index.get(letters.decode("utf-8"), -1) for letters in seen]
         if not (final >= 0).any():
             raise InputError(f"no word of the text is among the {len(vocabulary):,} of the vocabulary given")
     last = [final[inverse[start:end]] for start, end in pairwise(bounds)]
@@ -168,14 +178,14 @@ def merge(counters: list[Counter], *, min_count: int, max_words: int | None, voc
     return Merged(vocabulary, remaps, len(hashes))
 
 
-def _check_some_word(totals: Counts, word: Callable[[int], bytes], min_count: int) -> None:
+def _check_some_word(totals: Counts, words: Callable[[NDArray[np.int64]], list[bytes]], min_count: int) -> None:
     if not len(totals):
         raise InputError("no word in the text; expected at least one sentence with one word")
     if totals.max() < min_count:
-        most = int(totals.argmax())
-        frequent = word(most).decode("utf-8")
+        most = totals.argmax().reshape(1)
+        frequent = words(most)[0].decode("utf-8")
         raise InputError(
-            f"no word occurs {min_count} times (most frequent: {frequent!r}, {int(totals[most])}); "
+            f"no word occurs {min_count} times (most frequent: {frequent!r}, {int(totals.max())}); "
             "try a smaller --min-count or more text"
         )
 

@@ -17,7 +17,11 @@ from siamese_cbow.errors import SiameseCBOWError
 
 # command -> (module below this package, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "prepare": ("prepare", "Turn text into a stream of word ids on disk."),
+    "evaluate": ("evaluate", "Score models on semantic textual similarity."),
+    "download": ("download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
+}
 
 
 class LazyGroup(click.Group):

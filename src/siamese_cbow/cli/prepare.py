@@ -1,0 +1,65 @@
+"""`siamese-cbow prepare`: text in, stream out."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import click
+
+from siamese_cbow.preparation import prepare
+from siamese_cbow.progress import bar
+from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.tokenizer import Kind, Tokenizer
+
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare).parameters.items()}
+TEXT = TextSettings()
+CHOICES = {name: click.Choice(get_args(hint)) for name, hint in get_type_hints(TextSettings).items() if get_args(hint)}
+TOKENIZER = Tokenizer()
+
+
+@click.command(name="prepare", context_settings={"show_default": True})
+@click.argument("text", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("--min-count", default=DEFAULTS["min_count"], help="Words seen less often are left out.")
+@click.option("--max-words", type=int, help="Keep at most this many words, the most frequent ones.  [default: all]")
+@click.option(
+    "--vocabulary", type=click.Path(path_type=Path), help="Use the words of this `count word` file instead of counting."
+)
+@click.option("--layout", default=TEXT.layout, type=CHOICES["layout"],
+              help="sentences: one a line, an empty line between documents; paragraphs: one a line; wrapped: running "
+                   "text in short lines; auto: look and choose.")  # fmt: skip
+@click.option("--boundary", default=TEXT.boundary, type=CHOICES["boundary"],
+              help="What adjacency never crosses.")  # fmt: skip
+@click.option("--language", default=TEXT.language, help="For splitting into sentences: en, de, zh, ...")
+@click.option("--text-column", default=TEXT.text_column, help="The column of JSON lines, CSV, TSV and Parquet to read.")
+@click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
+              help="groups: phrase pairs (PPDB, or tab separated), not running text.")  # fmt: skip
+@click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
+              help="whitespace: for text that comes tokenised.")  # fmt: skip
+@click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Whether The and the are one word.")
+@click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation, help="Whether marks are words.")
+@click.option("--max-distinct", default=DEFAULTS["max_distinct"],
+              help="Different words kept in memory while counting, before rare ones are forgotten.")  # fmt: skip
+@click.option("--threads", type=int, help="[default: all cores]")
+def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
+    """Turn text into a stream of word ids on disk.
+
+    TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also packed
+    (.gz .bz2 .xz .zst).
+    """
+    settings = TextSettings(
+        **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")}
+    )
+    tokenizer = Tokenizer(options["tokenizer"], lowercase=options["lowercase"], punctuation=options["punctuation"])
+    corpus = Corpus(list(text), settings)
+    with bar("preparing", corpus.total_bytes, unit="B") as progress:
+        prepare(
+            corpus,
+            output=output,
+            tokenizer=tokenizer,
+            progress=progress,
+            **{name: options[name] for name in ("min_count", "max_words", "vocabulary", "max_distinct", "threads")},
+        )
+    click.echo(output)

@@ -1,0 +1,169 @@
+"""Text in, stream out: reads each text once, counts words, and leaves ids on disk.
+
+    1. spool       blocks of text -> provisional ids, several blocks at a time
+    2. vocabulary  which words are frequent enough, and their final ids
+    3. write       provisional ids -> final ids; sentences without a known word are dropped and counted
+
+Memory does not depend on the size of the corpus, only on the number of different words, which is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.arrays import thread_count
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.files import atomic_folder
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
+from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+
+def prepare(
+    inputs: Any,
+    *,
+    output: Path | str | None = None,
+    min_count: int = 5,
+    max_words: int | None = None,
+    vocabulary: Vocabulary | Path | str | None = None,
+    tokenizer: Tokenizer | None = None,
+    text: TextSettings | None = None,
+    max_distinct: int = 16_000_000,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Stream:
+    """Turns text into a stream.
+
+    inputs        files, folders, globs, "-" for standard input, any iterable of texts, or a `Corpus`
+    output        the folder to write; left out, the stream lives in a temporary place until it is no longer used
+    min_count     words seen less often get no id
+    max_words     keep at most this many words, the most frequent ones
+    vocabulary    use these words (a `count word` file) instead of counting
+    max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
+    """
+    corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
+    settings = Settings(
+        min_count, max_words, max_distinct, tokenizer or Tokenizer(), corpus.settings, _given(vocabulary)
+    )
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
+            # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
+            return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), progress)
+    folder_path = Path(output)
+    if _up_to_date(folder_path, corpus, settings):
+        progress.say(f"{folder_path} is up to date: the text and the settings have not changed")
+        return Stream.load(folder_path)
+    return _prepare_into(folder_path, corpus, settings, thread_count(threads), progress)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides how a text becomes a stream."""
+
+    min_count: int
+    max_words: int | None
+    max_distinct: int
+    tokenizer: Tokenizer
+    text: TextSettings
+    vocabulary: Vocabulary | None
+
+    def __post_init__(self) -> None:
+        for name in ("min_count", "max_words", "max_distinct"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingsError(f"{name} is {value}; expected 1 or more")
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, for `stream.json`; a vocabulary that was given is known by its hash."""
+        return {
+            "min_count": self.min_count,
+            "max_words": self.max_words,
+            "max_distinct": self.max_distinct,
+            "tokenizer": self.tokenizer.settings(),
+            "text": asdict(self.text),
+            "vocabulary": self.vocabulary and self.vocabulary.hash(),
+        }
+
+
+def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
+    return Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
+
+
+def _sources(corpus: Corpus) -> list[dict[str, Any]]:
+    """What tells whether a file has changed since."""
+    stats = [(path, path.stat()) for path in corpus.files]
+    return [{"path": str(path), "size": stat.st_size, "modified_ns": stat.st_mtime_ns} for path, stat in stats]
+
+
+def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
+    """Whether `folder` holds the stream of just these files and settings; raises where it holds something else."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return False
+    if not (folder / ABOUT).is_file():
+        raise InputError(f"{folder} exists and is no stream; choose another output, or remove it")
+    try:
+        about = read_about(folder)
+        return bool(corpus.files) and about["sources"] == _sources(corpus) and about["settings"] == settings.plain()
+    except (KeyError, InputError):
+        return False
+
+
+def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
+    # These load numba, which a stream that is up to date never needs.
+    from siamese_cbow.counting import merge
+    from siamese_cbow.spool import Spool
+    from siamese_cbow.stream_writer import StreamWriter
+
+    sources = _sources(corpus)
+    with atomic_folder(folder) as new:
+        spool = Spool(new / "spool", settings.tokenizer, max_distinct=settings.max_distinct)
+        spool.fill(corpus, threads=threads, progress=progress)
+        merged = merge(
+            spool.counters, min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
+        )
+        with StreamWriter(new) as writer:
+            for block, ids, ends in spool.blocks():
+                writer.write(merged.remaps[block.counter][block.generation][ids], ends)
+        spool.remove()
+        merged.vocabulary.write(new / VOCABULARY)
+        about = {
+            "format_version": FORMAT_VERSION,
+            "settings": settings.plain(),
+            "sources": sources,
+            **writer.finish(merged.vocabulary, seed=json.dumps(settings.plain()["tokenizer"]) + settings.text.kind),
+            "n_distinct": merged.n_distinct,
+            "n_forgotten": sum(counter.n_forgotten for counter in spool.counters),
+            "messages": spool.tallies.messages(),
+        }
+        (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+    stream = Stream.load(folder)
+    _say_what_happened(stream, progress)
+    return stream
+
+
+def _say_what_happened(stream: Stream, progress: Progress) -> None:
+    about = stream.about
+    for message in about["messages"]:
+        progress.say(message)
+    progress.say(
+        f"{stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences and {stream.n_documents:,} "
+        f"{'documents' if stream.kind == 'text' else 'groups'}; {len(stream.vocabulary):,} words of "
+        f"{about['n_distinct']:,} different ones"
+    )
+    unknown = about["n_unknown_tokens"]
+    if unknown:
+        share = unknown / (unknown + stream.n_tokens)
+        progress.say(f"{unknown:,} tokens ({share:.1%}) are words outside the vocabulary and were left out")
+    if about["n_dropped_sentences"]:
+        progress.say(f"{about['n_dropped_sentences']:,} sentences had no known word and were dropped")
+    if about["n_forgotten"]:
+        progress.say(
+            f"more than {about['settings']['max_distinct']:,} different words: {about['n_forgotten']:,} rare ones were "
+            "forgotten while counting, so counts of rare words are lower bounds (raise --max-distinct to avoid it)"
+        )

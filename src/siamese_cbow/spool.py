@@ -1,0 +1,119 @@
+"""The first pass over a corpus: provisional word ids and line ends on disk, in the order of the text.
+
+Which counter a block belongs to is decided by its position, never by a thread, and blocks are written in order: the
+spool is the same for any number of threads.
+"""
+
+from __future__ import annotations
+
+import collections
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.counting import Counter
+from siamese_cbow.progress import Progress
+from siamese_cbow.text.corpus import Corpus, Lines, RawBlock
+from siamese_cbow.text.tokenizer import Tokenizer
+
+# How many counters share the blocks, and so how many threads can count at once: a constant, because a block's
+# counter must not depend on the number of threads. Four tables fit the cache better than eight.
+COUNTERS = 4
+
+
+@dataclass
+class Tallies:
+    """What was met on the way and has to be said."""
+
+    layouts: dict[str, str] = field(default_factory=dict)  # source -> layout
+    n_broken: int = 0
+    n_cut: int = 0
+    n_short: int = 0
+    short_at: list[str] = field(default_factory=list)
+
+    def add(self, block: RawBlock, lines: Lines) -> None:
+        """Takes in one block."""
+        self.layouts[block.source] = block.layout
+        self.n_broken += lines.n_broken
+        self.n_cut += lines.n_cut
+        self.n_short += lines.n_short
+        self.short_at = [*self.short_at, *lines.short_at][:3]
+
+    def messages(self) -> list[str]:
+        """Sentences for the user; none where nothing odd was met."""
+        n_sources = collections.Counter(self.layouts.values())
+        said = [f"read {n:,} {'text' if n == 1 else 'texts'} as {layout}" for layout, n in n_sources.items()]
+        if self.n_broken:
+            said.append(f"{self.n_broken:,} broken UTF-8 sequences were replaced")
+        if self.n_cut:
+            said.append(f"{self.n_cut:,} overlong paragraphs were cut into pieces at white space")
+        if self.n_short:
+            first = ", ".join(self.short_at)
+            said.append(f"{self.n_short:,} lines with fewer than two phrases were left out (first: {first})")
+        return said
+
+
+@dataclass(frozen=True)
+class SpooledBlock:
+    """Whose provisional ids a block holds, and how many."""
+
+    counter: int
+    generation: int
+    n_ids: int
+    n_lines: int
+
+
+class Spool:
+    """Provisional ids and line ends of a corpus, on disk."""
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, *, max_distinct: int) -> None:
+        self._folder = folder
+        self._folder.mkdir()
+        self._blocks: list[SpooledBlock] = []
+        self.tallies = Tallies()
+        self.counters = [
+            Counter(tokenizer, max_distinct=max(1, max_distinct // COUNTERS), folder=folder) for _ in range(COUNTERS)
+        ]
+
+    def fill(self, corpus: Corpus, *, threads: int, progress: Progress) -> None:
+        """Reads the corpus. While the threads scan one round of blocks, the next round is read."""
+
+        def scan(counter: Counter, block: RawBlock) -> tuple[Lines, Ids, Offsets, int]:
+            lines = corpus.lines(block)
+            return lines, *counter.scan(lines.text), counter.generation
+
+        with (
+            ThreadPoolExecutor(threads) as pool,
+            (self._folder / "ids").open("wb") as ids_file,
+            (self._folder / "ends").open("wb") as ends_file,
+        ):
+            blocks = corpus.blocks()
+            current = list(islice(blocks, COUNTERS))
+            while current:
+                scans = [pool.submit(scan, counter, block) for counter, block in zip(self.counters, current)]  # noqa: B905 (the last round is shorter)
+                following = list(islice(blocks, COUNTERS))
+                for which, (block, future) in enumerate(zip(current, scans, strict=True)):
+                    lines, ids, ends, generation = future.result()
+                    ids.tofile(ids_file)
+                    ends.tofile(ends_file)
+                    self._blocks.append(SpooledBlock(which, generation, len(ids), len(ends)))
+                    self.tallies.add(block, lines)
+                    progress.advance(block.n_source_bytes)
+                current = following
+
+    def blocks(self) -> Iterator[tuple[SpooledBlock, Ids, Offsets]]:
+        """What `fill` has written, block by block."""
+        with (self._folder / "ids").open("rb") as ids_file, (self._folder / "ends").open("rb") as ends_file:
+            for block in self._blocks:
+                ids = np.fromfile(ids_file, np.int32, block.n_ids)
+                yield block, ids, np.fromfile(ends_file, np.int64, block.n_lines)
+
+    def remove(self) -> None:
+        """Deletes its files."""
+        shutil.rmtree(self._folder)
