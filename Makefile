@@ -1,0 +1,36 @@
+# make test      installs into .venv and runs the tests
+# make check     formatting, lint, types
+# make fix       formats and repairs what can be repaired
+# make bench     runs the benchmarks of benchmarks/ and writes results/ (takes a while)
+# make docs      builds the pages of docs/ into site/
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install fix check test bench docs
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+fix: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+check: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test: install
+	$(BIN)/pytest
+
+bench: install
+	$(BIN)/python -m benchmarks
+
+docs: install
+	$(BIN)/pip install --quiet --constraint constraints.txt '.[docs]'
+	$(BIN)/mkdocs build --strict

@@ -1,0 +1,74 @@
+"""What holds for every command."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from siamese_cbow.cli import COMMANDS, group, main
+from siamese_cbow.errors import MissingExtra
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_says_what_the_command_says(name: str) -> None:
+    module, text = COMMANDS[name]
+    command: click.Command = importlib.import_module(f"siamese_cbow.cli.{module}").command
+    assert command.get_short_help_str(200) == text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_help_and_its_default_is_shown(name: str) -> None:
+    result = CliRunner().invoke(group, [name, "--help"])
+    assert result.exit_code == 0, result.output
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.name != "help":
+            assert parameter.help, f"{name} {parameter.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented(name: str) -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    assert f"siamese-cbow {name}" in pages
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in COMMANDS)
+
+
+def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["nonsense"], ["prepare"], ["prepare", "none.txt", "-o", "x", "--min-count", "many"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(arguments)
+        assert stopped.value.code == 2
+        assert "Traceback" not in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main(["prepare", "no-such-file.txt", "-o", "x"])
+    assert stopped.value.code == 2
+    assert "no-such-file.txt" in capsys.readouterr().err
+
+
+def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.txt").write_text("the cat sat\nthe cat ran\n")
+    arguments = ["prepare", str(tmp_path / "text.txt"), "-o", str(tmp_path / "stream"), "--min-count", "2"]
+    main(arguments)
+    out, err = capsys.readouterr()
+    assert out == f"{tmp_path / 'stream'}\n"
+    assert "4 tokens in 2 sentences and 1 documents; 2 words of 4 different ones" in err
+    main(arguments)
+    assert "up to date" in capsys.readouterr().err
+
+
+def test_missing_extra_says_what_to_type() -> None:
+    assert str(MissingExtra("gensim", "baselines")) == "this needs gensim; type: pip install 'siamese-cbow[baselines]'"

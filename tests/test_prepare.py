@@ -1,0 +1,265 @@
+"""Text -> stream: equal to a plain Python version, the same bytes on any number of threads, nothing half-written."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import siamese_cbow.spool
+from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.preparation import prepare
+from siamese_cbow.stream import Stream
+from siamese_cbow.text import chunks
+from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+SENTENCES = TextSettings(layout="sentences")
+
+
+class Heard:
+    """A progress that remembers."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.done = 0.0
+
+    def advance(self, amount: float, note: str = "") -> None:
+        self.done += amount
+
+    def say(self, message: str) -> None:
+        self.messages.append(message)
+
+
+def plainly(text: str, min_count: int) -> Stream:
+    """The same in plain Python: lines are sentences, an empty line ends a document."""
+    tokenizer = Tokenizer()
+    documents = [
+        [tokenizer.words(line) for line in document.split("\n") if tokenizer.words(line)]
+        for document in _documents(text, tokenizer)
+    ]
+    return Stream.of_words(documents, min_count=min_count)
+
+
+def _documents(text: str, tokenizer: Tokenizer) -> list[str]:
+    lines = [line if tokenizer.words(line) else "" for line in text.split("\n")]
+    return "\n".join(lines).split("\n\n")
+
+
+def folder_hash(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+def same_arrays(a: Stream, b: Stream) -> bool:
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("ids", "sentences", "documents"))
+
+
+lines_of_words = st.lists(st.sampled_from(["the cat sat.", "The dog", "a", "", "  ", "ünïque Ü", "é", "?!", "cat cat"]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(lines=lines_of_words, min_count=st.integers(1, 3))
+def test_equals_plain_python(tmp_path_factory: pytest.TempPathFactory, lines: list[str], min_count: int) -> None:
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    expected = plainly("\n".join(lines), min_count)
+    if not len(expected.vocabulary):
+        with pytest.raises(InputError):
+            prepare(path, min_count=min_count, text=SENTENCES)
+        return
+    stream = prepare(path, min_count=min_count, text=SENTENCES)
+    assert stream.vocabulary == expected.vocabulary
+    assert same_arrays(stream, expected)
+    assert stream.ids.dtype == np.int32
+
+
+def many_blocks(monkeypatch: pytest.MonkeyPatch, n_bytes: int = 2000) -> None:
+    """Small blocks, so that a small text has many."""
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", n_bytes)
+
+
+def some_text(n_lines: int = 4000) -> str:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in rng.zipf(1.3, 6 * n_lines) % 5000]
+    lines = [" ".join(words[6 * i : 6 * i + 6]) for i in range(n_lines)]
+    return "\n".join(line if i % 9 else "" for i, line in enumerate(lines)) + "\n"
+
+
+@pytest.mark.parametrize("max_distinct", [16_000_000, 800], ids=["all-words", "forgetting"])
+def test_same_bytes_on_any_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_distinct: int
+) -> None:
+    many_blocks(monkeypatch)
+    (tmp_path / "text.txt").write_text(some_text())
+    hashes = []
+    for threads in (1, 2, 3, 8):
+        output = tmp_path / f"stream{threads}"
+        stream = prepare(
+            tmp_path / "text.txt",
+            output=output,
+            min_count=2,
+            text=SENTENCES,
+            threads=threads,
+            max_distinct=max_distinct,
+        )
+        hashes.append(folder_hash(output))
+    assert all(each == hashes[0] for each in hashes)
+    assert (stream.about["n_forgotten"] > 0) == (max_distinct == 800)
+
+
+def test_block_size_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "text.txt").write_text(some_text())
+    whole = prepare(tmp_path / "text.txt", text=SENTENCES)
+    many_blocks(monkeypatch, 500)
+    assert prepare(tmp_path / "text.txt", text=SENTENCES).fingerprint == whole.fingerprint
+
+
+def test_load_gives_what_was_prepared(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text(some_text())
+    stream = prepare(tmp_path / "text.txt", output=tmp_path / "stream", text=SENTENCES)
+    again = Stream.load(tmp_path / "stream")
+    assert again.vocabulary == stream.vocabulary
+    assert same_arrays(again, stream)
+    assert isinstance(again.ids, np.memmap)
+    assert not list(tmp_path.glob(".*")), "no temporary folder is left"
+    assert sorted(path.name for path in (tmp_path / "stream").iterdir()) == [
+        "documents.npy", "ids.npy", "sentences.npy", "stream.json", "vocabulary.txt",
+    ]  # fmt: skip
+
+
+def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(some_text())
+    prepare(text, output=tmp_path / "stream", text=SENTENCES)
+    before = (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns
+    monkeypatch.setattr(siamese_cbow.spool.Spool, "fill", None)
+    heard = Heard()
+    prepare(text, output=tmp_path / "stream", text=SENTENCES, progress=heard)
+    assert "up to date" in heard.messages[0]
+    assert (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns == before
+    monkeypatch.undo()
+    text.write_text("the the the the the\n")
+    assert prepare(text, output=tmp_path / "stream", text=SENTENCES).n_tokens == 5
+    assert prepare(text, output=tmp_path / "stream", text=SENTENCES, min_count=1).about["settings"]["min_count"] == 1
+
+
+def test_what_happened_is_said(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"the cat the cat\nrare word\nthe \xff cat\n")
+    heard = Heard()
+    stream = prepare(tmp_path / "text.txt", min_count=2, text=SENTENCES, progress=heard)
+    assert stream.n_sentences == 2
+    said = "\n".join(heard.messages)
+    assert "as sentences" in said
+    assert "1 broken UTF-8 sequences" in said
+    assert "1 sentences had no known word" in said
+    assert "2 tokens (25.0%) are words outside" in said
+    assert heard.done == (tmp_path / "text.txt").stat().st_size
+
+
+def test_standard_input_and_iterables_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"the cat\nthe dog\n"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    stream = prepare("-", min_count=1, text=SENTENCES)
+    assert stream.n_sentences == 2
+    generator = (text for text in ["the cat\nthe dog", "a bird"])
+    stream = prepare(generator, min_count=1, text=SENTENCES)
+    assert (stream.n_documents, stream.n_sentences) == (2, 3)
+
+
+def test_a_vocabulary_can_be_given(tmp_path: Path) -> None:
+    Vocabulary.of_counts({"dog": 7, "the": 3}).write(tmp_path / "words.txt")
+    (tmp_path / "text.txt").write_text("the cat\nthe dog\n")
+    stream = prepare(tmp_path / "text.txt", vocabulary=tmp_path / "words.txt", text=SENTENCES)
+    assert stream.vocabulary.words == ["dog", "the"]
+    assert stream.ids.tolist() == [1, 1, 0]
+
+
+def test_groups(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a cat\ta feline\na dog\ta hound\tman's friend\n")
+    stream = prepare(tmp_path / "pairs.tsv", min_count=1, text=TextSettings(kind="groups"))
+    assert stream.kind == "groups"
+    assert np.diff(stream.documents).tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "error", "message"),
+    [
+        (b"", {}, InputError, "no word in the text"),
+        (b"\n\n \n", {}, InputError, "no word in the text"),
+        (b"one two\none\n", {}, InputError, r"no word occurs 5 times .most frequent: 'one', 2.; try a smaller"),
+        (b"a\n", {"min_count": 0}, SettingsError, "min_count is 0"),
+        (b"a\n", {"max_words": -1}, SettingsError, "max_words is -1"),
+        (b"a\n", {"threads": 0}, SettingsError, "threads is 0"),
+        (b"a\n", {"vocabulary": "none.txt"}, InputError, "no file none.txt"),
+    ],
+)
+def test_bad_input_leaves_nothing(
+    tmp_path: Path, content: bytes, options: dict[str, object], error: type[Exception], message: str
+) -> None:
+    (tmp_path / "text.txt").write_bytes(content)
+    with pytest.raises(error, match=message):
+        prepare(tmp_path / "text.txt", output=tmp_path / "stream", text=SENTENCES, **options)  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_an_old_stream_survives_a_failure(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the cat " * 9)
+    prepare(text, output=tmp_path / "stream", text=SENTENCES)
+    before = folder_hash(tmp_path / "stream")
+    text.write_text("now too rare")
+    with pytest.raises(InputError):
+        prepare(text, output=tmp_path / "stream", text=SENTENCES)
+    assert folder_hash(tmp_path / "stream") == before
+
+
+def test_something_else_is_never_overwritten(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the cat " * 9)
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "me.jpg").write_text("x")
+    with pytest.raises(InputError, match="photos exists and is no stream"):
+        prepare(text, output=tmp_path / "photos", text=SENTENCES)
+    with pytest.raises(InputError, match=r"text.txt exists and is no stream"):
+        prepare(text, output=text, text=SENTENCES)
+    assert (tmp_path / "photos" / "me.jpg").read_text() == "x"
+
+
+@pytest.fixture
+def stream_folder(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_text(some_text(500))
+    prepare(tmp_path / "text.txt", output=tmp_path / "stream", text=SENTENCES)
+    return tmp_path / "stream"
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "sentences.npy", "documents.npy", "vocabulary.txt", "stream.json"])
+def test_damaged_streams_are_refused(stream_folder: Path, name: str) -> None:
+    path = stream_folder / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError):
+        Stream.load(stream_folder)
+    path.unlink()
+    with pytest.raises((FormatError, InputError)):
+        Stream.load(stream_folder)
+
+
+def test_other_versions_and_swapped_files_are_refused(stream_folder: Path) -> None:
+    about = json.loads((stream_folder / "stream.json").read_text())
+    (stream_folder / "stream.json").write_text(json.dumps(about | {"format_version": 99}))
+    with pytest.raises(FormatError, match="stream format 99, this version reads 1"):
+        Stream.load(stream_folder)
+    (stream_folder / "stream.json").write_text(json.dumps(about))
+    (stream_folder / "ids.npy").write_bytes((stream_folder / "sentences.npy").read_bytes())
+    with pytest.raises(FormatError, match=r"ids.npy holds int64"):
+        Stream.load(stream_folder)
+    with pytest.raises(InputError, match="no folder"):
+        Stream.load(stream_folder / "none")
