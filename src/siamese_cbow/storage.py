@@ -73,7 +73,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
         _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
     try:
         tokenizer = Tokenizer.from_settings(config["tokenizer"])
-        vocabulary = Vocabulary.read(folder / VOCABULARY)
+        vocabulary = _read_vocabulary(folder / VOCABULARY)
     except SiameseCBOWError as error:
         raise FormatError(f"{error}; {ANEW}") from error
     if len(vocabulary) != config["n_words"]:
@@ -186,6 +186,20 @@ def _read_config(folder: Path) -> dict[str, Any]:
         if not isinstance(config.get(key), kind):
             raise FormatError(f"{path} has {config.get(key)!r} for {key!r}, expected {kind.__name__}; {ANEW}")
     return config
+
+
+def _read_vocabulary(path: Path) -> Vocabulary:
+    """The words of a file whose hash is right: no need to look at every line, as `Vocabulary.read` does.
+
+    That is three times faster, and most of the time it takes to load a model.
+    """
+    text = path.read_bytes().decode("utf-8", "replace")
+    fields = text.replace("\n", " ").split(" ")
+    counts = " ".join(fields[:-1:2])
+    plain = len(fields) == 2 * text.count("\n") + 1 and counts.isascii() and counts.replace(" ", "").isdigit()
+    if not plain:  # such as a word with a space in it, from another program's vectors
+        return Vocabulary.read(path)
+    return Vocabulary(fields[1::2], np.fromstring(counts, np.int64, sep=" "))
 
 
 def _check_file(path: Path, expected: Any, *, whole: bool) -> None:
