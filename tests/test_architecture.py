@@ -20,7 +20,7 @@ LEVELS = [
     ["vocabulary", "lookup", "counting"],
     ["stream", "stream_writer", "spool", "preparation"],
     ["kernels"],
-    ["encoding", "model", "model_card", "model_checks", "neighbours", "storage", "vector_files", "vector_layouts"],
+    ["encoding", "model", "model_card", "model_checks", "neighbours", "storage", "tensor_file", "vector_files", "vector_layouts"],
     ["training", "baselines"],
     ["evaluation"],
     ["report", "interop"],

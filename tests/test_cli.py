@@ -40,9 +40,7 @@ def test_every_command_is_documented(name: str) -> None:
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["--help"])
-    assert stopped.value.code == 0
+    main(["--help"])
     shown = capsys.readouterr().out
     assert all(f"  {name} " in shown for name in COMMANDS)
 

@@ -1,0 +1,71 @@
+"""What all benchmarks share: a synthetic text, the machine's name, and Markdown tables."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def zipf_words(n_tokens: int, *, n_words: int = 200_000, seed: int = 1) -> tuple[np.ndarray, list[str]]:
+    """Word ids by Zipf's law, and a spelling for each word: short ones for frequent words, as in real text."""
+    rng = np.random.default_rng(seed)
+    shares = 1.0 / np.arange(1, n_words + 1) ** 1.05
+    ids = rng.choice(n_words, n_tokens, p=shares / shares.sum())
+    letters = rng.integers(0, 26, (n_words, 12), dtype=np.uint8) + ord("a")
+    lengths = np.clip(np.log2(np.arange(2, n_words + 2)) * 0.6, 1, 12).astype(int)
+    spelled = [bytes(row[:length]).decode() for row, length in zip(letters, lengths, strict=True)]
+    seen: set[str] = set()
+    for i, word in enumerate(spelled):
+        if word in seen:
+            spelled[i] = f"{word}{i}"
+        seen.add(spelled[i])
+    return ids, spelled
+
+
+def write_sentences(path: Path, n_tokens: int, *, words_per_sentence: int = 14, n_words: int = 200_000) -> None:
+    """A text of one sentence a line; every hundredth line is empty and ends a document."""
+    ids, spelled = zipf_words(n_tokens, n_words=n_words)
+    with path.open("w") as file:
+        for i in range(0, n_tokens, words_per_sentence):
+            file.write(" ".join([spelled[word] for word in ids[i : i + words_per_sentence]]) + " .\n")
+            if i % (100 * words_per_sentence) == 0:
+                file.write("\n")
+
+
+def best_of(rounds: int, work: Callable[[], object]) -> float:
+    """The shortest of some rounds, in seconds: on a shared machine the others measure the neighbours."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """`markdown(["a", "b"], [[1, 2]])` -> '| a | b |\\n|---|---|\\n| 1 | 2 |'."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines).replace("| --- ", "|---")
+
+
+def machine(*libraries: str) -> str:
+    """One line on what this was measured with."""
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in libraries)
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+
+
+def report(name: str, title: str, text: str, *, write: bool) -> None:
+    """Prints a result, and keeps it as `results/name.md` where asked to."""
+    page = f"# {title}\n\n{text}\n\nMade by `python -m benchmarks.{name}` on a shared machine: read the ratios.\n"
+    print(page)
+    if write:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
