@@ -20,7 +20,8 @@ LEVELS = [
     ["vocabulary", "lookup", "counting"],
     ["stream", "stream_writer", "spool", "preparation"],
     ["kernels"],
-    ["encoding", "model", "model_card", "model_checks", "neighbours", "storage", "tensor_file", "vector_files", "vector_layouts"],
+    ["description", "encoding", "model", "model_card", "model_checks", "neighbours", "storage", "tensor_file"]
+    + ["vector_files", "vector_layouts"],
     ["training", "baselines"],
     ["evaluation"],
     ["report", "interop"],

@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -19,6 +20,10 @@ from siamese_cbow.errors import SiameseCBOWError
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("prepare", "Turn text into a stream of word ids on disk."),
+    "encode": ("encode", "Turn each line of a text into a vector."),
+    "similarity": ("similarity", "Print how similar two texts are, from -1 to 1."),
+    "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
+    "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
     "evaluate": ("evaluate", "Score models on semantic textual similarity."),
     "download": ("download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
 }
@@ -38,6 +43,17 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"siamese_cbow.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs a command. That the reader of our output (head, less) has left is no error."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python would complain when it flushes at exit, and click would leave with exit code 1.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
@@ -65,7 +81,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SiameseCBOWError as error:
         click.echo(f"siamese-cbow: {error}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output (head, less) has left: no error. Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
