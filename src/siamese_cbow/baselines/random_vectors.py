@@ -1,0 +1,79 @@
+"""Random vectors for words: what averaging is worth before anything was learnt.
+
+Two sentences are similar as far as they share words, no more: a strong baseline, and the row every other must be read
+against. A word's vector is a function of the word and the seed alone, so any two runs agree on it in any vocabulary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import SettingsError
+from siamese_cbow.model import Model
+from siamese_cbow.stream import Stream
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+BLOCK = 4096  # words worked on at a time; bounds the memory
+
+
+@dataclass(frozen=True)
+class RandomVectors:
+    """Normal random numbers for each word. `RandomVectors(dim=300, seed=1).train(stream)` -> Model."""
+
+    dim: int = 300
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.dim < 1:
+            raise SettingsError(f"dim is {self.dim}; expected 1 or more")
+
+    def train(self, stream: Stream) -> Model:
+        """Random vectors for the words of the stream."""
+        info = {"recipe": {"name": "random", **asdict(self)}, "corpus": stream.fingerprint}
+        return Model(
+            stream.vocabulary, random_rows(stream.vocabulary.words, self.dim, self.seed), stream.tokenizer, info
+        )
+
+    def encode(self, sentences: Sequence[str], *, tokenizer: Tokenizer | None = None) -> Vectors:
+        """The means of random vectors, (n, dim), where every word there is has one: nothing is unknown."""
+        tokenizer = tokenizer or Tokenizer()
+        words = list(dict.fromkeys(word for sentence in sentences for word in tokenizer.words(sentence)))
+        if not words:
+            return np.zeros((len(sentences), self.dim), dtype=np.float32)
+        rows = random_rows(words, self.dim, self.seed)
+        return Model(Vocabulary.of_words(words), rows, tokenizer).encode(list(sentences))
+
+
+def random_rows(words: Sequence[str], dim: int, seed: int) -> Vectors:
+    """A normal random vector for each word, (n_words, dim) float32, from a hash of the word and the seed."""
+    rows = np.empty((len(words), dim), dtype=np.float32)
+    for start in range(0, len(words), BLOCK):
+        keys = np.array([_key(word, seed) for word in words[start : start + BLOCK]], dtype=np.uint64)
+        rows[start : start + BLOCK] = _normal(keys, dim)
+    return rows
+
+
+def _key(word: str, seed: int) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode()).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _normal(keys: NDArray[np.uint64], dim: int) -> NDArray[np.float64]:
+    """Normal random numbers (n, dim): Box-Muller over the SplitMix64 sequences that start at `keys`."""
+    half = (dim + 1) // 2
+    with np.errstate(over="ignore"):
+        steps = np.arange(1, 2 * half + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        bits = keys[:, None] + steps
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+        bits ^= bits >> np.uint64(31)
+    uniform = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53  # never 0, so the logarithm is finite
+    radius, angle = np.sqrt(-2 * np.log(uniform[:, :half])), 2 * np.pi * uniform[:, half:]
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :dim]

@@ -1,0 +1,132 @@
+"""`siamese-cbow evaluate`: models against people's judgement of sentence pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from siamese_cbow.evaluation.download import DEFAULT_FOLDER
+
+if TYPE_CHECKING:
+    from siamese_cbow.evaluation.scores import Scores
+    from siamese_cbow.evaluation.significance import Comparison
+    from siamese_cbow.progress import Progress
+
+
+@click.command(name="evaluate")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option(
+    "--sts",
+    "folders",
+    metavar="DIR",
+    multiple=True,
+    default=(DEFAULT_FOLDER,),
+    show_default=True,
+    help="Folder with the STS sets, or an STS-Benchmark or SICK file; may be given several times.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(["official", "paper"]),
+    default="official",
+    show_default=True,
+    help="official: pairs with a gold score; paper: pairs without one count as 0, as in the paper.",
+)
+@click.option("--compare", is_flag=True, help="Test the first model against each of the others.")
+@click.option(
+    "--bootstrap",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Resamples for 95% intervals, such as 1000.",
+)
+@click.option("--details", is_flag=True, help="Also words, lexical overlap and unknown words of each set.")
+@click.option(
+    "--random/--no-random",
+    "with_random",
+    default=None,
+    help="A column of random vectors to read the others against; by default in tables, not in JSON.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of random vectors and resamples.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each model (and comparison).")
+def command(
+    models: tuple[str, ...],
+    folders: tuple[str, ...],
+    protocol: str,
+    compare: bool,
+    bootstrap: int,
+    details: bool,
+    with_random: bool | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Score models on semantic textual similarity.
+
+    MODEL is a folder of siamese-cbow, sentence-transformers or model2vec, a word2vec, GloVe or fastText .vec file,
+    or the word `random`.
+    """
+    from siamese_cbow.evaluation.significance import compare as compare_scores
+    from siamese_cbow.evaluation.systems import RANDOM
+    from siamese_cbow.progress import bar
+
+    if compare and len(models) < 2:
+        raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
+    wanted = list(models)
+    if (with_random if with_random is not None else not as_json) and RANDOM not in wanted:
+        wanted.append(RANDOM)
+    with bar("evaluate", len(wanted), unit="models") as progress:
+        scores = _evaluated(wanted, folders, protocol, bootstrap, seed, progress)
+    comparisons = [
+        compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed)
+        for other in (scores[1 : len(models)] if compare else [])
+    ]
+    (_print_json if as_json else _print_tables)(scores, comparisons, details=details)
+
+
+def _evaluated(
+    names: Sequence[str], folders: Sequence[str], protocol: str, bootstrap: int, seed: int, progress: Progress
+) -> list[Scores]:
+    from siamese_cbow.evaluation.evaluate import evaluate
+    from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.evaluation.systems import open_system, words_of
+
+    sets = [pair_set for folder in folders for pair_set in sts(folder, progress=progress)]
+    keep = words_of(sets) if any(Path(name).is_file() for name in names) else None
+    scores = []
+    for name, shown in zip(names, short_names(names), strict=True):
+        system = open_system(name, seed=seed, keep=keep, progress=progress)
+        scores.append(evaluate(system, sets, protocol=protocol, name=shown, bootstrap=bootstrap, seed=seed))  # type: ignore[arg-type]
+        progress.advance(1, shown)
+    return scores
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """The last part of each path where that tells them apart: ["models/a", "models/b"] -> ["a", "b"]."""
+    short = [Path(name).name or name for name in names]
+    return [name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)]
+
+
+def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
+    for row in (*(one.to_dict() for one in scores), *(one.to_dict() for one in comparisons)):
+        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+
+
+def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
+    from rich.console import Console
+
+    from siamese_cbow.evaluation.tables import comparison_table, details_table, remarks, score_table
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=240)  # a pipe has no width: rich would cut the table at 80
+    console.print(score_table(scores, can_bold=console.is_terminal))
+    for one in scores if details else ():
+        console.print(details_table(one))
+    for comparison in comparisons:
+        console.print(comparison_table(comparison))
+    for remark in remarks(scores):
+        click.echo(remark, err=True)

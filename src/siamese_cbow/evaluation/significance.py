@@ -1,0 +1,181 @@
+"""Is one system better than another, or is it chance? Three tests over the same pairs, which ask different things.
+
+Wilcoxon   do the two systems give pairs different cosines? The paper's test and its dagger (p < .0001). It knows
+           nothing of the gold scores: adding .1 to all cosines makes everything "significant".
+Williams   do the two cosines correlate differently with the gold scores? A t test for two correlations that share
+           one variable (Williams 1959, the one Steiger 1980 recommends).
+bootstrap  the same question without assuming anything normal: pairs are drawn again with replacement.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.evaluation.correlation import (
+    BLOCK,
+    Floats,
+    Interval,
+    draws,
+    interval,
+    pearson,
+    weighted_pearson,
+)
+from siamese_cbow.evaluation.evaluate import set_rng
+from siamese_cbow.evaluation.protocol import Protocol
+from siamese_cbow.evaluation.scores import Scores, SetScore, headline
+
+DAGGER = 0.0001
+
+
+@dataclass(frozen=True)
+class SetComparison:
+    """Two systems on one set. Figures are None where a correlation is undefined."""
+
+    year: int
+    dataset: str
+    name: str
+    difference: float | None  # Pearson of the first less that of the second
+    wilcoxon_p: float
+    williams_t: float | None
+    williams_p: float | None
+    bootstrap_p: float | None
+    interval: Interval | None  # 95%, of the difference
+
+    @property
+    def dagger(self) -> bool:
+        """The paper's mark: the cosines differ, Wilcoxon p < .0001."""
+        return self.wilcoxon_p < DAGGER
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same sets: each set, and the difference of their mean Pearson over sets."""
+
+    first: str
+    second: str
+    protocol: Protocol
+    sets: tuple[SetComparison, ...]
+    difference: float | None
+    interval: Interval | None
+    bootstrap_p: float | None
+
+    @property
+    def n_better(self) -> int:
+        """On how many sets the first system has the higher Pearson."""
+        return sum(one.difference is not None and one.difference > 0 for one in self.sets)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        rows = [{**vars(one), "dagger": one.dagger, "interval": _listed(one.interval)} for one in self.sets]
+        return {**vars(self), "n_better": self.n_better, "interval": _listed(self.interval), "sets": rows}
+
+
+def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int = 1) -> Comparison:
+    """All three tests on every set two systems were evaluated on.
+
+    `compare(evaluate(ours, sets), evaluate(theirs, sets)).difference` -> 0.12
+    """
+    if bootstrap < 1:
+        raise SettingsError(f"bootstrap is {bootstrap}; expected 1 resample or more, such as 1000")
+    _check_same_pairs(first, second)
+    rows = [_compare_set(a, b, bootstrap, seed) for a, b in zip(first.sets, second.sets, strict=True)]
+    counting = {one.name for one in headline(first.sets)}
+    known = [(row.difference, replicates) for row, replicates in rows
+             if row.difference is not None and row.name in counting]  # fmt: skip
+    mean = np.mean([replicates for _, replicates in known], axis=0) if known else np.full(1, np.nan)
+    return Comparison(
+        first.system,
+        second.system,
+        first.protocol,
+        tuple(row for row, _ in rows),
+        difference=float(np.mean([difference for difference, _ in known])) if known else None,
+        interval=interval(mean),
+        bootstrap_p=two_sided(mean),
+    )
+
+
+def wilcoxon(a: Floats, b: Floats) -> float:
+    """The p value of Wilcoxon's signed-rank test on two arrays (n,) of scores; 1 when no two differ."""
+    from scipy.stats import wilcoxon as test
+
+    if np.array_equal(a, b):
+        return 1.0
+    return float(test(a, b).pvalue)
+
+
+def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]:
+    """Williams' t and its two-sided p for r_a = r(gold, a) against r_b = r(gold, b), where r_ab = r(a, b).
+
+    Howell's example: `williams(0.80, 0.72, 0.89, 26)` -> t 1.361, p .187
+    """
+    from scipy.special import stdtr
+
+    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    below = 2 * (n - 1) / (n - 3) * max(determinant, 0.0) + ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3 if n > 3 else 0.0
+    if r_a == r_b or below <= 0:
+        return 0.0, 1.0
+    t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / below)
+    return t, float(2 * stdtr(n - 3, -abs(t)))
+
+
+def paired_bootstrap(a: Floats, b: Floats, gold: Floats, *, n: int, rng: np.random.Generator) -> Floats:
+    """Pearson of `a` less Pearson of `b` in each of `n` resamples of the same pairs, (n,); NaN: undefined."""
+    a, b, gold = (values - values.mean() for values in (a, b, gold))
+    step = max(1, BLOCK // len(gold))
+    parts = []
+    for start in range(0, n, step):
+        drawn = draws(len(gold), min(step, n - start), rng)
+        parts.append(weighted_pearson(drawn, a, gold) - weighted_pearson(drawn, b, gold))
+    return np.concatenate(parts)
+
+
+def two_sided(differences: Floats) -> float | None:
+    """How often resamples fall on the other side of 0, twice: never of 999 -> 0.002."""
+    known = differences[~np.isnan(differences)]
+    if not known.size:
+        return None
+    other_side = min(int((known <= 0).sum()), int((known >= 0).sum()))
+    return min(1.0, 2 * (other_side + 1) / (known.size + 1))
+
+
+def _compare_set(a: SetScore, b: SetScore, n: int, seed: int) -> tuple[SetComparison, Floats]:
+    """The row of one set, and the differences of the bootstrap, (n,)."""
+    p = wilcoxon(a.predictions, b.predictions)
+    if a.pearson is None or b.pearson is None:
+        return SetComparison(a.year, a.dataset, a.name, None, p, None, None, None, None), np.full(n, np.nan)
+    differences = paired_bootstrap(a.predictions, b.predictions, a.gold, n=n, rng=set_rng(a.name, seed))
+    williams_t, williams_p = williams(a.pearson, b.pearson, pearson(a.predictions, b.predictions) or 0.0, a.n_pairs)
+    row = SetComparison(
+        a.year,
+        a.dataset,
+        a.name,
+        difference=a.pearson - b.pearson,
+        wilcoxon_p=p,
+        williams_t=williams_t,
+        williams_p=williams_p,
+        bootstrap_p=two_sided(differences),
+        interval=interval(differences),
+    )
+    return row, differences
+
+
+def _check_same_pairs(first: Scores, second: Scores) -> None:
+    names, others = ([one.name for one in scores.sets] for scores in (first, second))
+    if (
+        first.protocol != second.protocol
+        or names != others
+        or not all(np.array_equal(a.gold, b.gold) for a, b in zip(first.sets, second.sets, strict=True))
+    ):
+        raise InputError(
+            f"{first.system} and {second.system} were not evaluated on the same pairs (protocols {first.protocol}, "
+            f"{second.protocol}; {len(first.sets)} and {len(second.sets)} sets); evaluate both on the same sets"
+        )
+
+
+def _listed(found: Interval | None) -> list[float] | None:
+    return found.to_list() if found else None

@@ -1,0 +1,155 @@
+"""Scores as tables for people, drawn with rich. Machines read `Scores.to_dict()` instead.
+
+Cells read as in the paper: `.6534 (.6516)` is Pearson (Spearman). The best Pearson of a row is bold; where there is
+no bold, in a pipe or a file, a star stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from siamese_cbow.evaluation.correlation import Interval
+from siamese_cbow.evaluation.scores import Aggregate, Scores
+from siamese_cbow.evaluation.significance import Comparison
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+UNDEFINED = "undefined"
+
+
+def score_table(scores: Sequence[Scores], *, can_bold: bool = True) -> Table:
+    """A line for each set and each aggregate, a column for each system."""
+    table = _table(
+        f"Pearson (Spearman), protocol {scores[0].protocol}", ["set", "pairs", *(one.system for one in scores)]
+    )
+    for rows in zip(*(one.sets for one in scores), strict=True):
+        cells = [(row.pearson, row.spearman, row.intervals[0]) for row in rows]
+        table.add_row(rows[0].name, f"{rows[0].n_pairs:,}", *_cells(cells, can_bold))
+    table.add_section()
+    every = [one.aggregates[0] for one in scores]
+    for label, cell in AGGREGATES:
+        table.add_row(label.format(n=_n_sets(every)), f"{every[0].n_pairs:,}", *_cells(map(cell, every), can_bold))
+    table.add_section()
+    for groups in zip(*(one.aggregates[1:] for one in scores), strict=True):
+        label = f"mean over {groups[0].label} ({_n_sets(groups)})"
+        table.add_row(label, f"{groups[0].n_pairs:,}", *_cells(map(AGGREGATES[0][1], groups), can_bold))
+    return table
+
+
+def details_table(scores: Scores) -> Table:
+    """What the text of each set is like, and what the system doesn't know of it."""
+    table = _table(
+        f"The sets, and what {scores.system} does not know of them",
+        ["set", "pairs", "words", "words/sentence", "overlap", "unknown words", "pairs without a vector"],
+    )
+    for one in scores.sets:
+        table.add_row(
+            one.name,
+            f"{one.n_pairs:,}",
+            f"{one.text.n_words:,}",
+            f"{one.text.words_per_sentence:.1f}",
+            f"{one.text.overlap:.0%}",
+            "?" if one.n_unknown is None else f"{one.n_unknown:,}",
+            f"{one.n_empty:,}",
+        )
+    return table
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """The tests between two systems, a line for each set and one for the mean."""
+    table = _table(
+        f"{comparison.first} against {comparison.second}, Pearson, protocol {comparison.protocol}",
+        ["set", "difference", "95% interval", "p Williams", "p bootstrap", "p Wilcoxon"],
+    )
+    for one in comparison.sets:
+        table.add_row(
+            one.name,
+            signed(one.difference),
+            _interval(one.interval),
+            probability(one.williams_p),
+            probability(one.bootstrap_p),
+            probability(one.wilcoxon_p) + (" †" if one.dagger else ""),
+        )
+    table.add_section()
+    table.add_row(
+        f"mean (ahead on {comparison.n_better} of {len(comparison.sets)} sets)",
+        signed(comparison.difference),
+        _interval(comparison.interval),
+        "",
+        probability(comparison.bootstrap_p),
+        "",
+    )
+    table.caption = (
+        "Williams and bootstrap ask whether the correlations with the gold scores differ. Wilcoxon, the paper's test, "
+        "asks whether the cosines differ; † p < .0001."
+    )
+    return table
+
+
+def remarks(scores: Iterable[Scores]) -> Iterable[str]:
+    """What a reader of the numbers has to know: sets that are undefined, and why."""
+    for one in scores:
+        for row in one.sets:
+            if row.note:
+                yield f"{one.system}, {row.name}: {row.note}; left out of the means"
+
+
+def number(value: float | None) -> str:
+    """`number(0.6534)` -> ".6534"; `number(-0.05)` -> "-.0500"."""
+    return UNDEFINED if value is None else f"{value:.4f}".replace("0.", ".", 1)
+
+
+def signed(value: float | None) -> str:
+    """`signed(0.12)` -> "+.1200"."""
+    return UNDEFINED if value is None else f"{value:+.4f}".replace("0.", ".", 1)
+
+
+def probability(p: float | None) -> str:
+    """`probability(0.0321)` -> ".0321"; `probability(1e-9)` -> "< .0001"."""
+    return "" if p is None else "< .0001" if p < 0.0001 else number(p)
+
+
+Cell = tuple[float | None, float | None, Interval | None]
+AGGREGATES: tuple[tuple[str, Callable[[Aggregate], Cell]], ...] = (
+    ("mean over {n}", lambda one: (one.mean_pearson, one.mean_spearman, one.mean_pearson_interval)),
+    ("mean weighted by pairs", lambda one: (one.weighted_pearson, one.weighted_spearman, None)),
+    ("pooled pairs", lambda one: (one.pooled_pearson, one.pooled_spearman, None)),
+)
+
+
+def _cells(cells: Iterable[Cell], can_bold: bool) -> list[Text]:
+    from rich.text import Text
+
+    cells = list(cells)
+    best = max((round(pearson, 4) for pearson, _, _ in cells if pearson is not None), default=None)
+    texts = []
+    for pearson, spearman, found in cells:
+        is_best = len(cells) > 1 and pearson is not None and round(pearson, 4) == best
+        text = UNDEFINED if pearson is None else f"{number(pearson)} ({number(spearman)})"
+        text += f" {_interval(found)}" if found else ""
+        texts.append(Text(text + ("*" if is_best and not can_bold else ""), style="bold" if is_best else ""))
+    return texts
+
+
+def _interval(found: Interval | None) -> str:
+    return f"[{number(found.low)}, {number(found.high)}]" if found else ""
+
+
+def _n_sets(groups: Sequence[Aggregate]) -> str:
+    """Over how many sets a mean goes: "19 sets", or "18-19 sets" when one of the systems has an undefined one."""
+    counts = sorted({one.n_sets for one in groups})
+    return f"{'-'.join(map(str, counts[:: max(1, len(counts) - 1)]))} set{'' if counts[-1] == 1 else 's'}"
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD)
+    for place, column in enumerate(columns):
+        table.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=place > 0)
+    return table
