@@ -1,0 +1,236 @@
+"""Objectives that compare every sentence of a batch with every other.
+
+    contrastive  cross-entropy of softmax(cos / temperature) against 1/|S+| on the adjacent sentences; the denominator
+                 has all sentences of the batch but the anchor and the members of its run that aren't adjacent
+    margin       max(0, margin - cos with a positive + cos with the hardest negative), the mean over positives (Wieting)
+
+`reference` defines them. Scores come from `np.dot` on tiles of fixed size, so they don't depend on the threads; with
+one matrix they are symmetric and only half of the tiles are computed. The matrix of scores becomes the matrix of
+coefficients dL/dscore in place, and two more products with it are the gradients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.kernels.crew import claim, meet
+from siamese_cbow.kernels.exponential import exp_all
+from siamese_cbow.kernels.phases import (
+    SENTENCES,
+    Matrices,
+    Objective,
+    Tally,
+    Work,
+    all_means,
+    all_rows,
+    finish_gradient,
+    neighbours,
+    report,
+)
+from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.rows import FASTMATH
+from siamese_cbow.kernels.rules import Rule
+from siamese_cbow.kernels.words import Words, fill
+
+CONTRASTIVE, MARGIN = range(3, 5)
+TILE = 64
+
+
+@njit(nogil=True, cache=True)
+def train_in_batch(
+    memory: NDArray[np.int64],
+    n_threads: int,
+    thread: int,
+    text: Text,
+    shape: Shape,
+    keys: Keys,
+    picked: Picked,
+    words: Words,
+    first_tokens: NDArray[np.int64],
+    objective: Objective,
+    rule: Rule,
+    rates: NDArray[np.float32],  # (n_batches,)
+    first_step: int,
+    left: Matrices,
+    right: Matrices,
+    work: Work,
+    tally: Tally,
+) -> None:
+    """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    fill(memory, thread, text, shape, keys, picked, words, first_tokens)
+    meet(memory, n_threads)
+    for b in range(len(rates)):
+        n = picked.n_sentences[b]
+        all_means(memory, picked, words, objective, left, right, work, b)
+        meet(memory, n_threads)
+        _all_scores(memory, objective, work, n)
+        meet(memory, n_threads)
+        _all_coefficients(memory, shape, picked, objective, work, b)
+        meet(memory, n_threads)
+        n_examples = report(work, n, tally, thread, b)
+        _all_gradients(memory, thread, words, objective, work, b, n, n_examples)
+        meet(memory, n_threads)
+        all_rows(
+            memory, thread, words, first_tokens[b], objective, rule, rates[b], first_step + b, left, right, work, b
+        )
+        meet(memory, n_threads)
+
+
+@njit(nogil=True, cache=True)
+def _all_scores(memory: NDArray[np.int64], objective: Objective, work: Work, n: int) -> None:
+    """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
+    n_tiles = (n + TILE - 1) // TILE
+    while True:
+        tile = claim(memory)
+        if tile >= n_tiles * n_tiles:
+            return
+        i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
+        if objective.shared and i > j:
+            continue
+        i_end, j_end = min(i + TILE, n), min(j + TILE, n)
+        block = np.dot(work.left[i:i_end], work.right[j:j_end].T)
+        work.scores[i:i_end, j:j_end] = block
+        if objective.shared and i < j:
+            work.scores[j:j_end, i:i_end] = block.T
+
+
+@njit(nogil=True, cache=True)
+def _all_coefficients(
+    memory: NDArray[np.int64], shape: Shape, picked: Picked, objective: Objective, work: Work, b: int
+) -> None:
+    n = picked.n_sentences[b]
+    while True:
+        begin = claim(memory) * SENTENCES
+        if begin >= n:
+            return
+        for k in range(begin, min(begin + SENTENCES, n)):
+            scores = work.scores[k, :n]
+            work.losses[k] = 0
+            work.is_example[k] = _count_positives(shape, picked, work, b, k) > 0
+            if work.is_example[k] == 0:
+                scores[:] = 0
+            elif objective.kind == CONTRASTIVE:
+                work.losses[k] = _contrastive(shape, picked, objective, work, b, k, scores)
+            else:
+                work.losses[k] = _margin(shape, picked, objective, work, b, k, scores)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _count_positives(shape: Shape, picked: Picked, work: Work, b: int, k: int) -> int:
+    """How many neighbours of k have words; 0 too when k itself has none."""
+    if work.left_norms[k] == 0:
+        return 0
+    first, end = neighbours(shape, picked, b, k)
+    n = 0
+    for j in range(first, end):
+        n += j != k and work.right_norms[j] != 0
+    return n
+
+
+@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+def _contrastive(
+    shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, k: int, scores: NDArray[np.float32]
+) -> float:
+    n = len(scores)
+    first, end = neighbours(shape, picked, b, k)
+    target = np.float32(1.0 / _count_positives(shape, picked, work, b, k))
+    wanted = np.float32(0)  # the mean logit of the positives
+    for j in range(first, end):
+        if j != k and work.right_norms[j] != 0:
+            wanted += target * objective.sharpness * scores[j]
+    _leave_out(picked, work, b, k, first, end, scores)
+    highest = np.float32(-4)
+    for j in range(n):
+        highest = max(highest, scores[j])
+    total = exp_all(scores, objective.sharpness, highest)
+    scale = objective.sharpness / total
+    for j in range(n):
+        scores[j] *= scale
+    for j in range(first, end):
+        if j != k and work.right_norms[j] != 0:
+            scores[j] -= objective.sharpness * target
+    return np.log(np.float64(total)) + objective.sharpness * highest - wanted
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _leave_out(picked: Picked, work: Work, b: int, k: int, first: int, end: int, scores: NDArray[np.float32]) -> None:
+    """Put the scores of those who are no candidates so low that their exponential is 0."""
+    out = np.float32(-1e30)
+    for j in range(len(scores)):
+        if work.right_norms[j] == 0:
+            scores[j] = out
+    scores[k] = out
+    run = picked.runs[b, k]
+    for j in range(first - 1, -1, -1):
+        if picked.runs[b, j] != run:
+            break
+        scores[j] = out
+    for j in range(end, len(scores)):
+        if picked.runs[b, j] != run:
+            break
+        scores[j] = out
+
+
+@njit(nogil=True, cache=True)
+def _margin(
+    shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, k: int, scores: NDArray[np.float32]
+) -> float:
+    first, end = neighbours(shape, picked, b, k)
+    n_positives = _count_positives(shape, picked, work, b, k)
+    hardest = _hardest(picked, work, b, k, scores)
+    loss, slope, pushed = 0.0, np.float32(1.0 / n_positives), 0
+    limit = objective.margin + scores[hardest] if hardest >= 0 else np.float32(-np.inf)
+    for j in range(first, end):
+        if j != k and work.right_norms[j] != 0 and not limit <= scores[j]:
+            loss += (limit - scores[j]) / n_positives
+            pushed += 1
+            scores[j] = np.nan  # marked, until the others are set to 0
+    for j in range(len(scores)):
+        scores[j] = -slope if np.isnan(scores[j]) and first <= j < end else np.float32(0)
+    if hardest >= 0:
+        scores[hardest] = slope * pushed
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def _hardest(picked: Picked, work: Work, b: int, k: int, scores: NDArray[np.float32]) -> int:
+    """The sentence of another run with the highest score (the first of equals); -1 when there is none."""
+    best = -1
+    for j in range(len(scores)):
+        if (
+            picked.runs[b, j] != picked.runs[b, k]
+            and work.right_norms[j] != 0
+            and (best < 0 or scores[j] > scores[best])
+        ):
+            best = j
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _all_gradients(
+    memory: NDArray[np.int64],
+    thread: int,
+    words: Words,
+    objective: Objective,
+    work: Work,
+    b: int,
+    n: int,
+    n_examples: int,
+) -> None:
+    """The gradient of every mean: coefficients x means, for the rows of a tile."""
+    while True:
+        i = claim(memory) * TILE
+        if i >= n:
+            return
+        end = min(i + TILE, n)
+        panel = work.panels[thread].ravel()[: (end - i) * n].reshape(end - i, n)
+        panel[:] = work.scores[:n, i:end].T
+        if objective.shared:
+            panel += work.scores[i:end, :n]
+        else:
+            np.dot(np.ascontiguousarray(work.scores[i:end, :n]), work.right[:n], work.left_gradients[i:end])
+        np.dot(panel, work.left[:n], work.right_gradients[i:end])
+        for k in range(i, end):
+            finish_gradient(words, objective, work, b, k, n_examples)

@@ -1,0 +1,181 @@
+"""What every objective shares: the memory of a batch, its first phase (means) and its last (updates).
+
+Legend: left is the anchors' side, right the candidates'; with one matrix both are the same arrays. b batch of a chunk,
+k place in the batch, u different word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.crew import claim
+from siamese_cbow.kernels.picking import Picked, Shape
+from siamese_cbow.kernels.prefetch import prefetch
+from siamese_cbow.kernels.rows import add_rows, mean, to_rows
+from siamese_cbow.kernels.rules import Rule, update
+from siamese_cbow.kernels.words import Words
+
+SENTENCES, ROWS = 4, 16  # sizes of tiles: small enough to share out evenly, large enough that claiming costs nothing
+
+
+class Objective(NamedTuple):
+    """What is minimised, as numbers."""
+
+    kind: int
+    sharpness: np.float32  # 1 / temperature, or gamma
+    margin: np.float32
+    unit: bool  # cosines rather than dot products
+    shared: bool  # one matrix for both sides
+
+
+class Matrices(NamedTuple):
+    """What is learnt, for one side: rows, and the optimiser's memory of them."""
+
+    vectors: Vectors  # (n_words, width)
+    first: Vectors
+    second: Vectors
+
+
+class Work(NamedTuple):
+    """Memory for one batch."""
+
+    left: Vectors  # (capacity, width) means, or unit means
+    right: Vectors
+    left_norms: NDArray[np.float32]  # (capacity,) inverse norms; 0: absent
+    right_norms: NDArray[np.float32]
+    left_gradients: Vectors  # (capacity, width)
+    right_gradients: Vectors
+    places: NDArray[np.int32]  # (capacity, candidates) sampled objectives: candidates of each anchor; -1: none
+    coefficients: NDArray[np.float32]  # (capacity, candidates) scores, then dL/dscore
+    partners: NDArray[np.int32]  # (n_threads, most pairs of a sentence) whom a sentence is paired with, in any role
+    weights: NDArray[np.float32]  # (n_threads, most pairs of a sentence)
+    scores: Vectors  # (capacity, capacity) in-batch objectives: scores of all pairs, then dL/dscore
+    panels: Vectors  # (n_threads, tile, capacity)
+    totals: Vectors  # (n_threads, width)
+    losses: NDArray[np.float64]  # (capacity,)
+    is_example: NDArray[np.int64]  # (capacity,)
+
+
+class Tally(NamedTuple):
+    """What is reported of each batch of the chunk."""
+
+    loss: NDArray[np.float64]  # sum over examples
+    examples: NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
+def all_means(
+    memory: NDArray[np.int64],
+    picked: Picked,
+    words: Words,
+    objective: Objective,
+    left: Matrices,
+    right: Matrices,
+    work: Work,
+    b: int,
+) -> None:
+    """The first phase: the mean of every sentence of the batch."""
+    n = picked.n_sentences[b]
+    while True:
+        begin = claim(memory) * SENTENCES
+        if begin >= n:
+            return
+        for k in range(begin, min(begin + SENTENCES, n)):
+            i, end = words.starts[b, k], words.starts[b, k + 1]
+            mean(left.vectors, words.words, i, end, objective.unit, work.left, work.left_norms, k)
+            if not objective.shared:
+                mean(right.vectors, words.words, i, end, objective.unit, work.right, work.right_norms, k)
+
+
+@njit(nogil=True, cache=True)
+def all_rows(
+    memory: NDArray[np.int64],
+    thread: int,
+    words: Words,
+    first: int,
+    objective: Objective,
+    rule: Rule,
+    rate: np.float32,
+    step: int,
+    left: Matrices,
+    right: Matrices,
+    work: Work,
+    b: int,
+) -> None:
+    """The last phase: every row of the batch moves once."""
+    n = words.n_unique[b]
+    while True:
+        begin = claim(memory) * ROWS
+        if begin >= n:
+            return
+        end = first + min(begin + ROWS, n)
+        for u in range(first + begin, end):
+            if u + 2 < end:
+                prefetch(left.vectors, words.unique[u + 2])
+            _move(words, u, work.left_gradients, rule, rate, step, left, work.totals, thread)
+            if not objective.shared:
+                _move(words, u, work.right_gradients, rule, rate, step, right, work.totals, thread)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _move(
+    words: Words,
+    u: int,
+    gradients: Vectors,
+    rule: Rule,
+    rate: np.float32,
+    step: int,
+    side: Matrices,
+    totals: Vectors,
+    thread: int,
+) -> None:
+    """Sum the gradients of all occurrences of a word, then move its row once."""
+    add_rows(gradients, words.places, words.unique_starts[u], words.unique_starts[u + 1], totals, thread)
+    update(rule, rate, step, side.vectors, side.first, side.second, words.unique[u], totals, thread)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def finish_gradient(words: Words, objective: Objective, work: Work, b: int, k: int, n_examples: int) -> None:
+    """Turn the gradient of sentence k's mean into that of each of its words, for the mean loss over the examples."""
+    share = np.float32(1.0 / (max(1, n_examples) * max(1, words.starts[b, k + 1] - words.starts[b, k])))
+    to_rows(work.left, k, objective.unit, share * work.left_norms[k], work.left_gradients)
+    if not objective.shared:
+        to_rows(work.right, k, objective.unit, share * work.right_norms[k], work.right_gradients)
+
+
+@njit(nogil=True, cache=True)
+def report(work: Work, n: int, tally: Tally, thread: int, b: int) -> int:
+    """The number of examples among the first n sentences; thread 0 writes the tally, always in the same order."""
+    n_examples = 0
+    for k in range(n):
+        n_examples += work.is_example[k]
+    if thread == 0:
+        loss = 0.0
+        for k in range(n):
+            loss += work.losses[k]
+        tally.loss[b] = loss
+        tally.examples[b] = n_examples
+    return n_examples
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
+    """The places first <= j < end, j != k, that are adjacent to k.
+
+    In a text the one before and the one after, as far as they belong to the run; in a group all members.
+    """
+    n, run = picked.n_candidates[b], picked.runs[b, k]
+    first, end = k, k + 1
+    if k >= n:
+        return first, end  # a negative from elsewhere
+    reach = n if shape.groups else 1
+    while first > 0 and k - first < reach and picked.runs[b, first - 1] == run:
+        first -= 1
+    while end < n and end - k <= reach and picked.runs[b, end] == run:
+        end += 1
+    return first, end

@@ -1,0 +1,231 @@
+"""Which sentences a batch is made of.
+
+A *unit* is what is shuffled: `run_length` sentences that follow one another, or a group of paraphrases. A batch is
+some units in order of the corpus. Its sentences fall into *runs*: stretches that follow one another inside one document
+(two neighbouring units of a batch make one run). Two sentences of a batch are adjacent exactly when they stand side by
+side in it and belong to one run; in a group, all members of a run are adjacent to one another.
+
+    sentences of the corpus  0 1 2 3 4 | 5 6 7 8 9      (two documents)
+    units of length 4        [0 1 2 3] [4 5 6 7] [8 9]
+    batch of units 0 and 1   0 1 2 3 4 5 6 7
+    runs                     0 0 0 0 0 1 1 1
+
+Legend: b batch of the chunk, k place in the batch, s sentence of the corpus.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Bytes, Ids, Offsets
+from siamese_cbow.kernels.crew import claim
+from siamese_cbow.kernels.random import below, permuted
+
+_TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few
+
+
+class Text(NamedTuple):
+    """The stream as arrays."""
+
+    ids: Ids  # (n_tokens,)
+    sentences: Offsets  # (n_sentences + 1,) into ids
+    documents: Offsets  # (n_documents + 1,) into sentences
+    starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
+    keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word
+
+
+class Shape(NamedTuple):
+    """How batches are cut: the same for the whole training."""
+
+    run_length: int
+    units_per_batch: int
+    n_units: int
+    groups: bool  # units are documents whose members are all adjacent to one another
+    halo: bool  # take in the neighbours of a run's first and last sentence, as candidates but not as anchors
+    negatives: int  # sampled for each anchor; 0 where the objective looks at the whole batch
+    negatives_from_batch: bool
+    max_tokens: int  # of a sentence; the rest is left out
+
+
+class Keys(NamedTuple):
+    """An epoch's keys of randomness."""
+
+    order: np.uint64
+    shift: int  # where the first unit begins before the first sentence, so that epochs cut elsewhere
+    half_bits: int
+    subsample: np.uint64
+    negatives: np.uint64
+    positives: np.uint64
+
+
+class Picked(NamedTuple):
+    """The sentences of a chunk of batches."""
+
+    sentences: NDArray[np.int64]  # (n_batches, capacity) numbers of sentences in the corpus
+    runs: NDArray[np.int32]  # (n_batches, capacity)
+    anchors: NDArray[np.int32]  # (n_batches, capacity) 1 where the sentence is an anchor
+    n_sentences: NDArray[np.int64]  # (n_batches,)
+    n_candidates: NDArray[np.int64]  # (n_batches,) without the negatives from elsewhere, which come last
+    n_tokens: NDArray[np.int64]  # (n_batches,) at most, before subsampling
+    negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
+    users: NDArray[np.int32]  # (n_batches, capacity * negatives) the other way round: anchor * negatives + which one
+    user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _starts_document(starts: Bytes, s: int) -> bool:
+    return (starts[s >> 3] >> (s & 7)) & 1 == 1
+
+
+@njit(nogil=True, cache=True)
+def pick(
+    memory: NDArray[np.int64],
+    n_threads: int,
+    thread: int,
+    text: Text,
+    shape: Shape,
+    keys: Keys,
+    first_batch: int,
+    picked: Picked,
+) -> None:
+    """Choose the sentences of the batches `first_batch, first_batch + 1, ...`."""
+    while True:
+        b = claim(memory)
+        if b >= len(picked.n_sentences):
+            return
+        units = _units(shape, keys, first_batch + b)
+        if shape.groups:
+            _pick_groups(text, shape, keys, units, b, picked)
+        else:
+            _pick_runs(text, shape, keys, units, b, picked)
+        picked.n_candidates[b] = picked.n_sentences[b]
+        if shape.negatives > 0:
+            _pick_negatives(text, shape, keys, first_batch + b, b, picked)
+        n = 0
+        for k in range(picked.n_sentences[b]):
+            s = picked.sentences[b, k]
+            n += min(text.sentences[s + 1] - text.sentences[s], shape.max_tokens)
+        picked.n_tokens[b] = n
+
+
+@njit(nogil=True, cache=True)
+def _units(shape: Shape, keys: Keys, batch: int) -> NDArray[np.int64]:
+    """The units of a batch, in order of the corpus."""
+    first = batch * shape.units_per_batch
+    units = np.empty(max(0, min(shape.units_per_batch, shape.n_units - first)), np.int64)
+    for i in range(len(units)):
+        units[i] = permuted(keys.order, shape.n_units, keys.half_bits, first + i)
+    units.sort()
+    return units
+
+
+@njit(nogil=True, cache=True)
+def _pick_runs(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], b: int, picked: Picked) -> None:
+    n_corpus = len(text.sentences) - 1
+    k, run, last = 0, -1, -2
+    for i in range(len(units)):
+        begin = max(0, units[i] * shape.run_length - keys.shift)
+        end = min(n_corpus, (units[i] + 1) * shape.run_length - keys.shift)
+        if end <= begin:
+            continue
+        goes_on = i + 1 < len(units) and units[i + 1] == units[i] + 1
+        left = 1 if shape.halo and begin > 0 and not _starts_document(text.starts, begin) else 0
+        right = 1 if shape.halo and not goes_on and end < n_corpus and not _starts_document(text.starts, end) else 0
+        for s in range(begin - left, end + right):
+            if s <= last:
+                continue  # already there: the unit before ends here, or its halo does
+            if s != last + 1 or _starts_document(text.starts, s):
+                run += 1
+            picked.sentences[b, k] = s
+            picked.runs[b, k] = run
+            picked.anchors[b, k] = 1 if begin <= s < end else 0
+            last = s
+            k += 1
+    picked.n_sentences[b] = k
+
+
+@njit(nogil=True, cache=True)
+def _pick_groups(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], b: int, picked: Picked) -> None:
+    """Members of a group; of a large group `run_length` ones, starting at a random one."""
+    k = 0
+    for run in range(len(units)):
+        begin, end = text.documents[units[run]], text.documents[units[run] + 1]
+        size = end - begin
+        if size == 0:
+            continue
+        first = below(keys.positives, np.uint64(units[run]), size) if size > shape.run_length else 0
+        for i in range(min(size, shape.run_length)):
+            picked.sentences[b, k] = begin + (first + i) % size
+            picked.runs[b, k] = run
+            picked.anchors[b, k] = 1
+            k += 1
+    picked.n_sentences[b] = k
+
+
+@njit(nogil=True, cache=True)
+def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, picked: Picked) -> None:
+    """For each anchor, sentences drawn evenly from all that are neither itself nor adjacent to it nor empty."""
+    n_corpus, n_batch = len(text.sentences) - 1, picked.n_candidates[b]
+    most = shape.units_per_batch * (shape.run_length + 2)  # with halos: no two batches use the same draws
+    end = n_batch
+    for k in range(n_batch):
+        for i in range(shape.negatives):
+            picked.negatives[b, k, i] = -1
+            if picked.anchors[b, k] == 0:
+                continue
+            position = np.uint64(((batch * most + k) * shape.negatives + i) * _TRIES)
+            for turn in range(_TRIES):
+                limit = n_batch if shape.negatives_from_batch else n_corpus
+                drawn = below(keys.negatives, position + np.uint64(turn), limit)
+                s = picked.sentences[b, drawn] if shape.negatives_from_batch else drawn
+                if _may_oppose(text, shape.groups, picked.sentences[b, k], s):
+                    if not shape.negatives_from_batch:
+                        picked.sentences[b, end] = s
+                        picked.runs[b, end] = -1
+                        picked.anchors[b, end] = 0
+                        drawn = end
+                        end += 1
+                    picked.negatives[b, k, i] = drawn
+                    break
+    picked.n_sentences[b] = end
+    _turn_round(picked.negatives[b], n_batch, end, picked.users[b], picked.user_starts[b])
+
+
+@njit(nogil=True, cache=True)
+def _turn_round(
+    negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
+) -> None:
+    """Who uses each sentence as a negative.
+
+    negatives [[2], [2], [0]] -> users [2, 0, 1], starts [0, 1, 1, 3]: sentence 2 is used by anchors 0 and 1
+    """
+    starts[: n_sentences + 2] = 0
+    for k in range(n_anchors):
+        for i in range(negatives.shape[1]):
+            if negatives[k, i] >= 0:
+                starts[negatives[k, i] + 2] += 1
+    for k in range(n_sentences):
+        starts[k + 2] += starts[k + 1]
+    for k in range(n_anchors):
+        for i in range(negatives.shape[1]):
+            if negatives[k, i] >= 0:
+                place = starts[negatives[k, i] + 1]
+                users[place] = k * negatives.shape[1] + i
+                starts[negatives[k, i] + 1] = place + 1
+
+
+@njit(nogil=True, cache=True)
+def _may_oppose(text: Text, groups: bool, anchor: int, s: int) -> bool:
+    """Whether sentence `s` may be a negative of the anchor."""
+    if text.sentences[s + 1] == text.sentences[s]:
+        return False
+    if groups:
+        return s != anchor and np.searchsorted(text.documents, s, side="right") != np.searchsorted(
+            text.documents, anchor, side="right"
+        )
+    low, high = min(anchor, s), max(anchor, s)
+    return high > low + 1 or (high == low + 1 and _starts_document(text.starts, high))

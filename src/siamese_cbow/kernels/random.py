@@ -1,0 +1,97 @@
+"""Randomness as a function of where it is used: no generator, no state, nothing to save in a checkpoint.
+
+    key(seed, epoch, purpose)     one 64-bit key for all draws of a kind in an epoch (plain Python)
+    bits(key, position)           64 random bits for that position (SplitMix64's mixing of key + position)
+    fraction / below              the same bits as a number in [0, 1), or as an integer below a limit
+    permuted(key, n, position)    where `position` goes in a random order of 0..n-1, without storing the order
+
+`reference.random_bits` is the same in NumPy, which a test checks. Not for secrets.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numba import njit
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+# In Numba, uint64 with int64 makes a float64: every constant must be uint64.
+_STEP = np.uint64(_GOLDEN)
+_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S11, _S27, _S30, _S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+_TO_FRACTION = 2.0**-53
+_ROUNDS = 4
+
+
+class Purpose(IntEnum):
+    """What the draws are for; each purpose has draws of its own."""
+
+    ORDER = 1
+    SHIFT = 2
+    SUBSAMPLE = 3
+    NEGATIVES = 4
+    POSITIVES = 5
+    VECTORS = 6
+
+
+def key(seed: int, epoch: int, purpose: Purpose) -> np.uint64:
+    """The key of an epoch's draws for one purpose: `key(1, 0, Purpose.ORDER)` -> a uint64."""
+    state = 0
+    for part in (seed, epoch, int(purpose)):
+        state = _mix_integer((state + part + _GOLDEN) & _MASK)
+    return np.uint64(state)
+
+
+def _mix_integer(x: int) -> int:
+    x = ((x ^ (x >> 30)) * int(_M1)) & _MASK
+    x = ((x ^ (x >> 27)) * int(_M2)) & _MASK
+    return x ^ (x >> 31)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def bits(key: np.uint64, position: np.uint64) -> np.uint64:
+    """64 random bits for one position."""
+    x = key + (position + np.uint64(1)) * _STEP
+    x = (x ^ (x >> _S30)) * _M1
+    x = (x ^ (x >> _S27)) * _M2
+    return x ^ (x >> _S31)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def fraction(key: np.uint64, position: np.uint64) -> float:
+    """A random number in [0, 1) for one position."""
+    return (bits(key, position) >> _S11) * _TO_FRACTION
+
+
+@njit(nogil=True, cache=True)
+def below(key: np.uint64, position: np.uint64, limit: int) -> np.int64:
+    """A random integer in 0..limit-1 for one position; every one equally likely up to limit / 2**53."""
+    return np.int64(fraction(key, position) * limit)
+
+
+def half_bits(n: int) -> int:
+    """Half the (even) number of bits that `permuted` works on: `half_bits(1000)` -> 5, as 2**10 >= 1000."""
+    return max(1, ((n - 1).bit_length() + 1) // 2)
+
+
+@njit(nogil=True, cache=True)
+def permuted(key: np.uint64, n: int, half: int, position: int) -> np.int64:
+    """Where `position` goes in a random order of 0..n-1.
+
+    A Feistel network shuffles the numbers of 2 x `half` bits; a result beyond n is shuffled again until it falls
+    inside, which keeps the whole thing one to one and takes fewer than 4 turns on average. A stored shuffled index
+    would need 8 bytes for every run of the corpus.
+    """
+    shift = np.uint64(half)
+    mask = (np.uint64(1) << shift) - np.uint64(1)
+    x = np.uint64(position)
+    while True:
+        left, right = x >> shift, x & mask
+        for turn in range(_ROUNDS):
+            left, right = right, left ^ (bits(key + np.uint64(turn), right) & mask)
+        x = (left << shift) | right
+        if x < np.uint64(n):
+            return np.int64(x)

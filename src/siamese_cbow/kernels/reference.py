@@ -1,0 +1,149 @@
+"""The definition of every objective: plain NumPy, float64, slow. The fast kernels are tested against it.
+
+A batch has n sentences. `positive` and `negative` say for each anchor (row) which candidates (columns) it should be
+near to, and how often each is drawn against it. With them the published objective and the in-batch one are one formula.
+
+    text of 3 sentences, all negatives from elsewhere:    positive = [[0,1,0,...], [1,0,1,...], [0,1,0,...], ...]
+
+An example is an anchor with at least one positive. The loss of a batch is the mean over its examples. A sentence
+without words, or whose mean is zero, is absent: it is nobody's anchor or candidate and gets no gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Counts: TypeAlias = NDArray[np.int64]
+# (scores, positive, negative), all (n, n) -> (loss of each anchor, d loss / d score)
+Objective: TypeAlias = Callable[[Floats, Counts, Counts], tuple[Floats, Floats]]
+
+
+def softmax(scores: Floats, positive: Counts, negative: Counts, *, temperature: float = 1.0) -> tuple[Floats, Floats]:
+    """Cross-entropy of softmax(score / temperature) over positives and negatives against 1/|S+| on the positives.
+
+    One positive and one negative, both of score 0 -> loss log 2, slopes -1/2 and +1/2.
+    """
+    candidates = positive + negative
+    logits = np.where(candidates > 0, scores / temperature, -np.inf)
+    highest = np.max(logits, axis=1, keepdims=True, initial=-1e300)
+    weights = candidates * np.exp(logits - highest)
+    total = weights.sum(axis=1, keepdims=True)
+    target = positive / np.maximum(1, positive.sum(axis=1, keepdims=True))
+    logs = np.where(candidates > 0, logits - highest - np.log(np.where(total > 0, total, 1)), 0)
+    return -(target * logs).sum(axis=1), (weights / np.where(total > 0, total, 1) - target) / temperature
+
+
+def sigmoid(scores: Floats, positive: Counts, negative: Counts) -> tuple[Floats, Floats]:
+    """Negative sampling: -log sigmoid(score) for each positive, -log sigmoid(-score) for each negative."""
+    losses = positive * np.logaddexp(0, -scores) + negative * np.logaddexp(0, scores)
+    slopes = -positive / (1 + np.exp(scores)) + negative / (1 + np.exp(-scores))
+    return losses.sum(axis=1), slopes
+
+
+def margin(scores: Floats, positive: Counts, negative: Counts, *, margin: float = 0.4) -> tuple[Floats, Floats]:
+    """max(0, margin - score of a positive + score of the hardest negative), the mean over positives (Wieting, 2015)."""
+    losses, slopes = np.zeros(len(scores)), np.zeros_like(scores)
+    for anchor in range(len(scores)):
+        near, far = np.flatnonzero(positive[anchor]), np.flatnonzero(negative[anchor])
+        if len(near) == 0 or len(far) == 0:
+            continue
+        hardest = far[np.argmax(scores[anchor, far])]
+        for j in near:
+            loss = margin - scores[anchor, j] + scores[anchor, hardest]
+            if loss > 0:
+                losses[anchor] += loss / len(near)
+                slopes[anchor, j] -= 1 / len(near)
+                slopes[anchor, hardest] += 1 / len(near)
+    return losses, slopes
+
+
+def logistic(scores: Floats, positive: Counts, negative: Counts, *, gamma: float = 10.0) -> tuple[Floats, Floats]:
+    """log(1 + exp(-gamma (score of a positive - score of a negative))), the mean over such pairs (Yih et al. 2011)."""
+    losses, slopes = np.zeros(len(scores)), np.zeros_like(scores)
+    for anchor in range(len(scores)):
+        pairs = np.outer(positive[anchor], negative[anchor])
+        pairs = pairs / max(1, pairs.sum())
+        difference = gamma * (scores[anchor][:, None] - scores[anchor][None, :])
+        losses[anchor] = (pairs * np.logaddexp(0, -difference)).sum()
+        slope = pairs * gamma / (1 + np.exp(difference))
+        slopes[anchor] = slope.sum(axis=0) - slope.sum(axis=1)
+    return losses, slopes
+
+
+def means(vectors: Floats, sentences: Sequence[Sequence[int]]) -> Floats:
+    """The mean row of each sentence: rows [[0], [2]], sentences [[0, 1], []] -> [[1], [0]]."""
+    return np.array([vectors[list(s)].mean(axis=0) if len(s) else np.zeros(vectors.shape[1]) for s in sentences])
+
+
+def loss_and_gradients(
+    left: Floats,
+    right: Floats,
+    sentences: Sequence[Sequence[int]],
+    positive: Counts,
+    negative: Counts,
+    objective: Objective,
+    *,
+    unit: bool = True,
+    needs_negative: bool = False,
+) -> tuple[float, Floats, Floats]:
+    """The mean loss over a batch and its gradients for the rows of both matrices.
+
+    `left` serves the anchors and `right` the candidates; with one matrix give it twice and add the two gradients.
+    `unit` scores by cosine, otherwise by dot product. `needs_negative`: an example has a negative as well.
+    """
+    a, b = means(left, sentences), means(right, sentences)
+    norm_a, norm_b = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
+    there = np.outer(norm_a > 0, norm_b > 0)
+    positive, negative = positive * there, negative * there
+    examples = (positive.sum(axis=1) > 0) & ((negative.sum(axis=1) > 0) | (not needs_negative))
+    positive, negative = positive * examples[:, None], negative * examples[:, None]
+    scale_a = 1 / np.where(norm_a > 0, norm_a, 1) if unit else np.ones(len(a))
+    scale_b = 1 / np.where(norm_b > 0, norm_b, 1) if unit else np.ones(len(b))
+    unit_a, unit_b = a * scale_a[:, None], b * scale_b[:, None]
+    scores = unit_a @ unit_b.T
+    losses, slopes = objective(scores, positive, negative)
+    n_examples = max(1, int(examples.sum()))
+    slopes = slopes * examples[:, None] / n_examples
+    gradient_a, gradient_b = slopes @ unit_b, slopes.T @ unit_a
+    if unit:
+        gradient_a = (gradient_a - (gradient_a * unit_a).sum(axis=1, keepdims=True) * unit_a) * scale_a[:, None]
+        gradient_b = (gradient_b - (gradient_b * unit_b).sum(axis=1, keepdims=True) * unit_b) * scale_b[:, None]
+    rows_a = _to_rows(gradient_a, sentences, len(left))
+    return float(losses[examples].sum() / n_examples), rows_a, _to_rows(gradient_b, sentences, len(right))
+
+
+def _to_rows(gradients: Floats, sentences: Sequence[Sequence[int]], n_words: int) -> Floats:
+    rows = np.zeros((n_words, gradients.shape[1]))
+    for gradient, sentence in zip(gradients, sentences, strict=True):
+        for word in sentence:
+            rows[word] += gradient / len(sentence)
+    return rows
+
+
+def adjacent(runs: Sequence[int], *, groups: bool = False) -> Counts:
+    """Which sentences of a batch are adjacent: side by side in a run, or in a group all members.
+
+    runs [0, 0, 0, 1] -> [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    """
+    place = np.arange(len(runs))
+    same = np.equal.outer(np.asarray(runs), np.asarray(runs))
+    near = place[:, None] != place if groups else abs(place[:, None] - place) == 1
+    return np.asarray(same & near, np.int64)
+
+
+def other_runs(runs: Sequence[int]) -> Counts:
+    """In-batch negatives: every sentence of another run. runs [0, 0, 1] -> [[0, 0, 1], [0, 0, 1], [1, 1, 0]]"""
+    return np.asarray(np.not_equal.outer(np.asarray(runs), np.asarray(runs)), np.int64)
+
+
+def random_bits(key: int, positions: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The 64 random bits of each position: SplitMix64's mixing of key + position, what `random.bits` computes."""
+    x = np.uint64(key) + (positions + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

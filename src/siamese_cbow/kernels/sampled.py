@@ -1,0 +1,254 @@
+"""Objectives with a few candidates for each anchor: its neighbours, and sampled negatives.
+
+    softmax   cross-entropy of softmax(cos / temperature) against 1/|S+| on the positives (the paper's)
+    sigmoid   -log sigmoid(dot) on positives, -log sigmoid(-dot) on negatives
+    logistic  log(1 + exp(-gamma (cos with a positive - cos with a negative))), the mean over all such pairs (Yih)
+
+`reference` defines them. The loss of a batch is the mean over its examples. First each anchor turns the scores of its
+candidates into coefficients dL/dscore; then each sentence gathers its gradient from every pair it is in, in any role.
+Candidates of an anchor have fixed slots: its neighbours in order of place, then its negatives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.crew import claim, meet
+from siamese_cbow.kernels.phases import (
+    SENTENCES,
+    Matrices,
+    Objective,
+    Tally,
+    Work,
+    all_means,
+    all_rows,
+    finish_gradient,
+    neighbours,
+    report,
+)
+from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.rows import FASTMATH, add_scaled
+from siamese_cbow.kernels.rules import Rule
+from siamese_cbow.kernels.words import Words, fill
+
+SOFTMAX, SIGMOID, LOGISTIC = range(3)
+
+
+@njit(nogil=True, cache=True)
+def train_sampled(
+    memory: NDArray[np.int64],
+    n_threads: int,
+    thread: int,
+    text: Text,
+    shape: Shape,
+    keys: Keys,
+    picked: Picked,
+    words: Words,
+    first_tokens: NDArray[np.int64],
+    objective: Objective,
+    rule: Rule,
+    rates: NDArray[np.float32],  # (n_batches,)
+    first_step: int,
+    left: Matrices,
+    right: Matrices,
+    work: Work,
+    tally: Tally,
+) -> None:
+    """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    fill(memory, thread, text, shape, keys, picked, words, first_tokens)
+    meet(memory, n_threads)
+    for b in range(len(rates)):
+        all_means(memory, picked, words, objective, left, right, work, b)
+        meet(memory, n_threads)
+        _all_coefficients(memory, shape, picked, objective, work, b)
+        meet(memory, n_threads)
+        n_examples = report(work, picked.n_candidates[b], tally, thread, b)
+        _all_gradients(memory, thread, shape, picked, words, objective, work, b, n_examples)
+        meet(memory, n_threads)
+        all_rows(
+            memory, thread, words, first_tokens[b], objective, rule, rates[b], first_step + b, left, right, work, b
+        )
+        meet(memory, n_threads)
+
+
+@njit(nogil=True, cache=True)
+def _all_coefficients(
+    memory: NDArray[np.int64], shape: Shape, picked: Picked, objective: Objective, work: Work, b: int
+) -> None:
+    n = picked.n_candidates[b]
+    n_positives = work.places.shape[1] - shape.negatives
+    while True:
+        begin = claim(memory) * SENTENCES
+        if begin >= n:
+            return
+        for k in range(begin, min(begin + SENTENCES, n)):
+            work.losses[k] = 0
+            work.is_example[k] = _find_candidates(shape, picked, work, b, k)
+            if work.is_example[k] == 1:
+                places, scores = work.places[k], work.coefficients[k]
+                for i in range(len(places)):
+                    scores[i] = _dot(work.left, k, work.right, places[i]) if places[i] >= 0 else np.float32(0)
+                if objective.kind == SOFTMAX:
+                    work.losses[k] = _softmax(objective.sharpness, n_positives, places, scores)
+                elif objective.kind == SIGMOID:
+                    work.losses[k] = _sigmoid(n_positives, places, scores)
+                else:
+                    work.losses[k] = _logistic(objective.sharpness, n_positives, places, scores)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _find_candidates(shape: Shape, picked: Picked, work: Work, b: int, k: int) -> int:
+    """Write the anchor's candidates that have words; 1 if k is an anchor with a positive and a negative among them."""
+    places = work.places[k]
+    places[:] = -1
+    if picked.anchors[b, k] == 0 or work.left_norms[k] == 0:
+        return 0
+    n_positives, positive, negative = len(places) - shape.negatives, 0, 0
+    first, end = neighbours(shape, picked, b, k)
+    for j in range(first, end):
+        if j != k and work.right_norms[j] != 0:
+            places[_slot(shape, first, k, j)] = j
+            positive = 1
+    for i in range(shape.negatives):
+        j = picked.negatives[b, k, i]
+        if j >= 0 and work.right_norms[j] != 0:
+            places[n_positives + i] = j
+            negative = 1
+    if positive == 0 or negative == 0:
+        places[:] = -1
+        return 0
+    return 1
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _slot(shape: Shape, first: int, anchor: int, j: int) -> int:
+    """Where the anchor keeps its neighbour j: in a text before 0, after 1; in a group the number of the member."""
+    return j - first if shape.groups else (0 if j < anchor else 1)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _softmax(sharpness: float, n_positives: int, places: NDArray[np.int32], scores: NDArray[np.float32]) -> float:
+    highest, n = -np.inf, 0
+    for i in range(len(places)):
+        if places[i] >= 0:
+            highest = max(highest, sharpness * scores[i])
+            n += i < n_positives
+    total, loss = 0.0, 0.0
+    for i in range(len(places)):
+        if places[i] >= 0:
+            total += np.exp(sharpness * scores[i] - highest)
+    for i in range(len(places)):
+        if places[i] >= 0:
+            logit = sharpness * scores[i] - highest
+            target = 1.0 / n if i < n_positives else 0.0
+            loss += target * (np.log(total) - logit)
+            scores[i] = sharpness * (np.exp(logit) / total - target)
+    return loss
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _sigmoid(n_positives: int, places: NDArray[np.int32], scores: NDArray[np.float32]) -> float:
+    loss = 0.0
+    for i in range(len(places)):
+        if places[i] >= 0:
+            sign = 1.0 if i < n_positives else -1.0
+            loss += _softplus(-sign * scores[i])
+            scores[i] = -sign / (1.0 + np.exp(sign * scores[i]))
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def _logistic(gamma: float, n_positives: int, places: NDArray[np.int32], scores: NDArray[np.float32]) -> float:
+    n, m = 0, 0
+    for i in range(len(places)):
+        if places[i] >= 0:
+            n, m = n + (i < n_positives), m + (i >= n_positives)
+    loss = 0.0
+    slopes = np.zeros(len(places))
+    for i in range(n_positives):
+        for j in range(n_positives, len(places)):
+            if places[i] >= 0 and places[j] >= 0:
+                difference = gamma * (scores[i] - scores[j])
+                loss += _softplus(-difference) / (n * m)
+                slope = gamma / (1.0 + np.exp(difference)) / (n * m)
+                slopes[i] -= slope
+                slopes[j] += slope
+    scores[:] = slopes
+    return loss
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _softplus(x: float) -> float:
+    """log(1 + exp(x)) without overflow."""
+    return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
+
+
+@njit(nogil=True, cache=True)
+def _all_gradients(
+    memory: NDArray[np.int64],
+    thread: int,
+    shape: Shape,
+    picked: Picked,
+    words: Words,
+    objective: Objective,
+    work: Work,
+    b: int,
+    n_examples: int,
+) -> None:
+    """Each sentence lists the pairs it is in (partner, coefficient) and sums them in one go."""
+    n = picked.n_sentences[b]
+    while True:
+        begin = claim(memory) * SENTENCES
+        if begin >= n:
+            return
+        for k in range(begin, min(begin + SENTENCES, n)):
+            pairs = _as_anchor(picked, work, b, k, thread)
+            if not objective.shared:
+                add_scaled(work.right, work.partners, work.weights, thread, pairs, work.left_gradients, k)
+                pairs = 0
+            pairs = _as_candidate(shape, picked, work, b, k, thread, pairs)
+            add_scaled(work.left, work.partners, work.weights, thread, pairs, work.right_gradients, k)
+            finish_gradient(words, objective, work, b, k, n_examples)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _as_anchor(picked: Picked, work: Work, b: int, k: int, thread: int) -> int:
+    pairs = 0
+    if k < picked.n_candidates[b] and work.is_example[k] == 1:
+        for i in range(work.places.shape[1]):
+            if work.places[k, i] >= 0:
+                work.partners[thread, pairs] = work.places[k, i]
+                work.weights[thread, pairs] = work.coefficients[k, i]
+                pairs += 1
+    return pairs
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def _as_candidate(shape: Shape, picked: Picked, work: Work, b: int, k: int, thread: int, pairs: int) -> int:
+    if work.right_norms[k] == 0:
+        return pairs
+    first, end = neighbours(shape, picked, b, k)
+    for j in range(first, end):
+        if j != k and work.is_example[j] == 1:
+            work.partners[thread, pairs] = j
+            work.weights[thread, pairs] = work.coefficients[j, _slot(shape, first, j, k)]
+            pairs += 1
+    n_positives = work.places.shape[1] - shape.negatives
+    for i in range(picked.user_starts[b, k], picked.user_starts[b, k + 1]):
+        anchor = picked.users[b, i] // shape.negatives
+        if work.is_example[anchor] == 1:
+            work.partners[thread, pairs] = anchor
+            work.weights[thread, pairs] = work.coefficients[anchor, n_positives + picked.users[b, i] % shape.negatives]
+            pairs += 1
+    return pairs
+
+
+@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+def _dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
+    total = np.float32(0)
+    for j in range(left.shape[1]):
+        total += left[a, j] * right[b, j]
+    return total

@@ -1,0 +1,60 @@
+"""A small corpus and the numbers that kernels take, for the tests of kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.kernels import rules, sampled
+from siamese_cbow.kernels.phases import Matrices, Objective
+from siamese_cbow.kernels.picking import Keys, Shape, Text
+from siamese_cbow.kernels.random import Purpose, half_bits, key
+from siamese_cbow.kernels.rows import padded_width
+from siamese_cbow.training.engine import aligned, document_starts
+
+DIM, N_WORDS = 20, 60
+
+
+def rule(kind: int = rules.SGD, **numbers: float) -> rules.Rule:
+    values = {"momentum": 0.9, "decay": 0.999, "epsilon": 1e-8, "clip": 0, "l2": 0} | numbers
+    return rules.Rule(kind, np.float32(DIM), *(np.float32(values[name]) for name in rules.Rule._fields[2:]))
+
+
+def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
+    rng = np.random.default_rng(seed)
+    documents = np.concatenate([[0], np.cumsum(rng.integers(1, 8, n_documents))])
+    lengths = rng.integers(0 if empty else 1, 9, documents[-1])
+    sentences = np.concatenate([[0], np.cumsum(lengths)])
+    ids = (N_WORDS * rng.random(sentences[-1]) ** 2).astype(np.int32)
+    starts = document_starts(documents, len(sentences) - 1)
+    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32))
+
+
+def keys(shape: Shape, epoch: int = 0, shift: int = 0) -> Keys:
+    draws = [key(1, epoch, purpose) for purpose in (Purpose.SUBSAMPLE, Purpose.NEGATIVES, Purpose.POSITIVES)]
+    return Keys(key(1, epoch, Purpose.ORDER), shift, half_bits(shape.n_units), *draws)
+
+
+def shape_of(text: Text, batch: int, run_length: int, **options: Any) -> Shape:
+    groups = options.get("groups", False)
+    n_units = len(text.documents) - 1 if groups else (len(text.sentences) - 3 + run_length) // run_length + 1
+    values = {
+        "groups": False,
+        "halo": False,
+        "negatives": 0,
+        "negatives_from_batch": True,
+        "max_tokens": 1000,
+    } | options
+    return Shape(run_length, batch // run_length, n_units, *(values[name] for name in Shape._fields[3:]))
+
+
+def matrices(rng: np.random.Generator, like: rules.Rule) -> Matrices:
+    vectors = aligned((N_WORDS, padded_width(DIM)))
+    vectors[:, :DIM] = rng.normal(size=(N_WORDS, DIM))
+    columns = 1 if like.kind in (rules.SGD, rules.ADAGRAD) else padded_width(DIM)
+    return Matrices(vectors, aligned((N_WORDS, columns)), aligned((N_WORDS, columns)))
+
+
+def objective_of(kind: int, *, shared: bool = True, sharpness: float = 1.0) -> Objective:
+    return Objective(kind, np.float32(sharpness), np.float32(0.4), kind != sampled.SIGMOID, shared)
