@@ -17,10 +17,9 @@ import numpy as np
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.opening import ByteStream, open_bytes
-from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES
+from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, SAMPLE_BYTES
 from siamese_cbow.text.sniff import check_is_text
 
-SAMPLE_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
@@ -159,6 +158,11 @@ class _Cutter:
         while end > self.limit - 4 and text[end] & 0xC0 == 0x80:
             end -= 1
         return end
+
+
+def cut_overlong(data: bytes, name: str, *, cut_long: bool) -> tuple[bytes, int]:
+    """Lines of more than 16 MB cut at white space, and how many cuts; with `cut_long=False` they are an error."""
+    return _Cutter(name, False, cut_long, MAX_LINE_BYTES).cut(data, 1)
 
 
 def iter_lines(path: str | Path) -> Iterator[str]:

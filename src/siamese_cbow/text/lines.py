@@ -7,66 +7,53 @@ is rare (`\r`, bytes above 127, blank lines with spaces) and touch the block onl
 from __future__ import annotations
 
 import re
-import struct
 
+from siamese_cbow.text.pairs import group_lines
 from siamese_cbow.text.records import MARK, Lines, RawBlock, TextSettings
-from siamese_cbow.text.sentences import split_paragraphs
+from siamese_cbow.text.sentences import split_lines
+from siamese_cbow.text.utf8 import valid_utf8
 
-_SPACED_BLANK = re.compile(rb"\n[ \t\r\x0b\x0c\x1c-\x1f]+(?=\n)")  # an empty line that isn't quite empty
+_SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # empty, but not quite
 _BLANKS = re.compile(rb"\n\n+")
 
 
 def finished_lines(block: RawBlock, settings: TextSettings) -> Lines:
     """The sentences of a block. Pure: the same block gives the same lines, in any thread."""
+    if settings.kind == "groups":
+        return group_lines(block)
     text, n_broken = valid_utf8(block.data)
     text = normal_line_ends(text)
+    n_cut = block.n_cut
     if block.layout == "sentences":
-        text = _sentence_lines(text, block, settings)
+        if not block.blank_ends_document and settings.boundary == "document":
+            text = _BLANKS.sub(b"\n", text).lstrip(b"\n")
     else:
-        text = split_paragraphs(text, block, settings)
-    return Lines(text, n_broken=n_broken, n_cut=block.n_cut)
+        text, n_long = _split(text, block, settings)
+        n_cut += n_long
+    return Lines(text.replace(MARK, b"\n") if b"\0" in text else text, n_broken=n_broken, n_cut=n_cut)
 
 
-def valid_utf8(data: bytes) -> tuple[bytes, int]:
-    r"""`data` with broken UTF-8 replaced by U+FFFD, and the number of replacements.
+def _split(text: bytes, block: RawBlock, settings: TextSettings) -> tuple[bytes, int]:
+    """Running text -> a sentence a line, an empty line after each paragraph if those are boundaries, marks kept."""
+    if block.layout == "wrapped":
+        text = _unwrapped(text)
+    elif block.blank_ends_document:
+        text = _BLANKS.sub(b"\n\0\n", b"\n" + text)[1:]
+    text, n_cut = split_lines(text, settings.language)
+    text = _SPACED_BLANK.sub(b"", text) if _SPACED_BLANK.search(text) else text
+    return _BLANKS.sub(b"\n" if settings.boundary == "document" else b"\n\n", text + b"\n").lstrip(b"\n"), n_cut
 
-    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1)
-    """
-    if data.isascii() or _is_utf8(data):
-        return data, 0
-    repaired = data.decode("utf-8", "replace").encode()
-    return repaired, repaired.count(b"\xef\xbf\xbd") - data.count(b"\xef\xbf\xbd")
 
-
-def _is_utf8(data: bytes) -> bool:
-    if len(data) < 1 << 16:
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            return False
-        return True
-    # Arrow's check runs at 9 GB/s and lets other threads run, bytes.decode at 0.6 GB/s; the import is paid once.
-    import pyarrow as pa
-
-    offsets = pa.py_buffer(struct.pack("<2q", 0, len(data)))
-    array = pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(data)])
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _unwrapped(text: bytes) -> bytes:
+    r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
+    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n"))
+    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs)
 
 
 def normal_line_ends(text: bytes) -> bytes:
-    r"""`\r\n` -> `\n`, and lines of nothing but white space become empty."""
+    r"""`\r\n` -> `\n`, any other `\r` -> a space, and lines of nothing but white space become empty."""
     if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    if _SPACED_BLANK.search(text) or text[:1].isspace():
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b" ")
+    if text[:1] in b" \t\x0b\x0c\x1c\x1d\x1e\x1f\xc2\xe3" or _SPACED_BLANK.search(text):
         text = _SPACED_BLANK.sub(b"\n", b"\n" + text)[1:]
     return text
-
-
-def _sentence_lines(text: bytes, block: RawBlock, settings: TextSettings) -> bytes:
-    if not block.blank_ends_document and settings.boundary == "document":
-        text = _BLANKS.sub(b"\n", text)
-    return text.replace(MARK, b"\n") if b"\0" in text else text

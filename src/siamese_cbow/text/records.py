@@ -8,8 +8,10 @@ from typing import Literal, TypeAlias, get_args
 from siamese_cbow.errors import SettingsError
 
 Layout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
+GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists that came from Python or a table
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
+SAMPLE_BYTES = 1 << 20  # read before the first block, to see what the text is
 MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a document; NULs of the input have become spaces
 
 
@@ -55,7 +57,7 @@ class RawBlock:
 
     data: bytes
     source: str  # for messages: a path, "standard input" or "the iterable"
-    layout: Layout
+    layout: Layout | GroupLayout
     n_source_bytes: int  # of the file on disk (compressed), or of the text: what a progress bar advances by
     first_line: int = 1  # its number in the source, counted from 1
     blank_ends_document: bool = True  # False: an empty line only ends a paragraph, documents end at marks
@@ -66,7 +68,8 @@ class RawBlock:
 class Lines:
     r"""Finished text: each line is a sentence and ends with `\n`; an empty line is a boundary. Always valid UTF-8.
 
-    Boundaries may come in a row (two empty lines) and may come first; they mean no more than one would.
+    Of groups, each line is a member and an empty line ends the group. Boundaries may come in a row (two empty lines)
+    and may come first; they mean no more than one would.
     """
 
     text: bytes

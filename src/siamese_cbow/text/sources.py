@@ -15,7 +15,8 @@ from siamese_cbow.text.sniff import COMPRESSIONS
 
 TEXT_ENDINGS = (".txt", ".text", ".md", ".sentences", ".tok")
 TABLE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-GROUP_ENDINGS = (*TEXT_ENDINGS, ".tsv", ".ppdb")
+LIST_ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet")  # tables whose cells can hold lists, so also groups
+GROUP_ENDINGS = (*TEXT_ENDINGS, ".tsv", ".ppdb", *LIST_ENDINGS)
 
 
 def find_files(

@@ -1,0 +1,178 @@
+"""Three sentence splitters side by side: how many hard cases they get right, and how fast they are.
+
+    python benchmarks/sentence_splitting.py [CORPUS]
+
+CORPUS is a (compressed) file with a paragraph a line; without it the speed is measured on the hard cases, repeated.
+Needs `pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter was run
+on them; each is a list of sentences that, joined by a space (by nothing where the language has none), must come
+apart again exactly there.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import itertools
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from siamese_cbow.text.chunks import iter_lines
+
+Splitter = Callable[[str, str], list[str]]  # (language, paragraph) -> sentences
+
+CASES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("plain", "en", ("The cat sat on the mat.", "It was happy.")),
+    ("question and exclamation", "en", ("Is it raining?", "No!", "Then let us go.")),
+    ("title", "en", ("Dr. Smith met Mrs. Jones and Prof. Lee.", "They had tea.")),
+    ("title before initial", "en", ("We asked Mr. J. Brown about it.", "He said nothing.")),
+    ("initials", "en", ("J. R. R. Tolkien wrote it in 1937.", "C. S. Lewis read it first.")),
+    ("initials without spaces", "en", ("The poem is by T.S. Eliot and W.H. Auden.", "It is long.")),
+    ("country", "en", ("She moved from the U.S. to the U.K. in May.", "It was cold there.")),
+    ("country at the end", "en", ("He was born in the U.S.", "His mother was French.")),
+    ("decimal", "en", ("The rate rose by 3.5 percent to 12.25.", "Nobody noticed.")),
+    ("version", "en", ("Version 2.0.1 came out in June.", "It fixed the bug.")),
+    ("money", "en", ("It cost $3.99 in shops.", "Now it is £5.00.")),
+    ("time", "en", ("The train leaves at 6 p.m. on Friday.", "Don't be late.")),
+    ("time at the end", "en", ("We met at 9 a.m.", "The room was empty.")),
+    ("e.g. and i.e.", "en", ("Some fruits, e.g. apples, are red.", "Others, i.e. bananas, aren't.")),
+    ("etc. inside", "en", ("Pens, paper etc. are in the drawer.", "Take what you need.")),
+    ("etc. at the end", "en", ("They sold pens, paper, etc.", "Business was good.")),
+    ("vs. and al.", "en", ("Smith et al. compared dogs vs. cats.", "Dogs won.")),
+    ("company", "en", ("Apple Inc. sued Acme Co. last year.", "The case was dropped.")),
+    ("company at the end", "en", ("She works for Acme Inc.", "Her brother does too.")),
+    ("number sign", "en", ("See No. 5 on p. 12 and Fig. 3.", "The rest is clear.")),
+    ("month", "en", ("The shop closed on Jan. 5 and opened on Feb. 1.", "Nobody knew why.")),
+    ("street", "en", ("They live at 12 Main St. in Springfield.", "Their house is blue.")),
+    ("saint", "en", ("St. Peter's is in Rome.", "St. Paul's is in London.")),
+    ("double quotes", "en", ('"I am here," he said.', '"Come in."', "She opened the door.")),
+    ("speech verb after a question", "en", ('"Are you well?" she asked.', "He nodded.")),
+    ("curly quotes", "en", ("“This is the end.”", "He put the phone down.")),
+    ("two sentences in quotes", "en", ('He said, "It is late. We must go." and left.', "Nobody followed.")),
+    ("parentheses", "en", ("The result (see Table 2. for details) is good.", "We stop here.")),
+    ("sentence in parentheses", "en", ("He left early.", "(He always does.)", "We stayed.")),
+    ("ellipsis inside", "en", ("I thought ... well, never mind.", "Go on.")),
+    ("ellipsis at the end", "en", ("I don't know...", "Maybe he will come.")),
+    ("one-character ellipsis", "en", ("She waited…", "Nothing happened.")),
+    ("web address", "en", ("Go to www.example.com/index.html for more.", "It is free.")),
+    ("e-mail", "en", ("Write to john.doe@example.org today.", "He answers fast.")),
+    ("file name", "en", ("Open notes.txt and config.json first.", "Then restart.")),
+    ("interrobang", "en", ("What?!", "You can't be serious!!!", "I am.")),
+    ("name with a mark", "en", ("I love Yahoo! and its old logo.", "It was purple.")),
+    ("degree", "en", ("She holds a Ph.D. in physics and an M.A. in art.", "She teaches both.")),
+    ("lower-case start", "en", ("I bought a phone.", "iPhones are expensive.")),
+    ("starts with a number", "en", ("They won.", "42 people cheered.")),
+    ("Wikipedia note", "en", ("The town has 3,000 people.[1]", "It lies on a river.[2]")),
+    ("German abbreviations", "de", ("Das gilt z. B. für Dr. Müller.", "Er wohnt in der Hauptstr. 5.", "Sie auch.")),
+    ("German date", "de", ("Am 3. Oktober 1990 wurde gefeiert.", "Es war ein Mittwoch.")),
+    ("German quotes", "de", ("„Komm her!“, rief er.", "Niemand kam.")),
+    ("French", "fr", ("M. Dupont habite à Paris.", "Il a 3,5 millions d'euros, etc. et une maison.", "Voilà !")),
+    ("French quotes", "fr", ("« Viens ! » dit-elle.", "Il ne répondit pas.")),
+    ("Spanish", "es", ("¿Dónde está el Sr. García?", "¡No lo sé!", "Salió a las 5.")),
+    ("Italian", "it", ("Il sig. Rossi abita a Roma.", "Ha 3.500 libri.")),
+    ("Dutch", "nl", ("Dhr. de Vries woont o.a. in Utrecht.", "Hij is arts.")),
+    ("Russian", "ru", ("А. С. Пушкин родился в 1799 г. в Москве.", "Он был поэтом.")),
+    ("Greek question mark", "el", ("Πού είσαι;", "Είμαι εδώ.")),
+    ("Chinese", "zh", ("他来了。", "你看见他了吗？", "我没有！")),
+    ("Chinese quotes", "zh", ("他说：“我来了。”", "大家都笑了。")),
+    ("Japanese", "ja", ("彼は来た。", "本当ですか？", "はい。")),
+    ("Hindi", "hi", ("वह घर गया।", "मैं भी गया।")),
+    ("Arabic", "ar", ("هل أنت بخير؟", "نعم، أنا بخير.")),
+)
+
+
+def sentencex_splitter() -> Splitter:
+    from sentencex import segment
+
+    return lambda language, text: [sentence.strip() for sentence in segment(language, text) if sentence.strip()]
+
+
+def blingfire_splitter() -> Splitter:
+    from blingfire import text_to_sentences
+
+    return lambda _, text: [sentence.strip() for sentence in text_to_sentences(text).split("\n")]
+
+
+def pysbd_splitter() -> Splitter:
+    from pysbd import Segmenter
+
+    made: dict[str, Segmenter] = {}
+
+    def split(language: str, text: str) -> list[str]:
+        if language not in made:
+            made[language] = Segmenter(language=language, clean=False)
+        return [sentence.strip() for sentence in made[language].segment(text)]
+
+    return split
+
+
+SPLITTERS = {"sentencex": sentencex_splitter, "blingfire": blingfire_splitter, "pysbd": pysbd_splitter}
+
+
+def joined(language: str, sentences: Sequence[str]) -> str:
+    return ("" if language in ("zh", "ja") else " ").join(sentences)
+
+
+def right(split: Splitter, language: str, sentences: Sequence[str]) -> bool:
+    try:
+        return split(language, joined(language, sentences)) == list(sentences)
+    except Exception:
+        return False  # a crash on plain text counts as a wrong answer
+
+
+def megabytes_per_second(split: Splitter, texts: Sequence[str], threads: int, seconds: float = 3.0) -> float:
+    """Paragraph by paragraph, until the time is up; with two threads both halves at once."""
+
+    def run(part: Sequence[str]) -> int:
+        done, end = 0, time.perf_counter() + seconds
+        for text in part:
+            split("en", text)
+            done += len(text.encode())
+            if time.perf_counter() > end:
+                break
+        return done
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        n_bytes = sum(pool.map(run, (texts[i::threads] for i in range(threads))))
+    return n_bytes / 1e6 / (time.perf_counter() - start)
+
+
+def joined_megabytes_per_second(split: Splitter, texts: Sequence[str], size: int = 65536) -> float:
+    """Many paragraphs at once, an empty line between them."""
+    pieces, piece = [], ""
+    for text in texts:
+        piece += text + "\n\n"
+        if len(piece) > size:
+            pieces.append(piece)
+            piece = ""
+    return megabytes_per_second(split, pieces, 1)
+
+
+def main() -> None:
+    paragraphs = [joined(language, sentences) for _, language, sentences in CASES if language == "en"] * 2000
+    if len(sys.argv) > 1:
+        paragraphs = [line for line in itertools.islice(iter_lines(sys.argv[1]), 60_000) if line]
+    splitters = {name: make() for name, make in SPLITTERS.items()}
+    names = list(splitters)
+    print(f"| case | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
+    scores = dict.fromkeys(names, 0)
+    for what, language, sentences in CASES:
+        results = {name: right(split, language, sentences) for name, split in splitters.items()}
+        for name, result in results.items():
+            scores[name] += result
+        print(f"| {what} ({language}) | {' | '.join('right' if results[name] else '**wrong**' for name in names)} |")
+    print(f"\n| | {' | '.join(f'{name} {importlib.metadata.version(name)}' for name in names)} |")
+    print(f"|---|{'---|' * len(names)}")
+    print(f"| right of {len(CASES)} | {' | '.join(str(scores[name]) for name in names)} |")
+    rows = {
+        "MB/s, a paragraph a call": [megabytes_per_second(split, paragraphs, 1) for split in splitters.values()],
+        "MB/s, 2 threads": [megabytes_per_second(split, paragraphs, 2) for split in splitters.values()],
+        "MB/s, 64 KB a call": [joined_megabytes_per_second(split, paragraphs) for split in splitters.values()],
+    }
+    for what, speeds in rows.items():
+        print(f"| {what} | {' | '.join(f'{speed:.1f}' for speed in speeds)} |")
+
+
+if __name__ == "__main__":
+    main()
