@@ -1,24 +1,30 @@
-"""A crew: threads that go through one kernel together, meeting at barriers and sharing out tiles of work.
+"""A crew: threads that go through one kernel together, phase by phase, sharing out tiles of work.
 
 A batch takes a fraction of a millisecond, too short for Python to hand out its phases. So each Python thread enters a
-long kernel once (without the GIL), and the threads keep step by two things built here on atomic memory: `meet`, a
-barrier, and `claim`, which gives each tile of work to exactly one thread.
+long kernel once (without the GIL), and the threads keep step by atomic counters in a piece of shared memory:
 
-    for tile in claims: compute it      # every thread: while (tile := claim(memory)) < n_tiles: ...
-    meet(memory, n_threads)             # nobody goes on before all tiles are done
+    while True:
+        phase, tile = claim(memory)          # a tile that nobody else gets
+        if tile < number of tiles of that phase:
+            compute the tile
+            finish(memory, phase, n_tiles)   # whoever finishes the last one opens the next phase
+        else:
+            wait(memory, phase)              # nothing left to do in this phase
 
 Which thread gets which tile is left to chance. Results don't depend on it: a tile is always computed by the same code
 in the same order, and nobody else writes to its part of the result. So any number of threads gives the same bytes.
 
-Not `prange`: its OpenMP layer ends the process after a fork, its own pool forbids two callers at once, and a phase of
-20 microseconds is too short for either.
+A phase ends when its tiles are done, not when all threads have arrived: a barrier would wait for a thread that has lost
+its core to another program, and halve the speed on a busy machine. Not `prange`: its OpenMP layer ends the process
+after a fork, its own pool forbids two callers at once, and a phase of 20 microseconds is too short for either.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from types import TracebackType
 from typing import Any
 
@@ -32,9 +38,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 # Crew memory, int64: each counter on cache lines of its own, so that waiting for one does not slow the others.
-_ARRIVED, _TURN, _TILE, _SIZE = 0, 16, 32, 48
+_NEXT, _DONE, _SIZE = 0, 16, 32
+_PHASE = 1 << 32  # _NEXT holds phase * _PHASE + tile, so that one atomic step takes both
 
-_SPINS = 2000  # about 2 microseconds: more than a meeting takes when every thread has a core; then give the core away
+_SPINS = (
+    2000  # about 2 microseconds: more than a phase's end takes when every thread has a core; then give the core away
+)
 _YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 
@@ -62,9 +71,9 @@ class Crew:
             for thread in range(self.n_threads)
         ]
         try:
-            wait(calls)
+            wait_for(calls)
         except BaseException:
-            wait(calls)
+            wait_for(calls)
             raise
         for call in calls:
             call.result()
@@ -127,23 +136,26 @@ def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.gep(array.data, [args[1]])
 
 
-@njit(nogil=True, cache=True)
-def claim(memory: NDArray[np.int64]) -> int:
-    """The number of the next tile that nobody has taken yet: 0, 1, 2, ... since the last meeting."""
-    return _atomic_add(memory, _TILE, 1)
+@njit(nogil=True, cache=True, forceinline=True)
+def claim(memory: NDArray[np.int64]) -> tuple[int, int]:
+    """The phase that is open, and the next tile of it that nobody has taken yet."""
+    taken = _atomic_add(memory, _NEXT, 1)
+    return taken // _PHASE, taken % _PHASE
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def finish(memory: NDArray[np.int64], phase: int, n_tiles: int) -> None:
+    """Say that a tile is done; the last one of the phase opens the next."""
+    if _atomic_add(memory, _DONE, 1) == n_tiles - 1:
+        _atomic_store(memory, _DONE, 0)
+        _atomic_store(memory, _NEXT, (phase + 1) * _PHASE)
 
 
 @njit(nogil=True, cache=True)
-def meet(memory: NDArray[np.int64], n_threads: int) -> None:
-    """Wait until every thread is here; then tiles count from 0 again."""
-    turn = _atomic_load(memory, _TURN)
-    if _atomic_add(memory, _ARRIVED, 1) == n_threads - 1:
-        _atomic_store(memory, _ARRIVED, 0)
-        _atomic_store(memory, _TILE, 0)
-        _atomic_store(memory, _TURN, turn + 1)
-        return
+def wait(memory: NDArray[np.int64], phase: int) -> None:
+    """Wait until the phase is over."""
     spins = 0
-    while _atomic_load(memory, _TURN) == turn:
+    while _atomic_load(memory, _NEXT) // _PHASE == phase:
         spins += 1
         if spins > _SPINS:
             _give_way()

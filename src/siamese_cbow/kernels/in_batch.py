@@ -15,19 +15,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.crew import claim, meet
+from siamese_cbow.kernels.crew import claim, finish, wait
 from siamese_cbow.kernels.exponential import exp_all
 from siamese_cbow.kernels.phases import (
+    ROWS,
     SENTENCES,
     Matrices,
     Objective,
     Tally,
     Work,
-    all_means,
-    all_rows,
+    count_examples,
     finish_gradient,
+    means_tile,
     neighbours,
-    report,
+    rows_tile,
+    tiles,
 )
 from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH
@@ -59,62 +61,68 @@ def train_in_batch(
     tally: Tally,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    fill(memory, thread, text, shape, keys, picked, words, first_tokens)
-    meet(memory, n_threads)
-    for b in range(len(rates)):
-        n = picked.n_sentences[b]
-        all_means(memory, picked, words, objective, left, right, work, b)
-        meet(memory, n_threads)
-        _all_scores(memory, objective, work, n)
-        meet(memory, n_threads)
-        _all_coefficients(memory, shape, picked, objective, work, b)
-        meet(memory, n_threads)
-        n_examples = report(work, n, tally, thread, b)
-        _all_gradients(memory, thread, words, objective, work, b, n, n_examples)
-        meet(memory, n_threads)
-        all_rows(
-            memory, thread, words, first_tokens[b], objective, rule, rates[b], first_step + b, left, right, work, b
-        )
-        meet(memory, n_threads)
-
-
-@njit(nogil=True, cache=True)
-def _all_scores(memory: NDArray[np.int64], objective: Objective, work: Work, n: int) -> None:
-    """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
-    n_tiles = (n + TILE - 1) // TILE
     while True:
-        tile = claim(memory)
-        if tile >= n_tiles * n_tiles:
+        phase, tile = claim(memory)
+        b, what = (phase - 1) // 5, (phase - 1) % 5  # phase 0 is for all batches, then there are five for each
+        if b >= len(rates):
             return
-        i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
-        if objective.shared and i > j:
+        n = picked.n_sentences[max(0, b)]
+        if phase == 0:
+            n_tiles = tiles(len(rates), 1)
+        elif what == 1:
+            n_tiles = tiles(n, TILE) ** 2
+        elif what == 3:
+            n_tiles = tiles(n, TILE)
+        elif what == 4:
+            n_tiles = tiles(words.n_unique[b], ROWS)
+        else:
+            n_tiles = tiles(n, SENTENCES)
+        if tile >= n_tiles:
+            wait(memory, phase)
             continue
-        i_end, j_end = min(i + TILE, n), min(j + TILE, n)
-        block = np.dot(work.left[i:i_end], work.right[j:j_end].T)
-        work.scores[i:i_end, j:j_end] = block
-        if objective.shared and i < j:
-            work.scores[j:j_end, i:i_end] = block.T
+        if phase == 0:
+            fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
+        elif what == 0:
+            means_tile(picked, words, objective, left, right, work, b, tile)
+        elif what == 1:
+            _scores_tile(objective, work, n, tile)
+        elif what == 2:
+            _coefficients_tile(shape, picked, objective, work, b, tile)
+        elif what == 3:
+            _gradients_tile(words, objective, work, tally, thread, b, n, tile)
+        else:
+            step = first_step + b
+            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, b, tile)
+        finish(memory, phase, n_tiles)
 
 
 @njit(nogil=True, cache=True)
-def _all_coefficients(
-    memory: NDArray[np.int64], shape: Shape, picked: Picked, objective: Objective, work: Work, b: int
-) -> None:
+def _scores_tile(objective: Objective, work: Work, n: int, tile: int) -> None:
+    """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
+    n_tiles = tiles(n, TILE)
+    i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
+    if objective.shared and i > j:
+        return
+    i_end, j_end = min(i + TILE, n), min(j + TILE, n)
+    block = np.dot(work.left[i:i_end], work.right[j:j_end].T)
+    work.scores[i:i_end, j:j_end] = block
+    if objective.shared and i < j:
+        work.scores[j:j_end, i:i_end] = block.T
+
+
+@njit(nogil=True, cache=True)
+def _coefficients_tile(shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, tile: int) -> None:
     n = picked.n_sentences[b]
-    while True:
-        begin = claim(memory) * SENTENCES
-        if begin >= n:
-            return
-        for k in range(begin, min(begin + SENTENCES, n)):
-            scores = work.scores[k, :n]
-            work.losses[k] = 0
-            work.is_example[k] = _count_positives(shape, picked, work, b, k) > 0
-            if work.is_example[k] == 0:
-                scores[:] = 0
-            elif objective.kind == CONTRASTIVE:
-                work.losses[k] = _contrastive(shape, picked, objective, work, b, k, scores)
-            else:
-                work.losses[k] = _margin(shape, picked, objective, work, b, k, scores)
+    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, n)):
+        scores = work.scores[k, :n]
+        work.losses[k] = 0
+        work.is_example[k] = _count_positives(shape, picked, work, b, k) > 0
+        if work.is_example[k] == 0:
+            scores[:] = 0
+        elif objective.kind == CONTRASTIVE:
+            work.losses[k] = _contrastive(shape, picked, objective, work, b, k, scores)
+        else:
+            work.losses[k] = _margin(shape, picked, objective, work, b, k, scores)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -209,28 +217,18 @@ def _hardest(picked: Picked, work: Work, b: int, k: int, scores: NDArray[np.floa
 
 
 @njit(nogil=True, cache=True)
-def _all_gradients(
-    memory: NDArray[np.int64],
-    thread: int,
-    words: Words,
-    objective: Objective,
-    work: Work,
-    b: int,
-    n: int,
-    n_examples: int,
+def _gradients_tile(
+    words: Words, objective: Objective, work: Work, tally: Tally, thread: int, b: int, n: int, tile: int
 ) -> None:
     """The gradient of every mean: coefficients x means, for the rows of a tile."""
-    while True:
-        i = claim(memory) * TILE
-        if i >= n:
-            return
-        end = min(i + TILE, n)
-        panel = work.panels[thread].ravel()[: (end - i) * n].reshape(end - i, n)
-        panel[:] = work.scores[:n, i:end].T
-        if objective.shared:
-            panel += work.scores[i:end, :n]
-        else:
-            np.dot(np.ascontiguousarray(work.scores[i:end, :n]), work.right[:n], work.left_gradients[i:end])
-        np.dot(panel, work.left[:n], work.right_gradients[i:end])
-        for k in range(i, end):
-            finish_gradient(words, objective, work, b, k, n_examples)
+    n_examples = count_examples(work, n, tally, b, tile)
+    i, end = tile * TILE, min((tile + 1) * TILE, n)
+    panel = work.panels[thread].ravel()[: (end - i) * n].reshape(end - i, n)
+    panel[:] = work.scores[:n, i:end].T
+    if objective.shared:
+        panel += work.scores[i:end, :n]
+    else:
+        np.dot(np.ascontiguousarray(work.scores[i:end, :n]), work.right[:n], work.left_gradients[i:end])
+    np.dot(panel, work.left[:n], work.right_gradients[i:end])
+    for k in range(i, end):
+        finish_gradient(words, objective, work, b, k, n_examples)

@@ -13,7 +13,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim
 from siamese_cbow.kernels.picking import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
@@ -68,36 +67,28 @@ class Tally(NamedTuple):
     examples: NDArray[np.int64]
 
 
+@njit(nogil=True, cache=True, forceinline=True)
+def tiles(n: int, size: int) -> int:
+    """How many tiles n things make; at least one, as a phase ends with its last tile: tiles(9, 4) -> 3."""
+    return max(1, (n + size - 1) // size)
+
+
 @njit(nogil=True, cache=True)
-def all_means(
-    memory: NDArray[np.int64],
-    picked: Picked,
-    words: Words,
-    objective: Objective,
-    left: Matrices,
-    right: Matrices,
-    work: Work,
-    b: int,
+def means_tile(
+    picked: Picked, words: Words, objective: Objective, left: Matrices, right: Matrices, work: Work, b: int, tile: int
 ) -> None:
-    """The first phase: the mean of every sentence of the batch."""
-    n = picked.n_sentences[b]
-    while True:
-        begin = claim(memory) * SENTENCES
-        if begin >= n:
-            return
-        for k in range(begin, min(begin + SENTENCES, n)):
-            i, end = words.starts[b, k], words.starts[b, k + 1]
-            mean(left.vectors, words.words, i, end, objective.unit, work.left, work.left_norms, k)
-            if not objective.shared:
-                mean(right.vectors, words.words, i, end, objective.unit, work.right, work.right_norms, k)
+    """The first phase of a batch: the mean of every sentence."""
+    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
+        begin, end = words.starts[b, k], words.starts[b, k + 1]
+        mean(left.vectors, words.words, begin, end, objective.unit, work.left, work.left_norms, k)
+        if not objective.shared:
+            mean(right.vectors, words.words, begin, end, objective.unit, work.right, work.right_norms, k)
 
 
 @njit(nogil=True, cache=True)
-def all_rows(
-    memory: NDArray[np.int64],
-    thread: int,
+def rows_tile(
     words: Words,
-    first: int,
+    first_token: int,
     objective: Objective,
     rule: Rule,
     rate: np.float32,
@@ -105,21 +96,18 @@ def all_rows(
     left: Matrices,
     right: Matrices,
     work: Work,
+    thread: int,
     b: int,
+    tile: int,
 ) -> None:
     """The last phase: every row of the batch moves once."""
-    n = words.n_unique[b]
-    while True:
-        begin = claim(memory) * ROWS
-        if begin >= n:
-            return
-        end = first + min(begin + ROWS, n)
-        for u in range(first + begin, end):
-            if u + 2 < end:
-                prefetch(left.vectors, words.unique[u + 2])
-            _move(words, u, work.left_gradients, rule, rate, step, left, work.totals, thread)
-            if not objective.shared:
-                _move(words, u, work.right_gradients, rule, rate, step, right, work.totals, thread)
+    end = first_token + min((tile + 1) * ROWS, words.n_unique[b])
+    for u in range(first_token + tile * ROWS, end):
+        if u + 2 < end:
+            prefetch(left.vectors, words.unique[u + 2])
+        _move(words, u, work.left_gradients, rule, rate, step, left, work.totals, thread)
+        if not objective.shared:
+            _move(words, u, work.right_gradients, rule, rate, step, right, work.totals, thread)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -149,12 +137,12 @@ def finish_gradient(words: Words, objective: Objective, work: Work, b: int, k: i
 
 
 @njit(nogil=True, cache=True)
-def report(work: Work, n: int, tally: Tally, thread: int, b: int) -> int:
-    """The number of examples among the first n sentences; thread 0 writes the tally, always in the same order."""
+def count_examples(work: Work, n: int, tally: Tally, b: int, tile: int) -> int:
+    """The number of examples among the first n sentences; the first tile writes the tally too, always in one order."""
     n_examples = 0
     for k in range(n):
         n_examples += work.is_example[k]
-    if thread == 0:
+    if tile == 0:
         loss = 0.0
         for k in range(n):
             loss += work.losses[k]

@@ -94,7 +94,7 @@ def pick(
 ) -> None:
     """Choose the sentences of the batches `first_batch, first_batch + 1, ...`."""
     while True:
-        b = claim(memory)
+        _, b = claim(memory)
         if b >= len(picked.n_sentences):
             return
         units = _units(shape, keys, first_batch + b)

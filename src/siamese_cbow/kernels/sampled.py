@@ -16,18 +16,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim, meet
+from siamese_cbow.kernels.crew import claim, finish, wait
 from siamese_cbow.kernels.phases import (
+    ROWS,
     SENTENCES,
     Matrices,
     Objective,
     Tally,
     Work,
-    all_means,
-    all_rows,
+    count_examples,
     finish_gradient,
+    means_tile,
     neighbours,
-    report,
+    rows_tile,
+    tiles,
 )
 from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH, add_scaled
@@ -58,45 +60,52 @@ def train_sampled(
     tally: Tally,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    fill(memory, thread, text, shape, keys, picked, words, first_tokens)
-    meet(memory, n_threads)
-    for b in range(len(rates)):
-        all_means(memory, picked, words, objective, left, right, work, b)
-        meet(memory, n_threads)
-        _all_coefficients(memory, shape, picked, objective, work, b)
-        meet(memory, n_threads)
-        n_examples = report(work, picked.n_candidates[b], tally, thread, b)
-        _all_gradients(memory, thread, shape, picked, words, objective, work, b, n_examples)
-        meet(memory, n_threads)
-        all_rows(
-            memory, thread, words, first_tokens[b], objective, rule, rates[b], first_step + b, left, right, work, b
-        )
-        meet(memory, n_threads)
+    while True:
+        phase, tile = claim(memory)
+        b, what = (phase - 1) // 4, (phase - 1) % 4  # phase 0 is for all batches, then there are four for each
+        if b >= len(rates):
+            return
+        if phase == 0:
+            n_tiles = tiles(len(rates), 1)
+        elif what == 1:
+            n_tiles = tiles(picked.n_candidates[b], SENTENCES)
+        elif what == 3:
+            n_tiles = tiles(words.n_unique[b], ROWS)
+        else:
+            n_tiles = tiles(picked.n_sentences[b], SENTENCES)
+        if tile >= n_tiles:
+            wait(memory, phase)
+            continue
+        if phase == 0:
+            fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
+        elif what == 0:
+            means_tile(picked, words, objective, left, right, work, b, tile)
+        elif what == 1:
+            _coefficients_tile(shape, picked, objective, work, b, tile)
+        elif what == 2:
+            _gradients_tile(shape, picked, words, objective, work, tally, thread, b, tile)
+        else:
+            step = first_step + b
+            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, b, tile)
+        finish(memory, phase, n_tiles)
 
 
 @njit(nogil=True, cache=True)
-def _all_coefficients(
-    memory: NDArray[np.int64], shape: Shape, picked: Picked, objective: Objective, work: Work, b: int
-) -> None:
-    n = picked.n_candidates[b]
+def _coefficients_tile(shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, tile: int) -> None:
     n_positives = work.places.shape[1] - shape.negatives
-    while True:
-        begin = claim(memory) * SENTENCES
-        if begin >= n:
-            return
-        for k in range(begin, min(begin + SENTENCES, n)):
-            work.losses[k] = 0
-            work.is_example[k] = _find_candidates(shape, picked, work, b, k)
-            if work.is_example[k] == 1:
-                places, scores = work.places[k], work.coefficients[k]
-                for i in range(len(places)):
-                    scores[i] = _dot(work.left, k, work.right, places[i]) if places[i] >= 0 else np.float32(0)
-                if objective.kind == SOFTMAX:
-                    work.losses[k] = _softmax(objective.sharpness, n_positives, places, scores)
-                elif objective.kind == SIGMOID:
-                    work.losses[k] = _sigmoid(n_positives, places, scores)
-                else:
-                    work.losses[k] = _logistic(objective.sharpness, n_positives, places, scores)
+    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_candidates[b])):
+        work.losses[k] = 0
+        work.is_example[k] = _find_candidates(shape, picked, work, b, k)
+        if work.is_example[k] == 1:
+            places, scores = work.places[k], work.coefficients[k]
+            for i in range(len(places)):
+                scores[i] = _dot(work.left, k, work.right, places[i]) if places[i] >= 0 else np.float32(0)
+            if objective.kind == SOFTMAX:
+                work.losses[k] = _softmax(objective.sharpness, n_positives, places, scores)
+            elif objective.kind == SIGMOID:
+                work.losses[k] = _sigmoid(n_positives, places, scores)
+            else:
+                work.losses[k] = _logistic(objective.sharpness, n_positives, places, scores)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -187,31 +196,27 @@ def _softplus(x: float) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _all_gradients(
-    memory: NDArray[np.int64],
-    thread: int,
+def _gradients_tile(
     shape: Shape,
     picked: Picked,
     words: Words,
     objective: Objective,
     work: Work,
+    tally: Tally,
+    thread: int,
     b: int,
-    n_examples: int,
+    tile: int,
 ) -> None:
     """Each sentence lists the pairs it is in (partner, coefficient) and sums them in one go."""
-    n = picked.n_sentences[b]
-    while True:
-        begin = claim(memory) * SENTENCES
-        if begin >= n:
-            return
-        for k in range(begin, min(begin + SENTENCES, n)):
-            pairs = _as_anchor(picked, work, b, k, thread)
-            if not objective.shared:
-                add_scaled(work.right, work.partners, work.weights, thread, pairs, work.left_gradients, k)
-                pairs = 0
-            pairs = _as_candidate(shape, picked, work, b, k, thread, pairs)
-            add_scaled(work.left, work.partners, work.weights, thread, pairs, work.right_gradients, k)
-            finish_gradient(words, objective, work, b, k, n_examples)
+    n_examples = count_examples(work, picked.n_candidates[b], tally, b, tile)
+    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
+        pairs = _as_anchor(picked, work, b, k, thread)
+        if not objective.shared:
+            add_scaled(work.right, work.partners, work.weights, thread, pairs, work.left_gradients, k)
+            pairs = 0
+        pairs = _as_candidate(shape, picked, work, b, k, thread, pairs)
+        add_scaled(work.left, work.partners, work.weights, thread, pairs, work.right_gradients, k)
+        finish_gradient(words, objective, work, b, k, n_examples)
 
 
 @njit(nogil=True, cache=True, forceinline=True)

@@ -12,7 +12,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Ids
-from siamese_cbow.kernels.crew import claim
 from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.random import fraction
 
@@ -33,24 +32,14 @@ class Words(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def fill(
-    memory: NDArray[np.int64],
-    thread: int,
-    text: Text,
-    shape: Shape,
-    keys: Keys,
-    picked: Picked,
-    words: Words,
-    first_tokens: NDArray[
-        np.int64
-    ],  # (n_batches,) where the part of each batch begins; one place more than it has tokens
+    text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, first_token: int, thread: int, b: int
 ) -> None:
-    """Copy the words of each batch, leave some out by subsampling, and sort their occurrences by word."""
-    while True:
-        b = claim(memory)
-        if b >= len(picked.n_sentences):
-            return
-        end = _copy(text, shape, keys, picked, words, b, first_tokens[b])
-        _sort(text, words, thread, b, first_tokens[b], end, picked.n_sentences[b])
+    """Copy the words of batch b, leave some out by subsampling, and sort their occurrences by word.
+
+    Its part of the arrays begins at `first_token` and has one place more than it has tokens.
+    """
+    end = _copy(text, shape, keys, picked, words, b, first_token)
+    _sort(text, words, thread, b, first_token, end, picked.n_sentences[b])
 
 
 @njit(nogil=True, cache=True)
