@@ -18,7 +18,7 @@ from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.preparation import prepare
 from siamese_cbow.stream import Stream
 from siamese_cbow.text import chunks
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.corpus import Texts, TextSettings
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
@@ -41,17 +41,10 @@ class Heard:
 
 def plainly(text: str, min_count: int) -> Stream:
     """The same in plain Python: lines are sentences, an empty line ends a document."""
-    tokenizer = Tokenizer()
-    documents = [
-        [tokenizer.words(line) for line in document.split("\n") if tokenizer.words(line)]
-        for document in _documents(text, tokenizer)
-    ]
+    words = Tokenizer().words
+    stripped = "\n".join(line.strip() for line in text.split("\n"))
+    documents = [[words(line) for line in document.split("\n")] for document in stripped.split("\n\n")]
     return Stream.of_words(documents, min_count=min_count)
-
-
-def _documents(text: str, tokenizer: Tokenizer) -> list[str]:
-    lines = [line if tokenizer.words(line) else "" for line in text.split("\n")]
-    return "\n".join(lines).split("\n\n")
 
 
 def folder_hash(folder: Path) -> dict[str, str]:
@@ -62,7 +55,9 @@ def same_arrays(a: Stream, b: Stream) -> bool:
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("ids", "sentences", "documents"))
 
 
-lines_of_words = st.lists(st.sampled_from(["the cat sat.", "The dog", "a", "", "  ", "ünïque Ü", "é", "?!", "cat cat"]))
+lines_of_words = st.lists(
+    st.sampled_from(["the cat sat.", "The dog", "a", "", "  ", "ünïque Ü", "é", "?!", "cat cat", "\u200b"])
+)
 
 
 @settings(deadline=None, max_examples=60)
@@ -83,7 +78,7 @@ def test_equals_plain_python(tmp_path_factory: pytest.TempPathFactory, lines: li
 
 def many_blocks(monkeypatch: pytest.MonkeyPatch, n_bytes: int = 2000) -> None:
     """Small blocks, so that a small text has many."""
-    monkeypatch.setattr(chunks, "BLOCK_BYTES", n_bytes)
+    monkeypatch.setattr(chunks.TextStream.reads, "__defaults__", (n_bytes,))
 
 
 def some_text(n_lines: int = 4000) -> str:
@@ -169,8 +164,8 @@ def test_standard_input_and_iterables_are_read_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "stdin", stdin)
     stream = prepare("-", min_count=1, text=SENTENCES)
     assert stream.n_sentences == 2
-    generator = (text for text in ["the cat\nthe dog", "a bird"])
-    stream = prepare(generator, min_count=1, text=SENTENCES)
+    texts = (text for text in ["the cat\nthe dog", "a bird"])
+    stream = prepare(Texts(texts), min_count=1, text=SENTENCES)
     assert (stream.n_documents, stream.n_sentences) == (2, 3)
 
 

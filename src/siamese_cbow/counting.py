@@ -58,9 +58,9 @@ class Counter:
         return self._counts[: self.n_words]
 
     def scan(self, lines: bytes) -> tuple[Ids, Offsets]:
-        """Provisional ids of every word, and for each line the number of ids up to its end.
+        """Provisional ids of every word, and for each line the number of ids up to its end; -1 - that if it is empty.
 
-        b"the cat\\n\\nthe dog\\n" -> [0, 1, 0, 2], [2, 2, 4]
+        b"the cat\\n\\nthe dog\\n" -> [0, 1, 0, 2], [2, -3, 4]
         """
         if self.n_words > self._max_distinct:
             self._forget()

@@ -73,23 +73,24 @@ class StreamWriter:
             array.close()
 
     def write(self, ids: Ids, ends: Offsets) -> None:
-        """Adds a block: `ids` with -1 for unknown words, and for each line the number of ids up to its end.
+        """Adds a block: `ids` with -1 for unknown words, and `ends` as `Counter.scan` gives them.
 
-        A line without any word, known or not, ends a document.
+        An empty line ends a document; a line with nothing but unknown words is dropped.
         """
+        empty = ends < 0
+        ends = np.where(empty, -1 - ends, ends)
         known = ids >= 0
         self._arrays["ids"].append(ids[known])
         known_up_to = np.concatenate([[0], np.cumsum(known)])
         known_ends = known_up_to[ends]
         n_known = np.diff(known_ends, prepend=0)
-        n_words = np.diff(ends, prepend=0)
         kept = n_known > 0
         self._sentences.append(self._n_tokens + known_ends[kept])
-        self._end_documents(self._n_sentences + np.cumsum(kept)[n_words == 0])
+        self._end_documents(self._n_sentences + np.cumsum(kept)[empty])
         self._n_tokens += int(known_up_to[-1])
         self._n_sentences += int(kept.sum())
         self._n_unknown += len(ids) - int(known_up_to[-1])
-        self._n_dropped += int(((n_words > 0) & ~kept).sum())
+        self._n_dropped += int((~empty & ~kept).sum())
 
     def _end_documents(self, bounds: Offsets) -> None:
         """Ends a document at each of these sentences; documents without a sentence vanish."""

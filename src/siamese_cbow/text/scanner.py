@@ -28,6 +28,7 @@ Slots: TypeAlias = NDArray[np.uint64]
 SEED = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
 HALF = np.uint64(32)
+NEWLINE_BYTE = np.uint8(ord("\n"))
 
 
 class Tables(NamedTuple):
@@ -194,12 +195,16 @@ def count(
     ends: Offsets,
     done: Progress,
 ) -> Progress:
-    """Like `look_up`, but a word that was never seen gets the next id, and each word is counted."""
+    """Like `look_up`, but a word that was never seen gets the next id, and each word is counted.
+
+    The end of an empty line, which is a boundary and no sentence, is kept as -1 - (number of ids).
+    """
     i, n_ids, line, n_words, n_letters = done
     while i < len(text):
         start, end, hashed = _next_word(text, i, tables)
         if start == end:
-            ends[line] = n_ids
+            empty = end == 0 or text[end - 1] == NEWLINE_BYTE
+            ends[line] = -1 - n_ids if empty else n_ids
             line += 1
             i = end + 1
             continue

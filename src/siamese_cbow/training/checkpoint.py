@@ -8,7 +8,7 @@
             state.json            counters and tallies, and a hash of each array
 
 A checkpoint is written to a temporary folder, synced and renamed, so that neither kill -9 nor a full disk leaves half
-of one; the one before it is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted.
+of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted.
 """
 
 from __future__ import annotations
