@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream import Stream
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
@@ -34,7 +35,7 @@ class RandomVectors:
         if self.dim < 1:
             raise SettingsError(f"dim is {self.dim}; expected 1 or more")
 
-    def train(self, stream: Stream) -> Model:
+    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Random vectors for the words of the stream."""
         info = {"recipe": {"name": "random", **asdict(self)}, "corpus": stream.fingerprint}
         return Model(

@@ -47,7 +47,7 @@ class VectorFile:
 
     path: str
 
-    def train(self, stream: Stream, *, progress: Progress = SILENT) -> Model:
+    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Nothing is trained: the rows are looked up, so that the vocabulary and the tokenizer are the stream's."""
         words, vectors = read_word_vectors(self.path, keep=stream.vocabulary.index, progress=progress)
         if not words:
