@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -31,15 +31,14 @@ COUNTERS = 4
 class Tallies:
     """What was met on the way and has to be said."""
 
-    layouts: dict[str, str] = field(default_factory=dict)  # source -> layout
+    layouts: Mapping[str, str] = field(default_factory=dict)  # source -> layout
     n_broken: int = 0
     n_cut: int = 0
     n_short: int = 0
     short_at: list[str] = field(default_factory=list)
 
-    def add(self, block: RawBlock, lines: Lines) -> None:
+    def add(self, lines: Lines) -> None:
         """Takes in one block."""
-        self.layouts[block.source] = block.layout
         self.n_broken += lines.n_broken
         self.n_cut += lines.n_cut
         self.n_short += lines.n_short
@@ -103,9 +102,10 @@ class Spool:
                     ids.tofile(ids_file)
                     ends.tofile(ends_file)
                     self._blocks.append(SpooledBlock(which, generation, len(ids), len(ends)))
-                    self.tallies.add(block, lines)
+                    self.tallies.add(lines)
                     progress.advance(block.n_source_bytes)
                 current = following
+        self.tallies.layouts = corpus.layouts
 
     def blocks(self) -> Iterator[tuple[SpooledBlock, Ids, Offsets]]:
         """What `fill` has written, block by block."""
