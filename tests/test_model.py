@@ -37,7 +37,6 @@ def plain() -> Model:
 @pytest.fixture
 def bulk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every call takes the bulk path."""
-    monkeypatch.setattr(encoding, "LITTLE_TEXT", -1)
     monkeypatch.setattr(encoding, "MUCH_TEXT", -1)
 
 
@@ -208,18 +207,18 @@ def test_never_nan_at_any_size(size: float) -> None:
 
 
 def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "LITTLE_TEXT", 10)
     monkeypatch.setattr(encoding, "MUCH_TEXT", 50)
     taken: list[int] = []
     original = encoding.Encoder._fill_bulk
     monkeypatch.setattr(
         encoding.Encoder, "_fill_bulk", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
     )
-    for n in (2, 6, 2, 6, 2, 6):  # 4 characters each: 8 are little, 24 + 24 not yet much, 72 are
+    for n in (6, 6, 1, 2):  # 4 characters each: 24 + 24 are not yet much, 52 are
         plain.encode(["east"] * n)
-    assert taken == [6]
-    assert plain.encode("east " * 30).tolist() == [1, 0]
-    assert taken == [6, 1]
+        plain.encode("east")
+    assert taken == [1, 2]
+    assert plain.encode("east " * 30).tolist() == [1, 0]  # one text can be much, too
+    assert taken == [1, 2, 1]
 
 
 @pytest.mark.usefixtures("bulk")

@@ -8,8 +8,7 @@ handed as much text as the small path reads during that wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.kernels.means_reference import mean_of_rows, unit
+from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
-# In characters. `benchmarks/encode.py --thresholds` measures both.
-LITTLE_TEXT = 1_000  # up to here the small path is as fast as the bulk path, even when that is loaded
-MUCH_TEXT = 6_000_000  # what the small path reads while the bulk path is loaded: 100,000 sentences of 12 words
+# In characters: what the small path reads while the bulk path is being loaded, 50,000 sentences of 12 words. Once it is
+# loaded, the bulk path is the faster one from the second text on. `benchmarks/encode.py` measures both.
+MUCH_TEXT = 3_000_000
 
 # Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
-BATCH_SIZE = 4_096
+BATCH_SIZE = 2_048
 BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
 
 
@@ -45,7 +44,8 @@ class Encoder:
     def __init__(self, vocabulary: Vocabulary, vectors: Vectors, tokenizer: Tokenizer) -> None:
         self._vocabulary, self._vectors, self._tokenizer = vocabulary, vectors, tokenizer
         self._words, self._id_of = tokenizer.words, vocabulary.index.get
-        self._seen = 0  # characters of all calls with more than LITTLE_TEXT
+        self._dim = vectors.shape[1]
+        self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
         """The vector of one text, (dim,): words without a vector are left out, and zeros where none is left."""
@@ -53,10 +53,7 @@ class Encoder:
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
         ids = [i for i in map(self._id_of, self._words(text)) if i is not None]
-        mean = mean_of_rows(self._vectors, ids)
-        if dim < len(mean):
-            mean = mean[:dim].copy()  # a copy, so that the caller doesn't hold on to the whole row
-        return unit(mean) if normalize else mean
+        return mean_of_rows(self._vectors if dim == self._dim else self._vectors[:, :dim], ids, normalize=normalize)
 
     def many(
         self,
@@ -70,27 +67,31 @@ class Encoder:
     ) -> Vectors:
         """The vectors of many texts, (n_texts, dim): a row a text, in order, whatever the path, batches and threads."""
         out = np.empty((len(texts), dim), np.float32)
-        fill = self._fill_bulk if self._is_bulk(texts) else self._fill
+        bulk = self._is_bulk(texts)
+        fill = self._fill_bulk if bulk else self._fill
 
-        def batch(rows: slice) -> int:
+        def batch(start: int) -> int:
+            rows = slice(start, start + batch_size)
             fill(texts[rows], normalize, out[rows])
             return len(out[rows])
 
-        batches = _batches(texts, batch_size)
-        if threads == 1 or fill == self._fill:  # plain Python gains nothing from threads
-            for rows in batches:
-                progress.advance(batch(rows))
+        if bulk:
+            _ = self._lookup  # made here, once, before several threads ask for it
+        starts = range(0, len(texts), batch_size)
+        if threads == 1 or not bulk:  # plain Python gains nothing from threads
+            for start in starts:
+                progress.advance(batch(start))
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(threads) as pool:
-                for n in pool.map(batch, batches):
+                for n in pool.map(batch, starts):
                     progress.advance(n)
         return out
 
     def _is_bulk(self, texts: list[str]) -> bool:
-        n_characters = sum(map(len, texts))
-        if n_characters <= LITTLE_TEXT:
-            return False
-        self._seen += n_characters
+        if self._seen <= MUCH_TEXT:
+            self._seen += sum(map(len, texts))
         return self._seen > MUCH_TEXT
 
     def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
@@ -100,6 +101,11 @@ class Encoder:
     def _fill_bulk(self, texts: list[str], normalize: bool, out: Vectors) -> None:
         from siamese_cbow.kernels.means import means
 
+        middle = len(texts) // 2
+        if middle and sum(map(len, texts)) > BATCH_CHARACTERS:
+            self._fill_bulk(texts[:middle], normalize, out[:middle])
+            self._fill_bulk(texts[middle:], normalize, out[middle:])
+            return
         ids, offsets = self._lookup.ids(texts, threads=1)
         means(self._vectors, ids, offsets, normalize, out)
 
@@ -108,18 +114,6 @@ class Encoder:
         from siamese_cbow.lookup import Lookup
 
         return Lookup(self._vocabulary, self._tokenizer)
-
-
-def _batches(texts: list[str], batch_size: int) -> Iterator[slice]:
-    """Cuts texts into batches of `batch_size`, and those into halves until they have BATCH_CHARACTERS at most."""
-    todo = [slice(start, min(start + batch_size, len(texts))) for start in range(0, len(texts), batch_size)][::-1]
-    while todo:
-        rows = todo.pop()
-        middle = (rows.start + rows.stop) // 2
-        if middle > rows.start and sum(map(len, texts[rows])) > BATCH_CHARACTERS:
-            todo += [slice(middle, rows.stop), slice(rows.start, middle)]
-        else:
-            yield rows
 
 
 def as_list(texts: Iterable[str]) -> list[str]:

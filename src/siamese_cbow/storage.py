@@ -15,8 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +128,9 @@ def _as_bytes(vocabulary: Vocabulary) -> bytes:
 
 
 def _config(model: Model, folder: Path) -> dict[str, Any]:
+    import platform
+    from importlib.metadata import version  # takes longer than loading a small model
+
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,

@@ -17,22 +17,25 @@ from siamese_cbow.arrays import Ids, Vectors
 GROUP = 256
 
 
-def mean_of_rows(vectors: Vectors, ids: Sequence[int] | Ids) -> Vectors:
+def mean_of_rows(vectors: Vectors, ids: Sequence[int] | Ids, *, normalize: bool = False) -> Vectors:
     """The mean of the rows that `ids` names, (dim,) float32; zeros where `ids` is empty.
 
-    vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1])` -> [2, 2]
+    vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1])` -> [2, 2]; with `normalize` [0.71, 0.71]
     """
     n = len(ids)
     if n == 0:
         return np.zeros(vectors.shape[1], np.float32)
-    if n <= GROUP:
-        mean = _sum(vectors.take(ids, 0))
-        mean /= n
-        return mean
-    total = np.zeros(vectors.shape[1], np.float64)
-    for start in range(0, n, GROUP):
-        total += _sum(vectors.take(ids[start : start + GROUP], 0))
-    return (total / n).astype(np.float32)
+    if n > GROUP:
+        total = np.zeros(vectors.shape[1], np.float64)
+        for start in range(0, n, GROUP):
+            total += _sum(vectors.take(ids[start : start + GROUP], 0))
+        mean: Vectors = (total / n).astype(np.float32)
+        return unit(mean) if normalize else mean
+    mean = _sum(vectors.take(ids, 0))
+    if normalize:
+        return unit(mean)  # of a sum as good as of a mean
+    mean /= n
+    return mean
 
 
 def _sum(rows: Vectors) -> Vectors:

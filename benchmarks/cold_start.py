@@ -1,0 +1,96 @@
+"""From nothing to the first answer: a command, and the same job in a fresh process with other libraries.
+
+    python -m benchmarks.cold_start [--rounds N] [--json FILE] [--write]
+
+CPU seconds (user and system) of whole processes, start of Python included; files are in the disk cache. All load
+the same folder: 300,000 words in 300 dimensions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import Model, Vocabulary
+
+N_WORDS, DIM = 300_000, 300
+A, B = "w1 w22 w333 w4444", "w5 w22 w55555 w4444 !"
+
+ENCODE = "a, b = model.encode([{a!r}, {b!r}]); a @ b"
+PROGRAMS = {
+    "python -c pass": "pass",
+    "siamese-cbow similarity": (
+        "import sys; from siamese_cbow.cli import main; main(['similarity', {a!r}, {b!r}, '--model', {folder!r}])"
+    ),
+    "model2vec": f"from model2vec import StaticModel; model = StaticModel.from_pretrained({{folder!r}}); {ENCODE}",
+    "sentence-transformers": (
+        "from sentence_transformers import SentenceTransformer; "
+        f"model = SentenceTransformer({{folder!r}}, device='cpu'); {ENCODE}"
+    ),
+}
+LOADING = (
+    "import time, siamese_cbow as sc; sc.load; start = time.perf_counter(); model = sc.load({folder!r}); "
+    "loaded = time.perf_counter(); model.encode({a!r}); print(loaded - start, time.perf_counter() - loaded)"
+)
+
+
+def save_model(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    words = [f"w{i}" for i in range(N_WORDS)]
+    counts = np.maximum(10**8 // np.arange(1, N_WORDS + 1), 1)
+    Model(Vocabulary(words, counts), rng.standard_normal((N_WORDS, DIM), dtype=np.float32)).save(folder)
+
+
+def cpu_seconds(program: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def loading_seconds(program: str) -> tuple[float, float]:
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    load, first = map(float, run.stdout.split())
+    return load, first
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="also write the seconds to this file")
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = str(Path(temporary) / "model")
+        save_model(Path(folder))
+        programs = {name: text.format(a=A, b=B, folder=folder) for name, text in PROGRAMS.items()}
+        best = dict.fromkeys(programs, float("inf"))
+        loading, first = float("inf"), float("inf")
+        for _ in range(options.rounds):  # taking turns, so that a slow moment of the machine hits all
+            for name, program in programs.items():
+                best[name] = min(best[name], cpu_seconds(program))
+            seconds = loading_seconds(LOADING.format(a=A, folder=folder))
+            loading, first = min(loading, seconds[0]), min(first, seconds[1])
+    ours = best["siamese-cbow similarity"]
+    rows = [[name, f"{seconds:.2f}", f"{seconds / ours:.1f}"] for name, seconds in best.items()]
+    page = (
+        f"{machine('model2vec', 'sentence-transformers', 'numpy')}; {N_WORDS:,} words, {DIM} dimensions.\n\n"
+        f"{markdown(['process: load the model, compare two sentences', 'CPU seconds', 'times ours'], rows)}\n\n"
+        f"`siamese_cbow.load` alone takes {loading * 1e3:.0f} ms (memory-mapped), and the first `encode` "
+        f"{first * 1e3:.0f} ms more, most of it for the index of the words."
+    )
+    report("cold_start", "From nothing to the first answer", page, write=options.write)
+    if options.json:
+        options.json.write_text(json.dumps({"cpu_seconds": best, "loading": loading, "first_encode": first}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Sentences -> vectors, against model2vec, sentence-transformers, gensim and a loop in NumPy.
+
+    python -m benchmarks.encode [--sentences N] [--rounds N] [--json FILE] [--write]
+
+Text by Zipf's law over 50,000 words, about 12 words a sentence, 300 dimensions, all vectors brought to length 1.
+All systems hold the same vectors: model2vec and sentence-transformers load the folder that we save. They take turns,
+and the best round of each counts. Where a peer has a choice (batch size, threads), it gets what is fastest here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.tables import machine, markdown, report, zipf_words
+from siamese_cbow import Model, Vocabulary, load
+from siamese_cbow.encoding import MUCH_TEXT
+
+N_WORDS, DIM, THREADS = 50_000, 300, 2
+N_SINGLE = 2_000
+
+Texts = Sequence[str]
+Encode = Callable[[Texts], Any]
+
+
+def sentences(n: int) -> tuple[list[str], list[str]]:
+    """`n` sentences of 6 to 18 words, and all the words there are."""
+    lengths = np.random.default_rng(2).integers(6, 19, n)
+    ids, words = zipf_words(int(lengths.sum()), n_words=N_WORDS)
+    ends = np.cumsum(lengths)
+    return [" ".join([words[i] for i in ids[end - k : end]]) for end, k in zip(ends, lengths, strict=True)], words
+
+
+def saved_model(words: list[str], folder: Path) -> Model:
+    vectors = np.random.default_rng(3).standard_normal((N_WORDS, DIM), dtype=np.float32)
+    Model(Vocabulary.of_words(words), vectors).save(folder)
+    return load(folder)
+
+
+def numpy_loop(model: Model) -> Encode:
+    index, vectors = dict(model.vocabulary.index), np.array(model.vectors)
+
+    def encode(texts: Texts) -> list[Any]:
+        rows = []
+        for text in texts:
+            row = vectors[[index[word] for word in text.split() if word in index]].mean(axis=0)
+            rows.append(row / np.linalg.norm(row))
+        return rows
+
+    return encode
+
+
+def systems(model: Model, folder: Path) -> tuple[dict[str, Encode], dict[str, Encode]]:
+    """Each system twice: for all sentences at once, and for one at a time."""
+    import torch
+    from gensim.models import KeyedVectors
+    from model2vec import StaticModel
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(THREADS)
+    static = StaticModel.from_pretrained(folder)
+    transformer = SentenceTransformer(str(folder), device="cpu")
+    keyed = KeyedVectors(DIM)
+    keyed.add_vectors(list(model.vocabulary.words), np.array(model.vectors))
+    loop = numpy_loop(model)
+
+    def ours(texts: Any) -> Any:
+        return model.encode(texts, normalize_embeddings=True, threads=THREADS)
+
+    def gensim(texts: Texts) -> Any:
+        return [keyed.get_mean_vector(text.split(), pre_normalize=False, post_normalize=True) for text in texts]
+
+    bulk: dict[str, Encode] = {
+        "siamese-cbow": ours,
+        "model2vec": lambda texts: static.encode(texts),
+        "model2vec, no threads": lambda texts: static.encode(texts, use_multiprocessing=False),
+        "sentence-transformers": lambda texts: transformer.encode(texts, batch_size=2048, show_progress_bar=False),
+        "gensim": gensim,
+        "NumPy loop": loop,
+    }
+    single: dict[str, Encode] = {
+        "siamese-cbow": lambda texts: [ours(text) for text in texts],
+        "model2vec": lambda texts: [static.encode(text) for text in texts],
+        "sentence-transformers": lambda texts: [transformer.encode(text, show_progress_bar=False) for text in texts],
+        "gensim": gensim,
+        "NumPy loop": loop,
+    }
+    return bulk, single
+
+
+def check_agreement(encoders: dict[str, Encode], texts: Texts) -> None:
+    expected = np.asarray(encoders["siamese-cbow"](texts))
+    for name, encode in encoders.items():
+        np.testing.assert_allclose(np.asarray(encode(texts)), expected, atol=1e-5, err_msg=name)
+
+
+def best_times(encoders: dict[str, Encode], texts: Texts, rounds: int) -> dict[str, float]:
+    best = dict.fromkeys(encoders, float("inf"))
+    for _ in range(rounds):
+        for name, encode in encoders.items():
+            # Our own part is short, and would be measured by what the machine does in just that moment.
+            for _ in range(3 if name == "siamese-cbow" else 1):
+                start = time.perf_counter()
+                encode(texts)
+                best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def table(times: dict[str, float], n: int) -> str:
+    ours = times["siamese-cbow"]
+    rows = [
+        [name, f"{n / seconds:,.0f}", f"{seconds / n * 1e6:,.2f}", f"{seconds / ours:.1f}"]
+        for name, seconds in times.items()
+    ]
+    return markdown(["system", "sentences/s", "µs a sentence", "our speed / its speed"], rows)
+
+
+def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, float]]:
+    """What decides between the two paths: from how many texts the bulk path is faster, and what loading it costs."""
+    small, bulk = load(folder)._encoder._fill, model._encoder._fill_bulk
+    faster_from = next((n for n in range(1, 65) if _seconds(bulk, texts, n) < _seconds(small, texts, n)), 0)
+    code = (
+        "import sys, time, numpy as np, siamese_cbow as sc\n"
+        "model = sc.load(sys.argv[1]); model.encode('a'); start = time.perf_counter()\n"
+        f"model._encoder._fill_bulk(['a'], True, np.empty((1, {DIM}), np.float32)); print(time.perf_counter() - start)"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code, folder], capture_output=True, check=True) for _ in range(3)]
+    loading = min(float(run.stdout) for run in runs)
+    n = 2_000
+    speed = sum(map(len, texts[:n])) / min(_seconds(small, texts, n, rounds=1) for _ in range(5))
+    text = (
+        f"Once loaded, the bulk path is faster from {faster_from} sentences on. Loading it takes {loading:.2f} s, in "
+        f"which the small path reads {loading * speed / 1e6:.1f} million characters "
+        f"(threshold: {MUCH_TEXT / 1e6:.1f} million)."
+    )
+    return text, {"bulk_faster_from": faster_from, "loading_seconds": loading, "characters_per_second": speed}
+
+
+def _seconds(fill: Callable[[list[str], bool, Any], None], texts: list[str], n: int, rounds: int = 50) -> float:
+    """The median time for `n` texts."""
+    out, times = np.empty((n, DIM), np.float32), []
+    for start in range(0, rounds * n, n):
+        began = time.perf_counter()
+        fill(texts[start : start + n], True, out)
+        times.append(time.perf_counter() - began)
+    return sorted(times)[len(times) // 2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write the seconds to this file")
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
+    options = parser.parse_args()
+    texts, words = sentences(options.sentences)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "model"
+        model = saved_model(words, folder)
+        bulk, single = systems(model, folder)
+        model._encoder._seen = MUCH_TEXT + 1  # from here on the bulk path, as if a million sentences had gone by
+        model.encode(texts)
+        check_agreement(bulk, texts[:2000])
+        bulk_times = best_times(bulk, texts, options.rounds)
+        check_agreement(single, texts[:50])
+        single_times = best_times(single, texts[:N_SINGLE], options.rounds)
+        two_paths, measured = paths(model, folder, texts)
+    about = machine("model2vec", "sentence-transformers", "gensim", "numpy", "numba")
+    page = (
+        f"{about}; {THREADS} threads, {N_WORDS:,} words, {DIM} dimensions, vectors of length 1.\n\n"
+        f"## {len(texts):,} sentences of 12 words at once\n\n{table(bulk_times, len(texts))}\n\n"
+        f"## One sentence at a time\n\n{table(single_times, N_SINGLE)}\n\n## The two paths\n\n{two_paths}"
+    )
+    report("encode", "Sentences to vectors", page, write=options.write)
+    if options.json:
+        options.json.write_text(json.dumps({"bulk": bulk_times, "single": single_times, "paths": measured}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
