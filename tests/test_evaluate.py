@@ -20,6 +20,7 @@ from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.evaluation.systems import open_system, words_of
+from siamese_cbow.evaluation.tables import score_tables
 from siamese_cbow.model import Model
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vector_files import write_word_vectors
@@ -311,6 +312,18 @@ def test_compare_prints_the_tests(folder: Path) -> None:
     assert len(comparison["sets"]) == 2
     assert {"wilcoxon_p", "williams_p", "bootstrap_p", "interval", "dagger"} <= comparison["sets"][0].keys()
     assert run("random", "--compare").exit_code == 2
+
+
+def test_a_narrow_terminal_gets_several_tables() -> None:
+    noisy = angle_set(gold=[5, 1, 4, 2, 0.5])
+    scores = [evaluate(Angles(), [noisy], name=name) for name in ("one", "two", "three")]
+    scores[2] = evaluate(Fixed(lambda n: np.random.default_rng(1).normal(size=(n, 9))), [noisy], name="three")
+    assert len(list(score_tables(scores, width=200))) == 1
+    for width, expected in ((80, 2), (20, 3)):
+        tables = list(score_tables(scores, width=width))
+        assert len(tables) == expected
+        names = [str(column.header) for table in tables for column in table.columns[2:]]
+        assert names == ["one", "two", "three"]
 
 
 def test_undefined_scores_are_said(folder: Path) -> None:

@@ -118,12 +118,13 @@ def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, 
 def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
     from rich.console import Console
 
-    from siamese_cbow.evaluation.tables import comparison_table, details_table, remarks, score_table
+    from siamese_cbow.evaluation.tables import comparison_table, details_table, remarks, score_tables
 
     console = Console()
     if not console.is_terminal:
         console = Console(width=240)  # a pipe has no width: rich would cut the table at 80
-    console.print(score_table(scores, can_bold=console.is_terminal))
+    for table in score_tables(scores, width=console.width, can_bold=console.is_terminal):
+        console.print(table)
     for one in scores if details else ():
         console.print(details_table(one))
     for comparison in comparisons:

@@ -6,7 +6,7 @@ no bold, in a pipe or a file, a star stands behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from siamese_cbow.evaluation.correlation import Interval
@@ -18,24 +18,34 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 UNDEFINED = "undefined"
+LABELS = 42  # characters of the first two columns
 
 
-def score_table(scores: Sequence[Scores], *, can_bold: bool = True) -> Table:
-    """A line for each set and each aggregate, a column for each system."""
-    table = _table(
-        f"Pearson (Spearman), protocol {scores[0].protocol}", ["set", "pairs", *(one.system for one in scores)]
-    )
+def score_tables(scores: Sequence[Scores], *, width: int, can_bold: bool = True) -> Iterator[Table]:
+    """A line for each set and each aggregate, a column for each system; as many tables as the width makes necessary."""
+    columns = max([len(one.system) for one in scores] + [len("-.1234 (-.1234)*")]) + 3
+    n = max(1, (width - LABELS) // columns)
+    for start in range(0, len(scores), n):
+        yield _score_table(scores, slice(start, start + n), can_bold)
+
+
+def _score_table(scores: Sequence[Scores], shown: slice, can_bold: bool) -> Table:
+    """The columns `shown` of a table; what is best is best of all systems."""
+    title = f"Pearson (Spearman), protocol {scores[0].protocol}"
+    table = _table(title, ["set", "pairs", *(one.system for one in scores[shown])])
+
+    def add(label: str, n_pairs: int, cells: Iterable[Cell]) -> None:
+        table.add_row(label, f"{n_pairs:,}", *_cells(cells, can_bold)[shown])
+
     for rows in zip(*(one.sets for one in scores), strict=True):
-        cells = [(row.pearson, row.spearman, row.intervals[0]) for row in rows]
-        table.add_row(rows[0].name, f"{rows[0].n_pairs:,}", *_cells(cells, can_bold))
+        add(rows[0].name, rows[0].n_pairs, ((row.pearson, row.spearman, row.intervals[0]) for row in rows))
     table.add_section()
     every = [one.aggregates[0] for one in scores]
     for label, cell in AGGREGATES:
-        table.add_row(label.format(n=_n_sets(every)), f"{every[0].n_pairs:,}", *_cells(map(cell, every), can_bold))
+        add(label.format(n=_n_sets(every)), every[0].n_pairs, map(cell, every))
     table.add_section()
     for groups in zip(*(one.aggregates[1:] for one in scores), strict=True):
-        label = f"mean over {groups[0].label} ({_n_sets(groups)})"
-        table.add_row(label, f"{groups[0].n_pairs:,}", *_cells(map(AGGREGATES[0][1], groups), can_bold))
+        add(f"mean over {groups[0].label} ({_n_sets(groups)})", groups[0].n_pairs, map(AGGREGATES[0][1], groups))
     return table
 
 
@@ -129,8 +139,9 @@ def _cells(cells: Iterable[Cell], can_bold: bool) -> list[Text]:
     for pearson, spearman, found in cells:
         is_best = len(cells) > 1 and pearson is not None and round(pearson, 4) == best
         text = UNDEFINED if pearson is None else f"{number(pearson)} ({number(spearman)})"
-        text += f" {_interval(found)}" if found else ""
-        texts.append(Text(text + ("*" if is_best and not can_bold else ""), style="bold" if is_best else ""))
+        text += "*" if is_best and not can_bold else ""
+        text += f"\n{_interval(found)}" if found else ""
+        texts.append(Text(text, style="bold" if is_best else ""))
     return texts
 
 
@@ -151,5 +162,5 @@ def _table(title: str, columns: Sequence[str]) -> Table:
 
     table = Table(title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD)
     for place, column in enumerate(columns):
-        table.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=place > 0)
+        table.add_column(Text(column), justify="left" if place == 0 else "right", no_wrap=True)
     return table
