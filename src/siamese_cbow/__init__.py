@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
+    from siamese_cbow.evaluation.evaluate import evaluate
+    from siamese_cbow.evaluation.sts import sts
     from siamese_cbow.model import Model
     from siamese_cbow.preparation import prepare
     from siamese_cbow.storage import load
@@ -37,8 +39,10 @@ _HOMES = {
     "TextSettings": "text.corpus",
     "Tokenizer": "text.tokenizer",
     "Vocabulary": "vocabulary",
+    "evaluate": "evaluation.evaluate",
     "load": "storage",
     "prepare": "preparation",
+    "sts": "evaluation.sts",
 }
 
 __all__ = [
@@ -53,8 +57,10 @@ __all__ = [
     "TextSettings",
     "Tokenizer",
     "Vocabulary",
+    "evaluate",
     "load",
     "prepare",
+    "sts",
 ]
 
 
