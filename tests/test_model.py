@@ -181,12 +181,12 @@ def test_kernel_equals_reference_in_every_bit(dim: int, n: int) -> None:
     ids = rng.integers(0, 50, n).astype(np.int32)
     out = np.full((2, dim), np.nan, np.float32)
     means(vectors, ids, np.array([0, n, n]), False, out)
-    np.testing.assert_array_equal(out[0], mean_of_rows(vectors, ids))
+    np.testing.assert_array_equal(out[0], mean_of_rows(vectors, ids, vectors.shape[1]))
     np.testing.assert_array_equal(out[1], 0)
     expected = vectors[ids].astype(np.float64).sum(axis=0) / max(n, 1)
     np.testing.assert_allclose(out[0], expected, rtol=1e-4, atol=1e-5 * np.abs(vectors).max())
     means(vectors, ids, np.array([0, n, n]), True, out)
-    np.testing.assert_allclose(out[0], unit(mean_of_rows(vectors, ids)), rtol=2e-7)
+    np.testing.assert_allclose(out[0], unit(mean_of_rows(vectors, ids, vectors.shape[1])), rtol=2e-7)
 
 
 def test_a_long_text_loses_no_precision() -> None:
@@ -194,7 +194,7 @@ def test_a_long_text_loses_no_precision() -> None:
     ids = np.resize(np.int32([0, 1]), 2_000_001)
     out = np.empty((1, 1), np.float32)
     means(vectors, ids, np.array([0, len(ids)]), False, out)
-    np.testing.assert_array_equal(out[0], mean_of_rows(vectors, ids))
+    np.testing.assert_array_equal(out[0], mean_of_rows(vectors, ids, vectors.shape[1]))
     np.testing.assert_allclose(out[0], 0.2, rtol=1e-5)
 
 

@@ -44,7 +44,6 @@ class Encoder:
     def __init__(self, vocabulary: Vocabulary, vectors: Vectors, tokenizer: Tokenizer) -> None:
         self._vocabulary, self._vectors, self._tokenizer = vocabulary, vectors, tokenizer
         self._words, self._id_of = tokenizer.words, vocabulary.index.get
-        self._dim = vectors.shape[1]
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
@@ -53,7 +52,7 @@ class Encoder:
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
         ids = [i for i in map(self._id_of, self._words(text)) if i is not None]
-        return mean_of_rows(self._vectors if dim == self._dim else self._vectors[:, :dim], ids, normalize=normalize)
+        return mean_of_rows(self._vectors, ids, dim, normalize=normalize)
 
     def many(
         self,

@@ -17,30 +17,32 @@ from siamese_cbow.arrays import Ids, Vectors
 GROUP = 256
 
 
-def mean_of_rows(vectors: Vectors, ids: Sequence[int] | Ids, *, normalize: bool = False) -> Vectors:
-    """The mean of the rows that `ids` names, (dim,) float32; zeros where `ids` is empty.
+def mean_of_rows(vectors: Vectors, ids: Sequence[int] | Ids, dim: int, *, normalize: bool = False) -> Vectors:
+    """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros where `ids` is empty.
 
-    vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1])` -> [2, 2]; with `normalize` [0.71, 0.71]
+    vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
     """
     n = len(ids)
     if n == 0:
-        return np.zeros(vectors.shape[1], np.float32)
+        return np.zeros(dim, np.float32)
     if n > GROUP:
-        total = np.zeros(vectors.shape[1], np.float64)
+        total = np.zeros(dim, np.float64)
         for start in range(0, n, GROUP):
-            total += _sum(vectors.take(ids[start : start + GROUP], 0))
+            total += _sum(vectors, ids[start : start + GROUP], dim)
         mean: Vectors = (total / n).astype(np.float32)
         return unit(mean) if normalize else mean
-    mean = _sum(vectors.take(ids, 0))
+    mean = _sum(vectors, ids, dim)
     if normalize:
         return unit(mean)  # of a sum as good as of a mean
     mean /= n
     return mean
 
 
-def _sum(rows: Vectors) -> Vectors:
-    # NumPy adds along the first axis row by row, except where rows have one number only: there it adds in pairs.
-    if rows.shape[1] == 1:
+def _sum(vectors: Vectors, ids: Sequence[int] | Ids, dim: int) -> Vectors:
+    rows = vectors.take(ids, 0)  # before cutting them: `take` would copy a cut matrix as a whole
+    if dim < rows.shape[1]:
+        rows = rows[:, :dim]
+    if dim == 1:  # NumPy adds row by row, except here: it would add in pairs
         rows = np.add.accumulate(rows, 0)[-1:]
     total: Vectors = np.add.reduce(rows, 0)
     return total
