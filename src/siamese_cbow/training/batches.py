@@ -1,0 +1,105 @@
+"""How a stream is cut into batches, and whether it can be at all: every complaint comes before any work.
+
+A text is cut into units of `run_length` sentences that follow one another, wherever documents begin; adjacency inside a
+unit still ends at a document's end. So no list of units is needed: unit 7 is sentences 7 x run_length and so on. Epochs
+cut at different places. Units of a stream of groups are the groups.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.errors import InputError
+from siamese_cbow.kernels.picking import Keys, Shape, Text
+from siamese_cbow.kernels.random import Purpose, half_bits, key
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.engine import document_starts
+from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
+
+NO_LIMIT = 2**62
+
+
+def batch_shape(recipe: SiameseCBOW, stream: Stream) -> Shape:
+    """How the stream is cut for this recipe; an error where it can't be learnt from."""
+    largest = _largest_document(stream)
+    _check_stream(recipe, stream, largest)
+    groups = stream.kind == "groups"
+    sampled = recipe.objective in SAMPLED
+    run_length = min(recipe.run_length, largest) if groups else recipe.run_length
+    # One unit more than sentences / run_length: an epoch may begin in the middle of a unit.
+    n_units = stream.n_documents if groups else (stream.n_sentences + run_length - 2) // run_length + 1
+    return Shape(
+        run_length=run_length,
+        units_per_batch=max(1, recipe.batch_size // run_length),
+        n_units=n_units,
+        groups=groups,
+        halo=sampled and not groups and recipe.negatives_from == "corpus",
+        negatives=recipe.negatives if sampled else 0,
+        negatives_from_batch=not sampled or recipe.negatives_from == "batch",
+        max_tokens=recipe.max_tokens or NO_LIMIT,
+    )
+
+
+def batches_per_epoch(shape: Shape) -> int:
+    """How many batches all units make: 10 units, 4 in a batch -> 3."""
+    return -(-shape.n_units // shape.units_per_batch)
+
+
+def text_arrays(recipe: SiameseCBOW, stream: Stream) -> Text:
+    """The stream as the kernels take it. Mapped files stay on disk."""
+    return Text(
+        ids=np.asarray(stream.ids),
+        sentences=np.asarray(stream.sentences),
+        documents=np.asarray(stream.documents),
+        starts=document_starts(stream.documents, stream.n_sentences),
+        keep=keep_chances(np.asarray(stream.vocabulary.counts), recipe.subsample),
+    )
+
+
+def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:
+    """The chance that an occurrence of a word is kept, word2vec's: sqrt(t / f) + t / f for a share f of all words.
+
+    counts [900, 100], subsample 0.1 -> [0.44, 1]
+    """
+    if subsample == 0:
+        return np.ones(len(counts), np.float32)
+    ratio = subsample * max(1, counts.sum()) / np.maximum(1, counts)
+    return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio), np.float32)
+
+
+def epoch_keys(recipe: SiameseCBOW, shape: Shape, epoch: int) -> Keys:
+    """The randomness of an epoch."""
+    shift = int(key(recipe.seed, epoch, Purpose.SHIFT)) % shape.run_length
+    return Keys(
+        order=key(recipe.seed, epoch, Purpose.ORDER),
+        shift=0 if shape.groups else shift,
+        half_bits=half_bits(shape.n_units),
+        subsample=key(recipe.seed, epoch, Purpose.SUBSAMPLE),
+        negatives=key(recipe.seed, epoch, Purpose.NEGATIVES),
+        positives=key(recipe.seed, epoch, Purpose.POSITIVES),
+    )
+
+
+def _largest_document(stream: Stream) -> int:
+    """Sentences of the largest document, read a million offsets at a time."""
+    largest, step = 0, 1 << 20
+    for first in range(0, stream.n_documents, step):
+        largest = max(largest, int(np.diff(stream.documents[first : first + step + 1]).max(initial=0)))
+    return largest
+
+
+def _check_stream(recipe: SiameseCBOW, stream: Stream, largest_document: int) -> None:
+    what = "group" if stream.kind == "groups" else "document"
+    if stream.n_sentences == 0 or len(stream.vocabulary) == 0:
+        raise InputError("the stream has no sentence with a known word; prepare more text or use a smaller --min-count")
+    if largest_document < 2:
+        raise InputError(
+            f"every {what} of the stream has one sentence only ({stream.n_documents:,} of them), and sentences are "
+            "learnt from their neighbours; check how the text was split, see prepare's --layout and --boundary"
+        )
+    if recipe.objective in SAMPLED and recipe.negatives >= stream.n_sentences:
+        raise InputError(
+            f"negatives is {recipe.negatives} and the stream has {stream.n_sentences:,} sentences; "
+            "expected fewer negatives than sentences: lower --negatives or prepare more text"
+        )

@@ -1,0 +1,155 @@
+"""The training loop. Between two chunks of batches it looks at the loss and tells others how things go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.arrays import thread_count
+from siamese_cbow.errors import SettingsError
+from siamese_cbow.kernels import in_batch, sampled
+from siamese_cbow.kernels.crew import Crew
+from siamese_cbow.kernels.phases import Objective
+from siamese_cbow.kernels.rows import padded_width
+from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
+from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.training.engine import ChunkReport, Engine
+from siamese_cbow.training.optimizers import learning_rates, rule_of
+from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
+from siamese_cbow.training.state import TrainingState, first_state
+
+OBJECTIVES: dict[ObjectiveName, int] = {
+    "contrastive": in_batch.CONTRASTIVE,
+    "margin": in_batch.MARGIN,
+    "softmax": sampled.SOFTMAX,
+    "sigmoid": sampled.SIGMOID,
+    "logistic": sampled.LOGISTIC,
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training under way: what it is about, and where it stands."""
+
+    recipe: SiameseCBOW
+    stream: Stream
+    state: TrainingState
+    n_batches: int  # of an epoch
+
+    @property
+    def n_steps(self) -> int:
+        """Batches of all epochs."""
+        return self.recipe.epochs * self.n_batches
+
+    def model(self) -> Model:
+        """The model as it is now: a copy that goes on as it is."""
+        counters = self.state.counters
+        trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words}
+        info = {
+            "recipe": {"name": self.recipe.name, **self.recipe.settings()},
+            "corpus": {"fingerprint": self.stream.fingerprint, "n_tokens": self.stream.n_tokens},
+            "trained": trained,
+        }
+        return Model(self.stream.vocabulary, self.state.vectors.copy(), self.stream.tokenizer, info)
+
+
+def train(
+    recipe: SiameseCBOW,
+    stream: Stream,
+    *,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    callbacks: Sequence[Callback] = (),
+    state: TrainingState | None = None,
+) -> Run:
+    """Train to the end, from the start or from a given state (which is changed). The result depends on nothing else.
+
+    `progress` advances by words; give its bar `recipe.epochs * stream.n_tokens` as total.
+    """
+    n_threads = thread_count(threads)
+    shape = batch_shape(recipe, stream)
+    run = Run(recipe, stream, state or first_state(recipe, stream.vocabulary, progress), batches_per_epoch(shape))
+    with Crew(n_threads) as crew:
+        text = text_arrays(recipe, stream)
+        engine = Engine(text, shape, _objective(recipe), rule_of(recipe), padded_width(recipe.dim), crew)
+        _tell(callbacks, "on_start", run)
+        while run.state.counters.epoch < recipe.epochs:
+            keys = epoch_keys(recipe, shape, run.state.counters.epoch)
+            while run.state.counters.batch < run.n_batches:
+                _chunk(run, engine, keys, callbacks, progress)
+            _end_epoch(run, progress)
+            _tell(callbacks, "on_epoch", run)
+        _tell(callbacks, "on_end", run)
+    return run
+
+
+def _objective(recipe: SiameseCBOW) -> Objective:
+    return Objective(
+        kind=OBJECTIVES[recipe.objective],
+        sharpness=np.float32(recipe.gamma if recipe.objective == "logistic" else 1 / recipe.temperature),
+        margin=np.float32(recipe.margin),
+        unit=recipe.objective != "sigmoid",
+        shared=not recipe.separate_matrices,
+    )
+
+
+def _chunk(run: Run, engine: Engine, keys: Any, callbacks: Sequence[Callback], progress: Progress) -> None:
+    """Some batches, up to the next one after which somebody wants to look."""
+    counters = run.state.counters
+    n = min(engine.batches_per_chunk, run.n_batches - counters.batch)
+    n = min([n, *(callback.every - counters.step % callback.every for callback in callbacks if callback.every)])
+    rates = learning_rates(run.recipe, counters.step, n, run.n_steps)
+    report = engine.run(keys, counters.batch, rates, counters.step + 1, run.state.left, run.state.right)
+    _check_finite(run, report)
+    _count(run, report)
+    progress.advance(int(report.words.sum()), f"loss {report.loss.sum() / max(1, report.examples.sum()):.4f}")
+    for callback in callbacks:
+        if not callback.every or counters.step % callback.every == 0:
+            callback.on_batch(run)
+
+
+def _check_finite(run: Run, report: ChunkReport) -> None:
+    if not np.isfinite(report.loss).all():
+        counters = run.state.counters
+        batch = counters.batch + int(np.flatnonzero(~np.isfinite(report.loss))[0])
+        raise SettingsError(
+            f"the loss is no longer a number in batch {batch:,} of epoch {counters.epoch}: the vectors have "
+            f"grown beyond all bounds at learning rate {run.recipe.learning_rate}; try a smaller "
+            "--learning-rate or set --clip-gradient"
+        )
+
+
+def _count(run: Run, report: ChunkReport) -> None:
+    counters = run.state.counters
+    counters.batch += len(report.loss)
+    counters.step += len(report.loss)
+    counters.examples += int(report.examples.sum())
+    counters.words += int(report.words.sum())
+    counters.words_cut += int(report.cut.sum())
+    counters.loss_examples += int(report.examples.sum())
+    for loss in report.loss:  # one by one: the tally must not depend on where chunks end
+        counters.loss += float(loss)
+
+
+def _end_epoch(run: Run, progress: Progress) -> None:
+    counters = run.state.counters
+    progress.say(f"epoch {counters.epoch}: loss {counters.mean_loss:.4f} over {counters.loss_examples:,} examples")
+    if counters.words_cut:
+        progress.say(f"{counters.words_cut:,} words stood beyond {run.recipe.max_tokens} in their sentences: left out")
+    if counters.loss_examples == 0:
+        raise SettingsError(
+            f"no example in epoch {counters.epoch}: no batch had a sentence with a neighbour and something to "
+            "compare it with; raise --run-length or --batch-size, or prepare more text"
+        )
+    counters.epoch, counters.batch, counters.loss, counters.loss_examples = counters.epoch + 1, 0, 0.0, 0
+
+
+def _tell(callbacks: Sequence[Callback], event: str, run: Run) -> None:
+    for callback in callbacks:
+        getattr(callback, event)(run)

@@ -1,0 +1,125 @@
+"""The state of a training: all that a checkpoint has to hold, and nothing else.
+
+All else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and these counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.kernels.phases import Matrices
+from siamese_cbow.kernels.random import Purpose, key
+from siamese_cbow.kernels.rows import padded_width
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.training.engine import aligned
+from siamese_cbow.training.optimizers import KINDS, memory_shape
+from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.vector_files import read_word_vectors
+from siamese_cbow.vocabulary import Vocabulary
+
+
+@dataclass
+class Counters:
+    """Where a training stands. Tallies are float64 and don't depend on the number of threads."""
+
+    epoch: int = 0  # of the next batch
+    batch: int = 0  # of the next batch, in its epoch
+    step: int = 0  # batches done in all
+    examples: int = 0
+    words: int = 0  # of all anchors, before subsampling
+    words_cut: int = 0  # beyond max_tokens
+    loss: float = 0.0  # sum over the examples of this epoch
+    loss_examples: int = 0  # examples of this epoch
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss of this epoch's examples so far."""
+        return self.loss / max(1, self.loss_examples)
+
+
+@dataclass
+class TrainingState:
+    """Arrays and counters. Rows are padded to whole cache lines; `vectors` is what is learnt, without the padding."""
+
+    dim: int
+    left: Matrices  # the anchors' side: this becomes the model
+    right: Matrices  # the candidates' side; the same arrays when there is one matrix
+    counters: Counters
+
+    @property
+    def vectors(self) -> Vectors:
+        """The word vectors so far, (n_words, dim): a view that goes on changing."""
+        return self.left.vectors[:, : self.dim]
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides use one matrix."""
+        return self.right.vectors is self.left.vectors
+
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """The arrays by name, as a checkpoint holds them: vectors, vectors.first, ..."""
+        sides = {"vectors": self.left} if self.shared else {"vectors": self.left, "candidates": self.right}
+        return {
+            name + suffix: array
+            for name, side in sides.items()
+            for suffix, array in (("", side.vectors), (".first", side.first), (".second", side.second))
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, Any]) -> None:
+        """Take over what `arrays()` and `asdict(counters)` gave for the same recipe and stream."""
+        own = self.arrays()
+        for name in own.keys() | arrays.keys():
+            if name not in own or name not in arrays or own[name].shape != arrays[name].shape:
+                saved, expected = (a[name].shape if name in a else None for a in (arrays, own))
+                raise FormatError(
+                    f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it is from another "
+                    "recipe or vocabulary: start a new run in another folder"
+                )
+            own[name][...] = arrays[name]
+        self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
+
+
+def first_state(recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT) -> TrainingState:
+    """Where a training starts: normal(0, init_std) rows, or those of a word2vec file."""
+    left = _side(recipe, len(vocabulary), 0)
+    right = _side(recipe, len(vocabulary), 1) if recipe.separate_matrices else left
+    if recipe.init is not None:
+        _copy_vectors(recipe, vocabulary, [left, right], progress)
+    return TrainingState(recipe.dim, left, right, Counters())
+
+
+def _side(recipe: SiameseCBOW, n_words: int, number: int) -> Matrices:
+    width = padded_width(recipe.dim)
+    vectors = aligned((n_words, width))
+    rng = np.random.Generator(np.random.Philox(key=int(key(recipe.seed, number, Purpose.VECTORS))))
+    for first in range(0, n_words, 4096):
+        part = vectors[first : first + 4096, : recipe.dim]
+        part[...] = rng.standard_normal(part.shape, dtype=np.float32) * np.float32(recipe.init_std)
+    first_memory, second_memory = (
+        aligned(memory_shape(columns, n_words, width)) for columns in KINDS[recipe.optimizer].columns
+    )
+    return Matrices(vectors, first_memory, second_memory)
+
+
+def _copy_vectors(recipe: SiameseCBOW, vocabulary: Vocabulary, sides: list[Matrices], progress: Progress) -> None:
+    words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)
+    if rows.shape[1] != recipe.dim:
+        raise InputError(
+            f"{recipe.init} has vectors of {rows.shape[1]} dimensions and the recipe {recipe.dim}; "
+            f"set dim to {rows.shape[1]} (--dim {rows.shape[1]})"
+        )
+    if not words:
+        raise InputError(
+            f"{recipe.init} has none of the vocabulary's words; check that it is of the same language and case"
+        )
+    places = [vocabulary.index[word] for word in words]
+    for side in sides:
+        side.vectors[places, : recipe.dim] = rows
+    progress.say(f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others at random")

@@ -1,0 +1,147 @@
+"""Recipes: settings that make no sense are refused before any work, and files give back what was written."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
+from siamese_cbow.training.recipe_file import OPTIONS, read_recipe, recipe_text, write_recipe
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("learning_rate", 0),
+        ("learning_rate", -0.1),
+        ("learning_rate", float("nan")),
+        ("learning_rate", "fast"),
+        ("temperature", 0),
+        ("temperature", -1),
+        ("dim", 0),
+        ("dim", 2.5),
+        ("dim", True),
+        ("epochs", 0),
+        ("seed", -1),
+        ("batch_size", 0),
+        ("run_length", 0),
+        ("negatives", 0),
+        ("subsample", -1),
+        ("max_tokens", 0),
+        ("objective", "magic"),
+        ("optimizer", "lbfgs"),
+        ("decay", "cosine"),
+        ("negatives_from", "books"),
+        ("momentum", 1.0),
+        ("second_momentum", 1.5),
+        ("min_learning_rate_ratio", 2),
+        ("clip_gradient", 0),
+        ("l2", -1),
+        ("init_std", 0),
+        ("gamma", 0),
+        ("margin", -0.1),
+    ],
+)
+def test_a_senseless_value_is_named_with_what_was_expected(option, value):
+    with pytest.raises(SettingsError, match=rf"{option} is .*; expected"):
+        SiameseCBOW(**{option: value})
+
+
+def test_a_batch_holds_a_run_and_a_run_holds_a_pair():
+    with pytest.raises(SettingsError, match="a batch holds at least one run"):
+        SiameseCBOW(batch_size=3)
+    with pytest.raises(SettingsError, match="run_length is 1"):
+        SiameseCBOW(run_length=1)
+    with pytest.raises(SettingsError, match="run_length is 1"):
+        SiameseCBOW.paper(run_length=1, negatives_from="batch")
+    assert SiameseCBOW.paper(run_length=1).run_length == 1
+
+
+def test_a_recipe_is_frozen_and_compares_by_value():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SiameseCBOW().dim = 5  # type: ignore[misc]
+    assert SiameseCBOW(dim=5) == SiameseCBOW(dim=5) != SiameseCBOW(dim=6)
+
+
+def test_the_paper_recipe_is_what_was_published():
+    recipe = SiameseCBOW.paper()
+    assert recipe.name == "paper"
+    assert (recipe.dim, recipe.epochs, recipe.negatives, recipe.batch_size) == (300, 1, 2, 100)
+    assert (recipe.learning_rate, recipe.min_learning_rate_ratio, recipe.decay) == (0.0001, 0.0001, "linear")
+    assert (recipe.optimizer, recipe.init_std, recipe.temperature) == ("sgd", 0.01, 1.0)
+    assert (recipe.negatives_from, recipe.subsample, recipe.separate_matrices) == ("corpus", 0, False)
+
+
+def test_names():
+    assert SiameseCBOW().name == "contrastive"
+    assert SiameseCBOW.paper(negatives=5).name == "paper"
+    assert SiameseCBOW(objective="margin").name == "margin"
+    with pytest.raises(SettingsError, match="expected one of contrastive, paper"):
+        SiameseCBOW.preset("poper")
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        SiameseCBOW(),
+        SiameseCBOW.paper(max_tokens=50, clip_gradient=0.5),
+        SiameseCBOW(init='odd "name" \\ with\nnewline é.bin', separate_matrices=True, learning_rate=1e-7),
+    ],
+)
+def test_a_file_gives_back_what_was_written(recipe, tmp_path):
+    write_recipe(recipe, tmp_path / "recipe.toml")
+    assert read_recipe(tmp_path / "recipe.toml") == recipe
+
+
+def test_a_file_may_change_a_preset(tmp_path):
+    path = tmp_path / "recipe.toml"
+    path.write_text('recipe = "paper"\ndim = 100\n')
+    assert read_recipe(path) == SiameseCBOW.paper(dim=100)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dimm = 3", "no option 'dimm'"),
+        ("dim = 0", "dim is 0; expected"),
+        ("dim =", "no TOML file"),
+        ('recipe = "fast"', "expected one of contrastive, paper"),
+    ],
+)
+def test_a_wrong_file_is_named(text, message, tmp_path):
+    path = tmp_path / "recipe.toml"
+    path.write_text(text)
+    with pytest.raises((SettingsError, InputError), match=message) as caught:
+        read_recipe(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputError, match="check the path"):
+        read_recipe(tmp_path / "none.toml")
+
+
+def test_every_option_of_a_preset_is_an_option():
+    for preset in PRESETS.values():
+        assert set(preset) <= set(OPTIONS)
+    assert recipe_text(SiameseCBOW()).startswith('objective = "contrastive"\ndim = 300\n')
+
+
+ONE_SENTENCE = Stream.of_words([[["a", "b"]], [["c"]]])
+PAIR = Stream.of_words([[["a", "b"], ["c"]]])
+
+
+@pytest.mark.parametrize(
+    ("stream", "recipe", "message"),
+    [
+        (ONE_SENTENCE, SiameseCBOW(), "every document of the stream has one sentence only"),
+        (PAIR, SiameseCBOW.paper(negatives=2), "expected fewer negatives than sentences"),
+        (Stream.of_words([]), SiameseCBOW(), "no sentence with a known word"),
+    ],
+)
+def test_a_stream_that_can_not_be_learnt_from_is_refused(stream, recipe, message):
+    with pytest.raises(InputError, match=message):
+        recipe.train(stream)
