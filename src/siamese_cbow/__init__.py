@@ -24,16 +24,21 @@ if TYPE_CHECKING:
     from siamese_cbow.stream import Stream
     from siamese_cbow.text.corpus import Corpus, TextSettings
     from siamese_cbow.text.tokenizer import Tokenizer
+    from siamese_cbow.training.callbacks import Callback
+    from siamese_cbow.training.recipe import SiameseCBOW
+    from siamese_cbow.training.recipe_file import read_recipe, write_recipe
     from siamese_cbow.vocabulary import Vocabulary
 
 # name -> the module below this package that defines it
 _HOMES = {
+    "Callback": "training.callbacks",
     "Corpus": "text.corpus",
     "FormatError": "errors",
     "InputError": "errors",
     "MissingExtra": "errors",
     "Model": "model",
     "SettingsError": "errors",
+    "SiameseCBOW": "training.recipe",
     "SiameseCBOWError": "errors",
     "Stream": "stream",
     "TextSettings": "text.corpus",
@@ -42,16 +47,20 @@ _HOMES = {
     "evaluate": "evaluation.evaluate",
     "load": "storage",
     "prepare": "preparation",
+    "read_recipe": "training.recipe_file",
     "sts": "evaluation.sts",
+    "write_recipe": "training.recipe_file",
 }
 
 __all__ = [
+    "Callback",
     "Corpus",
     "FormatError",
     "InputError",
     "MissingExtra",
     "Model",
     "SettingsError",
+    "SiameseCBOW",
     "SiameseCBOWError",
     "Stream",
     "TextSettings",
@@ -60,7 +69,9 @@ __all__ = [
     "evaluate",
     "load",
     "prepare",
+    "read_recipe",
     "sts",
+    "write_recipe",
 ]
 
 
