@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, SAMPLE_BYTES
 from siamese_cbow.text.sniff import check_is_text
 
 _BOM = b"\xef\xbb\xbf"
+_TOO_LONG = "expected one sentence a line: for running text use --layout paragraphs"
 _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 
@@ -62,20 +64,26 @@ class TextStream:
 
 
 def line_chunks(
-    reads: Iterator[bytes], name: str, *, by: str = "line", cut_long: bool = True, limit: int = MAX_LINE_BYTES
+    reads: Iterator[bytes],
+    name: str,
+    *,
+    by: Literal["line", "paragraph"] = "line",
+    cut_long: bool = True,
+    limit: int = MAX_LINE_BYTES,
+    advice: str = _TOO_LONG,
 ) -> Iterator[Chunk]:
     r"""Cut what is read after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
 
     Every chunk ends with `\n`. A line or paragraph of more than `limit` bytes is cut at white space, or, with
     `cut_long=False`, an error.
     """
-    cutter = _Cutter(name, by == "paragraph", cut_long, limit)
+    cutter = _Cutter(name, by == "paragraph", cut_long, limit, advice)
     rest, line = b"", 1
-    for piece in reads:
-        end = cutter.last_end(rest, piece)
+    for piece, is_last in _with_last(reads):
+        end = len(piece) if is_last else cutter.last_end(rest, piece)
         if end:
             whole = b"".join((rest, memoryview(piece)[:end]))  # the only copy of the text on its way
-            yield Chunk(*cutter.cut(whole, line), line)
+            yield Chunk(*cutter.cut(whole if whole.endswith(b"\n") else whole + b"\n", line), line)
             line += _n_lines(whole)
             rest = piece[end:]
         else:
@@ -85,8 +93,15 @@ def line_chunks(
             yield Chunk(rest[:end] + cutter.separator, 1, line)
             line += _n_lines(rest[:end])
             rest = rest[end:]
-    if rest:
-        yield Chunk(*cutter.cut(rest if rest.endswith(b"\n") else rest + b"\n", line), line)
+
+
+def _with_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Each piece, and whether it is the last one: ["a", "b"] -> ("a", False), ("b", True)."""
+    current = next(pieces, b"")
+    while current:
+        following = next(pieces, b"")
+        yield current, not following
+        current = following
 
 
 def _n_lines(text: bytes) -> int:
@@ -102,6 +117,7 @@ class _Cutter:
     paragraphs: bool
     cut_long: bool
     limit: int
+    advice: str = _TOO_LONG
 
     @property
     def separator(self) -> bytes:
@@ -147,10 +163,7 @@ class _Cutter:
     def long_end(self, text: bytes, line: int) -> int:
         """Where to cut a unit that is too long: at white space, else between two characters."""
         if not self.cut_long:
-            raise InputError(
-                f"{self.name} line {line:,} is longer than {self.limit:,} bytes; expected one sentence a line: "
-                "for running text use --layout paragraphs"
-            )
+            raise InputError(f"{self.name} line {line:,} is longer than {self.limit:,} bytes; {self.advice}")
         end = max(text.rfind(space, self.limit // 2, self.limit) for space in (b" ", b"\n", b"\t")) + 1
         if end:
             return end

@@ -31,7 +31,7 @@ from siamese_cbow.text.records import (
     RawBlock,
     TextSettings,
 )
-from siamese_cbow.text.rows import ITERABLE, Texts, check_is_iterable, checked_items, item_batches
+from siamese_cbow.text.rows import ITERABLE, Texts, block_sized, check_is_iterable, checked_items, item_batches
 from siamese_cbow.text.sources import GROUP_ENDINGS, LIST_ENDINGS, TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
 from siamese_cbow.text.tables import table_batches
 
@@ -123,7 +123,7 @@ class Corpus:
     def _row_blocks(self, batches: Iterator[tuple[list[bytes], int]], name: str) -> Iterator[RawBlock]:
         layout: Layout | GroupLayout | None = None
         n_rows = 0
-        for documents, n_source_bytes in batches:
+        for documents, n_source_bytes in block_sized(batches):
             data = b"".join(documents)
             layout = layout or self._layout(data.replace(MARK, b"\n"), name, rows=data)
             data, n_cut = cut_overlong(data, name, cut_long=layout != "sentences")

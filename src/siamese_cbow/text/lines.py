@@ -37,17 +37,15 @@ def _split(text: bytes, block: RawBlock, settings: TextSettings) -> tuple[bytes,
     """Running text -> a sentence a line, an empty line after each paragraph if those are boundaries, marks kept."""
     if block.layout == "wrapped":
         text = _unwrapped(text)
-    elif block.blank_ends_document:
-        text = _BLANKS.sub(b"\n\0\n", b"\n" + text)[1:]
-    text, n_cut = split_lines(text, settings.language)
-    text = _SPACED_BLANK.sub(b"", text) if _SPACED_BLANK.search(text) else text
-    return _BLANKS.sub(b"\n" if settings.boundary == "document" else b"\n\n", text + b"\n").lstrip(b"\n"), n_cut
+    else:
+        text = _BLANKS.sub(b"\n\0\n" if block.blank_ends_document else b"\n", b"\n" + text)[1:]
+    return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
 
 
 def _unwrapped(text: bytes) -> bytes:
     r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
-    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n"))
-    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs)
+    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
+    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)
 
 
 def normal_line_ends(text: bytes) -> bytes:

@@ -77,6 +77,19 @@ def cell_bytes(cell: bytes) -> bytes:
     return cell.replace(b"\0", b" ") + b"\n" + MARK
 
 
+def block_sized(batches: Iterable[tuple[list[bytes], int]]) -> Iterator[tuple[list[bytes], int]]:
+    """The same documents in batches of at most about 4 MB; the last part of a batch carries its bytes of the file."""
+    for documents, n_source_bytes in batches:
+        start = size = 0
+        for end, document in enumerate(documents, 1):
+            size += len(document)
+            if size >= BLOCK_BYTES and end < len(documents):
+                yield documents[start:end], 0
+                start, size = end, 0
+        if documents or n_source_bytes:
+            yield documents[start:], n_source_bytes
+
+
 def checked_items(items: Iterable[Any]) -> Iterator[Any]:
     """The items, after a look at the first ones: lists of words would be read as documents of one-word sentences."""
     iterator = iter(items)

@@ -4,7 +4,7 @@ r"""Where sentences end in running text. The work is done by sentencex; this mod
 
 Why sentencex: of blingfire, pysbd and sentencex it has the most of our hard cases right and is the fastest
 (benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
-- many paragraphs in one call (+20%), but not all: it holds the interpreter's lock, so 64 KB, which is about 1 ms
+- many paragraphs in one call (+20%), but not too many: from 10 KB on it loses some of the breaks between them
 - no endless paragraphs: its time grows with the square of a paragraph's length where there are no spaces
   (Chinese: 4,000 characters 5 ms, 64,000 characters 1.1 s) or many quotes
 - no white space of several bytes before a full stop (`A\u00a0.`): sentencex 1.0 panics there
@@ -16,11 +16,13 @@ Why sentencex: of blingfire, pysbd and sentencex it has the most of our hard cas
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 
-_BATCH = 1 << 16
+_BREAK = "\n\n"  # what sentencex takes, and gives back, between paragraphs
+_BATCH = 1 << 13
 _LONG = 10_000  # characters after which a paragraph is cut at the next clear sentence end
 _LONG_WITHOUT_SPACES = 500
 _LONG_SENTENCE = 300
@@ -44,23 +46,33 @@ def split_sentences(paragraph: str, language: str = "en") -> list[str]:
     return [line.strip() for line in text.decode().split("\n") if line.strip()]
 
 
-def split_lines(text: bytes, language: str) -> tuple[bytes, int]:
-    r"""A paragraph a line -> a sentence a line, an empty line (or several) after each paragraph.
+def split_lines(text: bytes, language: str, *, end: Literal["\n", "\n\n"] = "\n") -> tuple[bytes, int]:
+    r"""A paragraph a line -> a sentence a line; `end` comes after the last sentence of a paragraph. No empty lines.
 
-    `b"It rains. We stay.\nYes.\n"` -> `b"It rains. \nWe stay.\n\n\n\nYes.\n..."`; the number counts the places
-    where a paragraph was so long without any clear sentence end that it was cut at white space. A sentence keeps
-    the space that followed it: nothing minds it, and taking it off would cost 15% of the time.
+    `b"It rains. We stay.\nYes.\n"` -> `b"It rains. \nWe stay.\nYes.\n"`; the number counts the places where a
+    paragraph was so long without any clear sentence end that it was cut at white space. A sentence keeps the space
+    that followed it: nothing minds it, and taking it off would cost 15% of the time.
     """
     if _STOP_AFTER_WIDE_SPACE.search(text):
         text = _WIDE_SPACE.sub(b" ", text)
-    text, n_cut = _without_endless(text)
+    cuts: list[bool] = []
+    text = _with_long_lines(text, 2 * _LONG_WITHOUT_SPACES, lambda line: _without_endless(line, cuts))
     # Bytes become strings batch by batch: most batches are then plain ASCII, which Python handles far faster.
-    batches = ("\n".join(_segment(batch.replace(b"\n", b"\n\n").decode(), language)) for batch in _batches(text))
-    return b"\n".join(batch.encode() for batch in batches), n_cut
+    text = b"".join(_split(batch, language, end) for batch in _batches(text))
+    return _with_long_lines(text, _LONG_SENTENCE, _split_again), sum(cuts)
+
+
+def _split(batch: bytes, language: str, end: str) -> bytes:
+    text = batch.removesuffix(b"\n").replace(b"\n", _BREAK.encode()).decode()
+    sentences = _segment(text, language)
+    lines = "\n".join(sentences)
+    if len(lines) != len(text) + len(sentences) - 1:  # breaks were lost after all
+        return "".join("\n".join(_segment(line, language)) + end for line in text.split(_BREAK)).encode()
+    return (lines.replace("\n" + _BREAK + "\n", end) + end).encode()
 
 
 def _batches(text: bytes) -> Iterator[bytes]:
-    """Whole paragraphs, about 64 KB each."""
+    """Whole paragraphs, at most 8 KB together."""
     start = 0
     while start < len(text):
         end = text.rfind(b"\n", start, start + _BATCH) + 1 or text.find(b"\n", start + _BATCH) + 1 or len(text)
@@ -73,47 +85,47 @@ def _segment(text: str, language: str) -> list[str]:
 
     try:
         sentences: list[str] = segment(language, text)
-        return [_again(sentence) if len(sentence) > _LONG_SENTENCE else sentence for sentence in sentences]
+        return sentences
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # of Rust; not an Exception, and can't be imported
             raise
     # No input is known that leads here; an ordinary rule for this batch is better than losing the whole run.
-    return [_again(text)]
+    return _CLEAR_END.sub(r"\g<0>\n", text).split("\n") if _BREAK not in text else []
 
 
-def _again(text: str) -> str:
-    return _CLEAR_END.sub(lambda end: end[0].rstrip() + "\n", text)
-
-
-def _without_endless(text: bytes) -> tuple[bytes, int]:
-    """Paragraphs of a length that sentencex can't take are cut at clear sentence ends."""
+def _with_long_lines(text: bytes, limit: int, rewrite: Callable[[bytes], bytes]) -> bytes:
+    """`text` with every line of more than `limit` bytes rewritten."""
     ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text))
     starts = np.append(0, ends[:-1] + 1)
     pieces: list[bytes] = []
-    n_cut = done = 0
-    for i in np.flatnonzero(ends - starts > 2 * _LONG_WITHOUT_SPACES).tolist():
+    done = 0
+    for i in np.flatnonzero(ends - starts > limit).tolist():
         start, end = int(starts[i]), int(ends[i])
-        limit = _longest(text.count(b" ", start, end), end - start)
-        if end - start > 2 * limit:
-            pieces.append(text[done:start])
-            for piece, is_cut in _cut(text[start:end].decode(), limit):
-                pieces += (piece.encode(), b"\n")
-                n_cut += is_cut
-            done = end + 1
-    return (b"".join((*pieces, text[done:])), n_cut) if pieces else (text, 0)
+        line = text[start:end]
+        if (rewritten := rewrite(line)) is not line:
+            pieces += (text[done:start], rewritten)
+            done = end
+    return b"".join((*pieces, text[done:])) if pieces else text
 
 
-def _longest(n_spaces: int, n_bytes: int) -> int:
-    return _LONG_WITHOUT_SPACES if n_spaces * 50 < n_bytes else _LONG
+def _split_again(sentence: bytes) -> bytes:
+    text = sentence.decode()
+    return _CLEAR_END.sub(r"\g<0>\n", text).removesuffix("\n").encode() if _CLEAR_END.search(text) else sentence
 
 
-def _cut(paragraph: str, limit: int) -> Iterator[tuple[str, bool]]:
-    """Pieces of `limit` to twice as many characters, and of each whether it ends in the middle of a sentence."""
+def _without_endless(paragraph: bytes, cuts: list[bool]) -> bytes:
+    """Cut a paragraph too long for sentencex at clear sentence ends; `cuts` gets True for each that wasn't clear."""
+    limit = _LONG_WITHOUT_SPACES if paragraph.count(b" ") * 50 < len(paragraph) else _LONG
+    if len(paragraph) <= 2 * limit:
+        return paragraph
+    text = paragraph.decode()
     start = 0
-    while len(paragraph) - start > 2 * limit:
+    pieces: list[str] = []
+    while len(text) - start > 2 * limit:
         last = start + 2 * limit
-        clear = _CLEAR_END.search(paragraph, start + limit, last)
-        end = clear.end() if clear else paragraph.rfind(" ", start + limit, last) + 1 or last
-        yield paragraph[start:end], clear is None
+        clear = _CLEAR_END.search(text, start + limit, last)
+        end = clear.end() if clear else text.rfind(" ", start + limit, last) + 1 or last
+        pieces.append(text[start:end])
+        cuts.append(clear is None)
         start = end
-    yield paragraph[start:], False
+    return "\n".join((*pieces, text[start:])).encode()

@@ -1,0 +1,351 @@
+"""Which files are meant, how they are opened, and what is refused: every mistake ends in a clear InputError."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from siamese_cbow.errors import InputError, SiameseCBOWError
+from siamese_cbow.text import chunks
+from siamese_cbow.text.chunks import iter_lines
+from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.opening import open_bytes
+from siamese_cbow.text.sources import TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
+
+TEXT = "".join(f"sentence number {i} of many\n" for i in range(3000)).encode()
+
+
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return bytes(sink.getvalue())
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd,
+}
+
+
+def text_of(inputs: object, **options: str) -> bytes:
+    corpus = Corpus(inputs, TextSettings(layout="sentences", **options))  # type: ignore[arg-type]
+    return b"".join(corpus.lines(block).text for block in corpus.blocks())
+
+
+# which files
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in (
+        "b.txt",
+        "a.txt.gz",
+        "sub/c.jsonl",
+        "sub/deep/d.md",
+        ".hidden.txt",
+        ".git/e.txt",
+        "image.png",
+        "a.TXT",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+    return tmp_path
+
+
+def names(found: list[Path | None], folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) if path else "-" for path in found]
+
+
+def test_a_folder_gives_its_text_files_sorted_and_no_hidden_ones(folder: Path) -> None:
+    assert names(find_files([folder]), folder) == ["a.TXT", "a.txt.gz", "b.txt", "sub/c.jsonl", "sub/deep/d.md"]
+
+
+def test_globs_are_expanded_and_sorted(folder: Path) -> None:
+    assert names(find_files([f"{folder}/*.txt*"]), folder) == ["a.txt.gz", "b.txt"]
+    assert names(find_files([f"{folder}/**/*.md"]), folder) == ["sub/deep/d.md"]
+    assert names(find_files([f"{folder}/su?"]), folder) == ["sub/c.jsonl", "sub/deep/d.md"]
+
+
+def test_the_order_given_is_kept_and_a_dash_is_standard_input(folder: Path) -> None:
+    found = find_files([folder / "image.png", "-", str(folder / "b.txt")])
+    assert names(found, folder) == ["image.png", "-", "b.txt"]  # a file given by name is read whatever its ending
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_itself(tmp_path: Path) -> None:
+    (tmp_path / "notes[1].txt").write_text("x")
+    assert find_files([str(tmp_path / "notes[1].txt")]) == [tmp_path / "notes[1].txt"]
+
+
+def test_endings_are_told_without_the_compression() -> None:
+    assert [ending_of(Path(name)) for name in ("a.JSONL.gz", "b.tar.gz", "c", "d.txt")] == [
+        ".jsonl",
+        ".tar",
+        "",
+        ".txt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given_paths", "message"),
+    [
+        (["nowhere.txt"], "no such file or folder: nowhere.txt"),
+        (["no*where*.txt"], r"nothing matches no\*where\*\.txt"),
+        ([Path("no*where*.txt")], "no such file or folder"),
+        (["The cat sat on the mat."], r"Texts\(\[\.\.\.\]\)"),
+        (["x" * 5000], "no such file or folder"),
+        (["a\0b"], "no such file or folder"),
+        (["-", "-"], "given twice"),
+        ([], "no input was given"),
+    ],
+)
+def test_what_is_not_there_is_said(given_paths: list[str | Path], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_files(given_paths)
+
+
+def test_a_folder_without_text_says_what_it_holds(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"it holds no files; expected \.txt"):
+        find_files([tmp_path])
+    (tmp_path / "a.png").touch()
+    with pytest.raises(InputError, match=r"it holds 1 files with endings \.png"):
+        find_files([tmp_path])
+
+
+def test_a_file_that_vanishes_or_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("x\n")
+    corpus = Corpus(file)
+    file.unlink()
+    with pytest.raises(InputError, match="no such file"):
+        list(corpus.blocks())
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    file.write_text("x\n")  # root may read everything, so the refusal is acted
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match="permission denied; check the file's permissions"):
+        list(corpus.blocks())
+
+
+def test_a_folder_that_is_opened_as_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Is a directory"), open_bytes(tmp_path):
+        pass
+
+
+# compression
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_compressed_files_give_the_same_lines(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"a.txt{ending}"
+    file.write_bytes(COMPRESS[ending](TEXT))
+    assert text_of(file) == TEXT + b"\n"
+    corpus = Corpus(file)
+    assert sum(block.n_source_bytes for block in corpus.blocks()) == corpus.total_bytes == file.stat().st_size
+    assert "\n".join(iter_lines(file)).encode() + b"\n" == TEXT
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_parts_packed_one_by_one_and_put_together_are_read_whole(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"a.txt{ending}"
+    file.write_bytes(COMPRESS[ending](TEXT) + COMPRESS[ending](b"the end\n"))
+    assert text_of(file) == TEXT + b"the end\n\n"
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize("keep", [1, 3, 7, 0.5, -9, -5, -1])
+def test_a_file_that_is_cut_off_is_never_read_short(tmp_path: Path, ending: str, keep: float) -> None:
+    packed = COMPRESS[ending](os.urandom(5000).hex().encode() + TEXT)
+    file = tmp_path / f"a.txt{ending}"
+    file.write_bytes(packed[: int(len(packed) * keep) if isinstance(keep, float) else int(keep)])
+    with pytest.raises(InputError, match=f"a.txt{ending}"):
+        text_of(file)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])  # Arrow writes zstd without the checksum
+def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, ending: str) -> None:
+    packed = bytearray(COMPRESS[ending](os.urandom(5000).hex().encode()))
+    packed[len(packed) // 2] ^= 0x55
+    file = tmp_path / f"a.txt{ending}"
+    file.write_bytes(packed)
+    with pytest.raises(InputError, match=r"cut off or damaged.*get the file again"):
+        text_of(file)
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"plain text", "starts with b'plai'"), (b"", "is empty"), (b"\x1f\x8b", "a.txt")]
+)
+def test_a_file_with_the_wrong_ending(tmp_path: Path, ending: str, content: bytes, message: str) -> None:
+    file = tmp_path / f"a.txt{ending}"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        text_of(file)
+
+
+def test_mixed_up_compressions_name_the_right_ending(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt.gz"
+    file.write_bytes(lzma.compress(TEXT))
+    with pytest.raises(InputError, match=r"no \.gz file; rename it to end in \.xz"):
+        text_of(file)
+    plain = tmp_path / "a.txt"
+    plain.write_bytes(gzip.compress(TEXT))
+    with pytest.raises(InputError, match=r"rename it so that it ends in \.gz"):
+        text_of(plain)
+
+
+# what is no text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"%PDF-1.7\n1 0 obj", r"is a PDF, not text; .* pdftotext"),
+        (b"\x89PNG\r\n\x1a\n", "is a PNG image"),
+        (b"PK\x03\x04\x14\0", "is a zip archive"),
+        (b"\x7fELF\x02\x01", "is a program"),
+        (b"PAR1\x15\x04", r"is a Parquet file.*ends in \.parquet"),
+        (b"words and " * 20 + bytes(range(32)) * 9, "looks binary: .* control bytes"),
+        (b"\0" * 5000, "looks binary"),
+        ("plain text".encode("utf-16"), "is in UTF-16, expected UTF-8; type: iconv -f UTF-16 -t UTF-8"),
+        (("plain text " * 9).encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
+        (("plain text " * 9).encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
+        ("plain text".encode("utf-32"), "is in UTF-32"),
+        (("Съешь же ещё этих мягких булок " * 9).encode("cp1251"), "is not UTF-8: .* iconv -f"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        text_of(file)
+    with pytest.raises(InputError, match=message):
+        list(iter_lines(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"one\0two\0three\n", "one two three\n\n"),  # NULs separate words
+        (b"caf\xe9 au lait\n", "caf\ufffd au lait\n\n"),
+        (b"\x1b[31mred\x1b[0m\n", "\x1b[31mred\x1b[0m\n\n"),
+        (b"\xef\xbb\xbfmarked\n", "marked\n\n"),
+        (b"one\rtwo\rthree", "one\ntwo\nthree\n\n"),  # line ends of old Macintosh files
+        (b"", "\n"),
+    ],
+)
+def test_odd_text_is_still_text(tmp_path: Path, content: bytes, lines: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(content)
+    assert text_of(file).decode() == lines
+
+
+# standard input
+
+
+class FakeStdin:
+    def __init__(self, content: bytes) -> None:
+        self.buffer = io.BytesIO(content)
+
+
+@pytest.mark.parametrize("ending", ["", *COMPRESS])
+def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(sys, "stdin", FakeStdin(COMPRESS[ending](TEXT) if ending else TEXT))
+    corpus = Corpus("-", TextSettings(layout="sentences"))
+    assert (corpus.files, corpus.total_bytes, corpus.can_be_read_again) == ([], None, False)
+    assert b"".join(corpus.lines(block).text for block in corpus.blocks()) == TEXT + b"\n"
+    with pytest.raises(InputError, match="can't be read again"):
+        corpus.blocks()
+
+
+def test_a_pipe_is_read_once_and_has_no_size(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    corpus = Corpus(pipe)
+    assert (corpus.files, corpus.total_bytes, corpus.can_be_read_again) == ([], None, False)
+
+
+# lines for encoding
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a", ["a"]),
+        (b"a\n\nb\r\nc", ["a", "", "b", "c"]),
+        (b"a\r\r\n\rb\n", ["a\r", "\rb"]),
+        (b"a\x0bb\x0cc\xe2\x80\xa8d\n", ["a\x0bb\x0cc\u2028d"]),  # only \n ends a line
+        (b"\xef\xbb\xbfa\xff\n", ["a\ufffd"]),
+    ],
+)
+def test_iter_lines_gives_one_item_per_line(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(content)
+    assert list(iter_lines(file)) == lines
+
+
+@given(content=st.binary(max_size=300).filter(lambda data: not data.startswith((b"\xff\xfe", b"\xfe\xff", b"BZh"))))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+def test_iter_lines_counts_lines_like_the_file_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr(chunks, "check_is_text", lambda *_: None)
+    monkeypatch.setattr(chunks, "SAMPLE_BYTES", 7)
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", 5)
+    file = tmp_path / "a.txt"
+    file.write_bytes(content)
+    expected = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    expected = expected[:-1] if expected[-1] == b"" else expected
+    assert list(iter_lines(file)) == [line.removesuffix(b"\r").decode("utf-8", "replace") for line in expected]
+
+
+# whatever it is, it ends well
+
+
+@given(
+    content=st.one_of(
+        st.binary(max_size=400),
+        st.sampled_from(
+            [TEXT[:999], b'{"text": "a b"}\n', b"text,n\na b,1\n", b"text\tn\na b\t1\n", b"PAR1" * 9]
+        ).flatmap(lambda start: st.binary(max_size=40).map(lambda end: start + end)),
+    ),
+    ending=st.sampled_from([*TEXT_ENDINGS, *TABLE_ENDINGS, ".tsv", ".ppdb", ""]),
+    compression=st.sampled_from(["", "", *COMPRESS]),
+    really=st.booleans(),
+    kind=st.sampled_from(["text", "groups"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=400)
+def test_any_bytes_with_any_ending_give_text_or_our_own_error(
+    tmp_path: Path, content: bytes, ending: str, compression: str, really: bool, kind: str
+) -> None:
+    file = tmp_path / f"a{ending}{compression}"
+    file.write_bytes(COMPRESS[compression](content) if compression and really else content)
+    try:
+        corpus = Corpus(file, TextSettings(kind=kind))  # type: ignore[arg-type]
+        for block in corpus.blocks():
+            text = corpus.lines(block).text
+            assert text == b"" or text.endswith(b"\n")
+            assert b"\0" not in text
+            text.decode()
+    except SiameseCBOWError as error:
+        assert file.name in str(error)  # noqa: PT017 (both ends are good)
+    finally:
+        file.unlink()
