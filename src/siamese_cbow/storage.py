@@ -6,6 +6,7 @@
     config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
     modules.json       tells sentence-transformers: mean of the words, then length 1
     README.md          the model card; may be edited or deleted
+    training.jsonl     the training log, where there is one
 
 Nothing in it can run code. The vectors are mapped into memory, not read: loading takes as long as reading the words.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,8 @@ FORMAT = "siamese-cbow model"
 FORMAT_VERSION = 1
 
 VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt", "tokenizer.json", "modules.json"
-CONFIG, CARD = "config.json", "README.md"
+CONFIG, CARD, LOG = "config.json", "README.md", "training.jsonl"
+RUN = "training"  # the folder of an unfinished run, which the model takes the place of
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
 
 _MODULES = [
@@ -42,13 +45,13 @@ _MODULES = [
 ]
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Writes a model to a folder, whole or not at all. The same model gives the same bytes.
+def save(model: Model, path: str | os.PathLike[str], *, log: Path | None = None) -> None:
+    """Writes a model to a folder, with the log of its training; whole or not at all. The same model, the same bytes.
 
     A model of ours that stands there already is replaced; anything else is left alone, with an error.
     """
     target = Path(path)
-    _check_target(target)
+    check_target(target)
     words = _as_bytes(model.vocabulary)
     with atomic_folder(target) as folder:
         (folder / VOCABULARY).write_bytes(words)
@@ -57,6 +60,8 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         write_rows(folder / VECTORS, model.vectors)
         _write_json(folder / CONFIG, _config(model, folder))
         (folder / CARD).write_text(model_card(model, target.name), "utf-8", newline="\n")
+        if log is not None:
+            shutil.copyfile(log, folder / LOG)
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
@@ -89,21 +94,21 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
 # writing
 
 
-def _check_target(path: Path) -> None:
+def check_target(path: Path) -> None:
     """Raises an error unless a model may be written to `path`: what stands there would be deleted."""
     if not path.exists():
         return
     if not path.is_dir():
         raise InputError(f"{path} is a file; a model is a folder: choose another name")
     present = {entry.name for entry in path.iterdir()}
-    strange = sorted(present - {*HASHED, CONFIG, CARD})
+    strange = sorted(present - {*HASHED, CONFIG, CARD, LOG, RUN})
     if strange:
         more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
         raise InputError(
             f"{path} has files that are no part of a model ({', '.join(strange[:3])}{more}) and would be deleted; "
             "choose another folder, or move them away"
         )
-    if present:
+    if present - {RUN}:
         try:
             _read_config(path)
         except SiameseCBOWError:

@@ -20,6 +20,7 @@ from siamese_cbow.errors import SiameseCBOWError
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
     "prepare": ("prepare", "Turn text into a stream of word ids on disk."),
+    "train": ("train", "Learn word vectors from a stream that `prepare` has made."),
     "encode": ("encode", "Turn each line of a text into a vector."),
     "similarity": ("similarity", "Print how similar two texts are, from -1 to 1."),
     "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
@@ -80,4 +81,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code if isinstance(error, click.UsageError) else 2)
     except SiameseCBOWError as error:
         click.echo(f"siamese-cbow: {error}", err=True)
-        sys.exit(2)
+        sys.exit(error.exit_code)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Callback:
     """Does nothing; override what you need.
 
-    `every`: `on_batch` is called exactly after each `every` batches, counted over all epochs. 0: after every chunk of
-    batches, some ten milliseconds, wherever that falls.
+    `every`: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
+    an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that falls.
     """
 
     every: int = 0

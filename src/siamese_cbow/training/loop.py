@@ -110,7 +110,7 @@ def _chunk(run: Run, engine: Engine, keys: Any, callbacks: Sequence[Callback], p
     _count(run, report)
     progress.advance(int(report.words.sum()), f"loss {report.loss.sum() / max(1, report.examples.sum()):.4f}")
     for callback in callbacks:
-        if not callback.every or counters.step % callback.every == 0:
+        if not callback.every or counters.step % callback.every == 0 or counters.batch == run.n_batches:
             callback.on_batch(run)
 
 

@@ -1,0 +1,146 @@
+"""`siamese-cbow train`: stream in, model out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import click
+
+from siamese_cbow.errors import InputError
+from siamese_cbow.progress import bar
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
+from siamese_cbow.training.recipe_file import read_recipe, write_recipe
+from siamese_cbow.training.saved_run import Saving, train_into
+
+# What `--help` says of each option of a recipe; a test holds it complete.
+HELP = {
+    "objective": "What is learnt: contrastive (all of the batch), softmax (the paper's), sigmoid, margin or logistic.",
+    "dim": "Numbers in a vector.",
+    "epochs": "How often the whole text is gone through.",
+    "seed": "Where all randomness comes from.",
+    "batch_size": "Sentences in a batch.",
+    "run_length": "Sentences in a row that come into a batch together.",
+    "negatives": "Sampled for each sentence by softmax, sigmoid and logistic.",
+    "negatives_from": "corpus: anywhere, as published; batch: from the batch itself, several times faster.",
+    "subsample": "Frequent words are left out at random above this share of the text, as in word2vec; 0: never.",
+    "max_tokens": "Words of a sentence beyond this are left out, and counted.",
+    "temperature": "Cosines are divided by it before the softmax.",
+    "margin": "Of the objective margin.",
+    "gamma": "Steepness of the objective logistic.",
+    "separate_matrices": "One matrix for sentences, which becomes the model, and one for those they are compared with.",
+    "optimizer": "How gradients move the vectors.",
+    "learning_rate": "The first learning rate.",
+    "decay": "How the learning rate goes down.",
+    "min_learning_rate_ratio": "The decay stops at this share of the first rate.",
+    "momentum": "Of nesterov, adadelta (its memory), adam and adamax.",
+    "second_momentum": "Of adam and adamax.",
+    "clip_gradient": "The longest gradient that a row may get in a batch.",
+    "l2": "Weight of the squared lengths of the vectors.",
+    "init": "Start from the vectors of this word2vec file (text or binary).",
+    "init_std": "Spread of the random numbers that vectors start from.",
+}
+SAVING = Saving()
+
+
+def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
+    """An option for each field of a recipe, with its live default, and the paper's where that differs."""
+    hints = get_type_hints(SiameseCBOW)
+    for field in reversed(fields(SiameseCBOW)):
+        kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if kind is not type(None)]
+        choice = isinstance(kinds[0], str)
+        flag = f"--{field.name.replace('_', '-')}"
+        command = click.option(
+            *(["--separate-matrices/--one-matrix"] if kinds[0] is bool else [flag]),
+            field.name,
+            default=None,
+            type=click.Choice(kinds) if choice else kinds[0],
+            help=HELP[field.name] + _shown_default(field.name, field.default),
+        )(command)
+    return command
+
+
+def _shown_default(name: str, default: Any) -> str:
+    """`_shown_default("dim", 300)` -> '  [default: 300]'. The option's own default is None: as the recipe says."""
+    paper = PRESETS["paper"].get(name, default)
+    shown = [] if default is None else [f"default: {default}"]
+    shown += [f"paper: {paper}"] if paper != default else []
+    return f"  [{'; '.join(shown)}]" if shown else ""
+
+
+@click.command(name="train")
+@click.argument("stream", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder of the model.")
+@click.option("--recipe", "recipe_name", default="contrastive", show_default=True, metavar="NAME|FILE",
+              help=f"{', '.join(PRESETS)}, or a TOML file. The options below change it.")  # fmt: skip
+@recipe_options
+@click.option("--threads", type=int, help="The result does not depend on it.  [default: all cores]")
+@click.option("--resume", is_flag=True, help="Only go on with an unfinished run, never start one.")
+@click.option("--restart", is_flag=True, help="Throw away the model or the unfinished run that the output holds.")
+@click.option("--checkpoint-minutes", default=SAVING.checkpoint_minutes, show_default=True,
+              help="How often to save all that is needed to go on after a crash.")  # fmt: skip
+@click.option("--snapshot-batches", default=SAVING.snapshot_batches, show_default=True,
+              help="Save the model as it is, as OUTPUT@N, after every so many batches; 0: never.")  # fmt: skip
+@click.option("--snapshot-epochs", default=SAVING.snapshot_epochs, show_default=True,
+              help="Save the model as it is, as OUTPUT@epochN, after every so many epochs; 0: never.")  # fmt: skip
+@click.option(
+    "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Write the recipe to this TOML file as well."
+)
+@click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
+def command(
+    stream: Path,
+    output: Path | None,
+    recipe_name: str,
+    threads: int | None,
+    resume: bool,
+    restart: bool,
+    checkpoint_minutes: float,
+    snapshot_batches: int,
+    snapshot_epochs: int,
+    recipe_file: Path | None,
+    dry_run: bool,
+    **options: Any,
+) -> None:
+    """Learn word vectors from a stream that `prepare` has made.
+
+    A run that was stopped goes on when the same command is given again, and ends with the same bytes.
+    """
+    recipe = _recipe(recipe_name, {name: value for name, value in options.items() if value is not None})
+    opened = Stream.load(stream)
+    if recipe_file is not None:
+        write_recipe(recipe, recipe_file)
+    if dry_run:
+        click.echo(_plan(recipe, opened))
+        return
+    if output is None:
+        raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
+    if resume and not (output / "training").is_dir():
+        raise InputError(f"{output} holds no unfinished run; leave out --resume to start one")
+    saving = Saving(checkpoint_minutes, snapshot_batches, snapshot_epochs)
+    with bar("training", recipe.epochs * opened.n_tokens, unit="words") as progress:
+        train_into(output, recipe, opened, saving=saving, restart=restart, threads=threads, progress=progress)
+    click.echo(output)
+
+
+def _recipe(name: str, changes: dict[str, Any]) -> SiameseCBOW:
+    if name in PRESETS:
+        return SiameseCBOW.preset(name, **changes)
+    return SiameseCBOW(**{**read_recipe(name).settings(), **changes})
+
+
+def _plan(recipe: SiameseCBOW, stream: Stream) -> str:
+    from siamese_cbow.training.batches import batch_shape, batches_per_epoch
+    from siamese_cbow.training.recipe_file import recipe_text
+
+    n_batches = batches_per_epoch(batch_shape(recipe, stream))
+    megabytes = len(stream.vocabulary) * recipe.dim * 4 / 1e6
+    return (
+        f"{recipe_text(recipe)}\n"
+        f"# {stream!r}\n"
+        f"# {n_batches:,} batches an epoch, {recipe.epochs * n_batches:,} in all\n"
+        f"# {megabytes:,.0f} MB for the vectors, as much again for each matrix the optimiser keeps\n"
+        "# nothing was trained: --dry-run"
+    )

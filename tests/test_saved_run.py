@@ -1,0 +1,258 @@
+"""Training into a folder: whatever happens on the way, the result has the same bytes."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from siamese_cbow.cli import main
+from siamese_cbow.errors import FormatError, InputError, Interrupted
+from siamese_cbow.preparation import prepare
+from siamese_cbow.storage import load
+from siamese_cbow.stream import Stream
+from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.training.checkpoint import Checkpoints
+from siamese_cbow.training.log import read_log
+from siamese_cbow.training.loop import Run
+from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.saved_run import Saving, train_into
+
+RECIPE = SiameseCBOW(dim=16, epochs=3, batch_size=32, seed=7)
+OFTEN = Saving(checkpoint_minutes=0.001)
+
+
+@pytest.fixture(scope="module")
+def stream_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stream")
+    rng = np.random.default_rng(0)
+    lines = [" ".join(f"w{i}" for i in rng.zipf(1.4, 8) % 300) for _ in range(6000)]
+    (folder / "text.txt").write_text("\n".join(line if i % 40 else "" for i, line in enumerate(lines)))
+    prepare(folder / "text.txt", output=folder / "stream", min_count=1, text=TextSettings(layout="sentences"))
+    return folder / "stream"
+
+
+@pytest.fixture(scope="module")
+def stream(stream_path: Path) -> Stream:
+    return Stream.load(stream_path)
+
+
+@pytest.fixture(scope="module")
+def expected(stream: Stream, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The bytes of an uninterrupted run."""
+    folder = tmp_path_factory.mktemp("whole") / "model"
+    train_into(folder, RECIPE, stream, threads=1)
+    return folder_hash(folder)
+
+
+def folder_hash(folder: Path) -> dict[str, str]:
+    # The model card names the folder, so it may differ.
+    names = sorted(path.name for path in folder.iterdir() if path.name != "README.md")
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+
+
+class StopAfter(Callback):
+    """Breaks off as a crash would, without a checkpoint of its own."""
+
+    def __init__(self, step: int) -> None:
+        self.every = step
+
+    def on_batch(self, run: Run) -> None:
+        raise RuntimeError("crash")
+
+
+def test_the_folder_when_all_is_done(stream: Stream, tmp_path: Path, expected: dict[str, str]) -> None:
+    model = train_into(tmp_path / "model", RECIPE, stream, threads=2)
+    assert folder_hash(tmp_path / "model") == expected
+    assert "training.jsonl" in expected
+    assert np.array_equal(load(tmp_path / "model").vectors, model.vectors)
+    assert np.array_equal(model.vectors, RECIPE.train(stream).vectors), "the library's way gives the same"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("step", [100, 400])
+def test_after_a_crash_it_goes_on(stream: Stream, tmp_path: Path, expected: dict[str, str], step: int) -> None:
+    with pytest.raises(RuntimeError, match="crash"):
+        train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN, callbacks=[StopAfter(step)])
+    assert len(list((tmp_path / "model" / "training").glob("checkpoint-*"))) <= 2
+    train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN, threads=3)
+    assert folder_hash(tmp_path / "model") == expected
+
+
+def test_after_kill_9_it_goes_on(stream_path: Path, tmp_path: Path, expected: dict[str, str]) -> None:
+    """Killed at random moments, again and again, until it gets through."""
+    code = (
+        "import sys; from siamese_cbow.stream import Stream; from siamese_cbow.training.recipe import SiameseCBOW;"
+        "from siamese_cbow.training.saved_run import *; print('ready', flush=True);"
+        "train_into(sys.argv[1], SiameseCBOW(dim=16, epochs=3, batch_size=32, seed=7), Stream.load(sys.argv[2]),"
+        "saving=Saving(checkpoint_minutes=0.0005), threads=2)"
+    )
+    rng, resumable = random.Random(1), 0
+    for attempt in range(20):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, tmp_path / "model", stream_path], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            # Ever longer, so that it ends; the first ones hit the start, the middle and the saving.
+            process.wait(rng.uniform(1.0, 2.0) * (1 + attempt / 4))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            resumable += any((tmp_path / "model" / "training").glob("checkpoint-*"))
+        process.stdout.close()
+        if process.returncode == 0:
+            break
+    assert process.returncode == 0
+    assert resumable > 0, "no kill came after a checkpoint: nothing was proven"
+    assert folder_hash(tmp_path / "model") == expected
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(
+    stream_path: Path, tmp_path: Path, expected: dict[str, str], number: signal.Signals, code: int
+) -> None:
+    arguments = ["train", str(stream_path), "-o", str(tmp_path / "model"), "--epochs", "400", "--dim", "16"]
+    process = subprocess.Popen([sys.executable, "-m", "siamese_cbow", *arguments], stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "model" / "training" / "log.jsonl").exists() or not read_log(
+        tmp_path / "model" / "training" / "log.jsonl"
+    ):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert f"stopped by {number.name} after batch" in err
+    assert "give the same command again to go on" in err
+    assert "Traceback" not in err
+    assert Checkpoints(tmp_path / "model" / "training").newest() is not None
+
+
+def test_an_interrupt_in_this_process(stream: Stream, tmp_path: Path, expected: dict[str, str]) -> None:
+    class Press(Callback):
+        every = 50
+
+        def on_batch(self, run: Run) -> None:
+            if run.state.counters.step == 50:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted, match="stopped by SIGINT"):
+        train_into(tmp_path / "model", RECIPE, stream, callbacks=[Press()])
+    assert signal.getsignal(signal.SIGINT) is before
+    train_into(tmp_path / "model", RECIPE, stream)
+    assert folder_hash(tmp_path / "model") == expected
+
+
+def test_a_finished_run_is_left_alone(stream: Stream, tmp_path: Path) -> None:
+    train_into(tmp_path / "model", RECIPE, stream)
+    before = (tmp_path / "model" / "config.json").stat().st_mtime_ns
+    train_into(tmp_path / "model", RECIPE, stream)
+    assert (tmp_path / "model" / "config.json").stat().st_mtime_ns == before
+    other = SiameseCBOW(dim=8, batch_size=32)
+    with pytest.raises(InputError, match="a model of other settings"):
+        train_into(tmp_path / "model", other, stream)
+    assert train_into(tmp_path / "model", other, stream, restart=True).dim == 8
+    assert load(tmp_path / "model").dim == 8
+
+
+def test_an_unfinished_run_of_something_else_is_refused(stream: Stream, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError):
+        train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN, callbacks=[StopAfter(50)])
+    with pytest.raises(InputError, match=r"unfinished run of other settings .*dim 16 -> 8"):
+        train_into(tmp_path / "model", SiameseCBOW(dim=8, epochs=3, batch_size=32, seed=7), stream)
+    documents = [[["a", "b"], ["b", "c"], ["c", "a"]] for _ in range(40)]
+    with pytest.raises(InputError, match=r"\(corpus\)"):
+        train_into(tmp_path / "model", RECIPE, Stream.of_words(documents))
+    (tmp_path / "model" / "training" / "run.json").write_text("{")
+    with pytest.raises(FormatError, match=r"run\.json is missing or broken"):
+        train_into(tmp_path / "model", RECIPE, stream)
+    (tmp_path / "model" / "precious.txt").write_text("x")
+    with pytest.raises(InputError, match="no part of a model"):
+        train_into(tmp_path / "model", RECIPE, stream, restart=True)
+
+
+def test_something_else_is_never_touched(stream: Stream, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "me.jpg").write_text("x")
+    for restart in (False, True):
+        with pytest.raises(InputError, match="photos"):
+            train_into(tmp_path / "photos", RECIPE, stream, restart=restart)
+    assert (tmp_path / "photos" / "me.jpg").read_text() == "x"
+
+
+def test_a_full_disk(stream: Stream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RuntimeError):
+        train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN, callbacks=[StopAfter(300)])
+    newest = Checkpoints(tmp_path / "model" / "training").newest()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(InputError, match="No space left on device; free some space"):
+        train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN)
+    monkeypatch.undo()
+    again = Checkpoints(tmp_path / "model" / "training").newest()
+    assert newest is not None
+    assert again is not None
+    assert again.step == newest.step
+
+
+def test_the_log(stream: Stream, tmp_path: Path) -> None:
+    train_into(tmp_path / "model", RECIPE, stream)
+    lines = read_log(tmp_path / "model" / "training.jsonl")
+    steps = [line["step"] for line in lines]
+    assert steps == sorted(set(steps))
+    assert {line["epoch"] for line in lines} == {0, 1, 2}
+    assert lines[-1]["words"] == 3 * stream.n_tokens
+    assert lines[-1]["loss"] < lines[0]["loss"]
+    for epoch in range(3):
+        own = [line for line in lines if line["epoch"] == epoch]
+        spans = np.diff([0, *(line["epoch_examples"] for line in own)])
+        assert np.isclose(np.dot(spans, [line["loss"] for line in own]), own[-1]["epoch_loss"])
+
+
+def test_snapshots(stream: Stream, tmp_path: Path) -> None:
+    train_into(tmp_path / "model", RECIPE, stream, saving=Saving(snapshot_batches=200, snapshot_epochs=2))
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["model", "model@200", "model@400", "model@epoch2"]
+    assert (
+        load(tmp_path / "model@200").info["trained"]["examples"] < load(tmp_path / "model").info["trained"]["examples"]
+    )
+
+
+def test_the_command(stream_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, recipe = str(tmp_path / "model"), str(tmp_path / "recipe.toml")
+    options = ["--dim", "16", "--epochs", "3", "--batch-size", "32", "--seed", "7"]
+    main(["train", str(stream_path), "--dry-run", *options, "--write-recipe", recipe])
+    assert "dim = 16" in capsys.readouterr().out
+    assert not Path(model).exists()
+    main(["train", str(stream_path), "-o", model, "--recipe", recipe])
+    assert load(model).info["recipe"]["dim"] == 16
+    assert capsys.readouterr().out == f"{model}\n"
+    for bad in (
+        ["--resume"],
+        ["--learning-rate", "0"],
+        ["--temperature", "0"],
+        ["--dim", "0"],
+        ["--recipe", "none.toml"],
+        ["--init", "none.vec"],
+        ["--recipe", "paper", "--negatives", "1000000"],
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(["train", str(stream_path), "-o", str(tmp_path / "other"), *bad])
+        assert stopped.value.code == 2, bad
+        assert "Traceback" not in capsys.readouterr().err
+        assert not (tmp_path / "other").exists(), bad
