@@ -19,6 +19,7 @@ from siamese_cbow.errors import SiameseCBOWError
 # command -> (module below this package, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Train on the State of the Union speeches and look at the result."),
     "prepare": ("prepare", "Turn text into a stream of word ids on disk."),
     "train": ("train", "Learn word vectors from a stream that `prepare` has made."),
     "encode": ("encode", "Turn each line of a text into a vector."),

