@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from siamese_cbow.preparation import prepare
     from siamese_cbow.storage import load
     from siamese_cbow.stream import Stream
-    from siamese_cbow.text.corpus import Corpus, TextSettings
+    from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
     from siamese_cbow.text.tokenizer import Tokenizer
     from siamese_cbow.training.callbacks import Callback
     from siamese_cbow.training.recipe import SiameseCBOW
@@ -42,6 +42,7 @@ _HOMES = {
     "SiameseCBOWError": "errors",
     "Stream": "stream",
     "TextSettings": "text.corpus",
+    "Texts": "text.corpus",
     "Tokenizer": "text.tokenizer",
     "Vocabulary": "vocabulary",
     "evaluate": "evaluation.evaluate",
@@ -64,6 +65,7 @@ __all__ = [
     "SiameseCBOWError",
     "Stream",
     "TextSettings",
+    "Texts",
     "Tokenizer",
     "Vocabulary",
     "evaluate",
