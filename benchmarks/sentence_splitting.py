@@ -1,8 +1,8 @@
 """Three sentence splitters side by side: how many hard cases they get right, and how fast they are.
 
-    python benchmarks/sentence_splitting.py [CORPUS]
+    python -m benchmarks.sentence_splitting [--text FILE] [--write]
 
-CORPUS is a (compressed) file with a paragraph a line; without it the speed is measured on the hard cases, repeated.
+FILE holds a paragraph a line and may be compressed; without it the speed is measured on the hard cases, repeated.
 Needs `pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter was run
 on them; each is a list of sentences that, joined by a space (by nothing where the language has none), must come
 apart again exactly there.
@@ -10,14 +10,15 @@ apart again exactly there.
 
 from __future__ import annotations
 
-import importlib.metadata
+import argparse
 import itertools
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from benchmarks.tables import machine, markdown, report
 from siamese_cbow.text.chunks import iter_lines
+from siamese_cbow.text.sentences import split_lines
 
 Splitter = Callable[[str, str], list[str]]  # (language, paragraph) -> sentences
 
@@ -138,7 +139,7 @@ def megabytes_per_second(split: Splitter, texts: Sequence[str], threads: int, se
     return n_bytes / 1e6 / (time.perf_counter() - start)
 
 
-def joined_megabytes_per_second(split: Splitter, texts: Sequence[str], size: int = 65536) -> float:
+def joined_megabytes_per_second(split: Splitter, texts: Sequence[str], size: int = 8192) -> float:
     """Many paragraphs at once, an empty line between them."""
     pieces, piece = [], ""
     for text in texts:
@@ -149,29 +150,50 @@ def joined_megabytes_per_second(split: Splitter, texts: Sequence[str], size: int
     return megabytes_per_second(split, pieces, 1)
 
 
-def main() -> None:
-    paragraphs = [joined(language, sentences) for _, language, sentences in CASES if language == "en"] * 2000
-    if len(sys.argv) > 1:
-        paragraphs = [line for line in itertools.islice(iter_lines(sys.argv[1]), 60_000) if line]
-    splitters = {name: make() for name, make in SPLITTERS.items()}
-    names = list(splitters)
-    print(f"| case | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
-    scores = dict.fromkeys(names, 0)
+def our_megabytes_per_second(texts: Sequence[str]) -> float:
+    """With all that we put around sentencex: bytes in, lines out."""
+    text = "\n".join(texts).encode()[: 32 << 20]
+    start = time.perf_counter()
+    split_lines(text[: text.rfind(b"\n")], "en")
+    return len(text) / 1e6 / (time.perf_counter() - start)
+
+
+def cases_table(splitters: dict[str, Splitter]) -> str:
+    rows = []
     for what, language, sentences in CASES:
-        results = {name: right(split, language, sentences) for name, split in splitters.items()}
-        for name, result in results.items():
-            scores[name] += result
-        print(f"| {what} ({language}) | {' | '.join('right' if results[name] else '**wrong**' for name in names)} |")
-    print(f"\n| | {' | '.join(f'{name} {importlib.metadata.version(name)}' for name in names)} |")
-    print(f"|---|{'---|' * len(names)}")
-    print(f"| right of {len(CASES)} | {' | '.join(str(scores[name]) for name in names)} |")
-    rows = {
-        "MB/s, a paragraph a call": [megabytes_per_second(split, paragraphs, 1) for split in splitters.values()],
-        "MB/s, 2 threads": [megabytes_per_second(split, paragraphs, 2) for split in splitters.values()],
-        "MB/s, 64 KB a call": [joined_megabytes_per_second(split, paragraphs) for split in splitters.values()],
+        results = [right(split, language, sentences) for split in splitters.values()]
+        rows.append([f"{what} ({language})", *("right" if result else "**wrong**" for result in results)])
+    totals = [sum(row[i] == "right" for row in rows) for i in range(1, len(splitters) + 1)]
+    return markdown(["case", *splitters], [*rows, [f"right of {len(CASES)}", *totals]])
+
+
+def speed_table(splitters: dict[str, Splitter], paragraphs: Sequence[str]) -> str:
+    measures: dict[str, Callable[[Splitter], float]] = {
+        "a paragraph a call": lambda split: megabytes_per_second(split, paragraphs, 1),
+        "the same in 2 threads": lambda split: megabytes_per_second(split, paragraphs, 2),
+        "8 KB of paragraphs a call": lambda split: joined_megabytes_per_second(split, paragraphs),
     }
-    for what, speeds in rows.items():
-        print(f"| {what} | {' | '.join(f'{speed:.1f}' for speed in speeds)} |")
+    rows = [[what, *(f"{f(split):.1f}" for split in splitters.values())] for what, f in measures.items()]
+    return markdown(["MB/s", *splitters], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--text", help="a paragraph a line")
+    parser.add_argument("--write", action="store_true", help="keep the result in results/")
+    options = parser.parse_args()
+    paragraphs = [joined(language, sentences) for _, language, sentences in CASES if language == "en"] * 2000
+    if options.text:
+        paragraphs = [line for line in itertools.islice(iter_lines(options.text), 60_000) if line]
+    splitters = {name: make() for name, make in SPLITTERS.items()}
+    ours = our_megabytes_per_second(paragraphs)
+    parts = (
+        machine(*SPLITTERS),
+        speed_table(splitters, paragraphs),
+        f"sentencex as `siamese-cbow prepare` uses it (bytes in, lines out, long speech split again): {ours:.0f} MB/s.",
+        cases_table(splitters),
+    )
+    report("sentence_splitting", "Sentence splitters", "\n\n".join(parts), write=options.write)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ Why sentencex: of blingfire, pysbd and sentencex it has the most of our hard cas
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -53,22 +53,25 @@ def split_lines(text: bytes, language: str, *, end: Literal["\n", "\n\n"] = "\n"
     paragraph was so long without any clear sentence end that it was cut at white space. A sentence keeps the space
     that followed it: nothing minds it, and taking it off would cost 15% of the time.
     """
-    if _STOP_AFTER_WIDE_SPACE.search(text):
+    if not text.isascii() and _STOP_AFTER_WIDE_SPACE.search(text):
         text = _WIDE_SPACE.sub(b" ", text)
     cuts: list[bool] = []
-    text = _with_long_lines(text, 2 * _LONG_WITHOUT_SPACES, lambda line: _without_endless(line, cuts))
+    text = _without_endless(text, cuts)
     # Bytes become strings batch by batch: most batches are then plain ASCII, which Python handles far faster.
-    text = b"".join(_split(batch, language, end) for batch in _batches(text))
-    return _with_long_lines(text, _LONG_SENTENCE, _split_again), sum(cuts)
+    return b"".join(_split(batch, language, end) for batch in _batches(text)), sum(cuts)
 
 
 def _split(batch: bytes, language: str, end: str) -> bytes:
     text = batch.removesuffix(b"\n").replace(b"\n", _BREAK.encode()).decode()
     sentences = _segment(text, language)
-    lines = "\n".join(sentences)
-    if len(lines) != len(text) + len(sentences) - 1:  # breaks were lost after all
-        return "".join("\n".join(_segment(line, language)) + end for line in text.split(_BREAK)).encode()
-    return (lines.replace("\n" + _BREAK + "\n", end) + end).encode()
+    if sum(map(len, sentences)) != len(text):  # breaks were lost after all
+        sentences = [part for line in text.split(_BREAK) for part in (*_segment(line, language), _BREAK)][:-1]
+    if end == "\n":
+        sentences = [sentence for sentence in sentences if sentence != _BREAK]
+    else:
+        sentences = [sentence if sentence != _BREAK else "" for sentence in sentences]
+    lines = [line if len(line) <= _LONG_SENTENCE else _split_again(line) for line in sentences]
+    return ("\n".join(lines) + end).encode()
 
 
 def _batches(text: bytes) -> Iterator[bytes]:
@@ -93,32 +96,27 @@ def _segment(text: str, language: str) -> list[str]:
     return _CLEAR_END.sub(r"\g<0>\n", text).split("\n") if _BREAK not in text else []
 
 
-def _with_long_lines(text: bytes, limit: int, rewrite: Callable[[bytes], bytes]) -> bytes:
-    """`text` with every line of more than `limit` bytes rewritten."""
+def _split_again(sentence: str) -> str:
+    return _CLEAR_END.sub(r"\g<0>\n", sentence).removesuffix("\n")
+
+
+def _without_endless(text: bytes, cuts: list[bool]) -> bytes:
+    """Paragraphs too long for sentencex are cut at clear sentence ends; `cuts` gets True for each that wasn't clear."""
     ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")), len(text))
     starts = np.append(0, ends[:-1] + 1)
     pieces: list[bytes] = []
     done = 0
-    for i in np.flatnonzero(ends - starts > limit).tolist():
+    for i in np.flatnonzero(ends - starts > 6 * _LONG_WITHOUT_SPACES).tolist():  # bytes; one character may be three
         start, end = int(starts[i]), int(ends[i])
-        line = text[start:end]
-        if (rewritten := rewrite(line)) is not line:
-            pieces += (text[done:start], rewritten)
+        limit = _LONG_WITHOUT_SPACES if text.count(b" ", start, end) * 50 < end - start else _LONG
+        if end - start > 2 * limit:
+            pieces += (text[done:start], _cut(text[start:end].decode(), limit, cuts).encode())
             done = end
     return b"".join((*pieces, text[done:])) if pieces else text
 
 
-def _split_again(sentence: bytes) -> bytes:
-    text = sentence.decode()
-    return _CLEAR_END.sub(r"\g<0>\n", text).removesuffix("\n").encode() if _CLEAR_END.search(text) else sentence
-
-
-def _without_endless(paragraph: bytes, cuts: list[bool]) -> bytes:
-    """Cut a paragraph too long for sentencex at clear sentence ends; `cuts` gets True for each that wasn't clear."""
-    limit = _LONG_WITHOUT_SPACES if paragraph.count(b" ") * 50 < len(paragraph) else _LONG
-    if len(paragraph) <= 2 * limit:
-        return paragraph
-    text = paragraph.decode()
+def _cut(text: str, limit: int, cuts: list[bool]) -> str:
+    """The text on lines of `limit` to twice as many characters."""
     start = 0
     pieces: list[str] = []
     while len(text) - start > 2 * limit:
@@ -128,4 +126,4 @@ def _without_endless(paragraph: bytes, cuts: list[bool]) -> bytes:
         pieces.append(text[start:end])
         cuts.append(clear is None)
         start = end
-    return "\n".join((*pieces, text[start:])).encode()
+    return "\n".join((*pieces, text[start:]))
