@@ -1,0 +1,162 @@
+"""The paper's corpus size for real: 74,004,228 sentences, 1,057,070,918 tokens, 315,643 words, from text to vectors.
+
+    python -m benchmarks.paper_scale [--share 0.1] [--folder DIR] [--write]
+
+The Toronto Book Corpus can't be had, so a text of its sizes is made: words by Zipf's law, sentences of 3 to 25 words,
+7,087 books. It is prepared from disk and trained for one epoch at the paper's cost (2 negatives a sentence, drawn from
+the batch). A tenth of it comes first, which shows how time and memory grow. `--share` makes all of it smaller.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from benchmarks.tables import machine, markdown, report
+
+N_SENTENCES, N_TOKENS, N_WORDS, N_BOOKS = 74_004_228, 1_057_070_918, 315_643, 7_087
+CHUNK = 200_000  # sentences written at a time
+
+
+@njit
+def _write_chunk(
+    seed: int, n_sentences: int, per_book: int, cumulative: NDArray[np.float64], letters: NDArray[np.uint8],
+    starts: NDArray[np.int64], out: NDArray[np.uint8],
+) -> tuple[int, int]:  # fmt: skip
+    """Fills `out` with sentences; returns bytes and tokens."""
+    np.random.seed(seed)
+    n = n_tokens = 0
+    for i in range(n_sentences):
+        length = np.random.binomial(22, 0.5129) + 3  # 14.28 words on average, as there
+        for k in range(length):
+            word = np.searchsorted(cumulative, np.random.random())
+            for j in range(starts[word], starts[word + 1]):
+                out[n] = letters[j]
+                n += 1
+            out[n] = 32 if k < length - 1 else 10
+            n += 1
+        n_tokens += length
+        if i % per_book == per_book - 1:
+            out[n] = 10
+            n += 1
+    return n, n_tokens
+
+
+def write_text(path: Path, share: float) -> int:
+    """Writes the text; returns the number of its tokens."""
+    rng = np.random.default_rng(1)
+    # Rarer words than Zipf's law has would not reach a count of 5: the tail is lifted to 8 on average.
+    shares = 1.0 / np.arange(1, N_WORDS + 1)
+    shares /= shares.sum()
+    shares = np.maximum(shares, 8 / (N_TOKENS * share))
+    cumulative = np.cumsum(shares / shares.sum())
+    cumulative[-1] = 1.0
+    lengths = np.clip((np.log2(np.arange(2, N_WORDS + 2)) * 0.55).astype(int), 1, 9)
+    letters = rng.integers(ord("a"), ord("z") + 1, (N_WORDS, 10), dtype=np.uint8)
+    spelled, seen = [], set()
+    for rank, (row, length) in enumerate(zip(letters, lengths, strict=True)):
+        word = bytes(row[:length])
+        if word in seen:
+            word += str(rank).encode()
+        seen.add(word)
+        spelled.append(word)
+    starts = np.concatenate([[0], np.cumsum([len(word) for word in spelled])]).astype(np.int64)
+    joined = np.frombuffer(b"".join(spelled), np.uint8)
+    n_sentences, n_tokens = int(N_SENTENCES * share), 0
+    out = np.empty(CHUNK * 25 * 20, np.uint8)
+    with path.open("wb") as file:
+        for chunk, first in enumerate(range(0, n_sentences, CHUNK)):
+            size = min(CHUNK, n_sentences - first)
+            n, tokens = _write_chunk(chunk, size, N_SENTENCES // N_BOOKS, cumulative, joined, starts, out)
+            out[:n].tofile(file)
+            n_tokens += tokens
+    return n_tokens
+
+
+def run(code: str, *arguments: object) -> tuple[float, float, float]:
+    """Runs Python code in a process of its own: seconds, CPU seconds, megabytes at the peak."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    script = code + "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)], check=True, capture_output=True, text=True
+    )
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, cpu, float(done.stdout.split()[-1]) / 1024
+
+
+PREPARE = """
+import sys
+from siamese_cbow.preparation import prepare
+from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.tokenizer import Tokenizer
+prepare(sys.argv[1], output=sys.argv[2], tokenizer=Tokenizer("whitespace"), text=TextSettings(layout="sentences"))
+"""
+TRAIN = """
+import sys
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.saved_run import train_into
+train_into(sys.argv[2], SiameseCBOW.paper(negatives_from="batch"), Stream.load(sys.argv[1]))
+"""
+
+
+def row(name: str, n_tokens: int, n_words: int, seconds: float, cpu: float, memory: float) -> list[str]:
+    speed = n_tokens / seconds / 1e6
+    return [
+        name,
+        f"{n_tokens:,}",
+        f"{n_words:,}",
+        f"{seconds / 60:.2f}",
+        f"{speed:.1f}",
+        f"{cpu / 60:.2f}",
+        f"{memory:,.0f}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    rows = []
+    folder = Path(tempfile.mkdtemp(dir=options.folder))
+    try:
+        for share in (options.share / 10, options.share):
+            text, stream, model = folder / "text.txt", folder / "stream", folder / "model"
+            n_tokens = write_text(text, share)
+            size = text.stat().st_size
+            seconds, cpu, memory = run(PREPARE, text, stream)
+            text.unlink()
+            n_words = sum(1 for _ in (stream / "vocabulary.txt").open())
+            rows.append(row(f"prepare, {size / 1e9:.2f} GB of text", n_tokens, n_words, seconds, cpu, memory))
+            rows.append(row("train, 1 epoch, 300 dimensions", n_tokens, n_words, *run(TRAIN, stream, model)))
+            shutil.rmtree(stream)
+            shutil.rmtree(model)
+    finally:
+        shutil.rmtree(folder)
+    header = ["", "tokens", "words", "minutes", "million tokens/s", "CPU minutes", "peak MB"]
+    note = (
+        "Peak memory counts the pages of memory-mapped files that the system keeps at hand; it gives them back when "
+        "others need them."
+    )
+    text_ = "\n\n".join([markdown(header, rows), note, machine("numpy", "numba") + f"; load {os.getloadavg()[0]:.1f}"])
+    report("paper_scale", "The paper's corpus size", text_, write=options.write)
+
+
+if __name__ == "__main__":
+    main()
