@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors, random_rows
 from siamese_cbow.baselines.vector_file import VectorFile
 from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
@@ -52,6 +53,8 @@ BASELINES = [
     Row("random", lambda file: RandomVectors(dim=12), learns=False),
     Row("vector file", lambda file: VectorFile(str(file)), learns=False),
     Row("tf-idf of random", lambda file: TfIdf(RandomVectors(dim=12)), learns=False),
+    Row("FastSent", lambda file: FastSent(dim=12, subsample=0.0, epochs=3)),
+    Row("FastSent+AE", lambda file: FastSent(autoencode=True, dim=12, subsample=0.0, epochs=3)),
     Row("cbow", lambda file: word2vec("cbow"), needs="gensim"),
     Row("skipgram", lambda file: word2vec("skipgram"), needs="gensim"),
     Row("tf-idf", lambda file: TfIdf(word2vec("skipgram")), needs="gensim"),
