@@ -16,7 +16,7 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.picking import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
-from siamese_cbow.kernels.rules import Rule, update
+from siamese_cbow.kernels.rules import Rule, is_light, move_light, update
 from siamese_cbow.kernels.words import Words
 
 SENTENCES, ROWS = 4, 16  # sizes of tiles: small enough to share out evenly, large enough that claiming costs nothing
@@ -101,30 +101,23 @@ def rows_tile(
     tile: int,
 ) -> None:
     """The last phase: every row of the batch moves once."""
+    unique, starts, places = words.unique, words.unique_starts, words.places
+    light = is_light(rule)
     end = first_token + min((tile + 1) * ROWS, words.n_unique[b])
     for u in range(first_token + tile * ROWS, end):
         if u + 2 < end:
-            prefetch(left.vectors, words.unique[u + 2])
-        _move(words, u, work.left_gradients, rule, rate, step, left, work.totals, thread)
+            prefetch(left.vectors, unique[u + 2])
+        if light and objective.shared:
+            move_light(
+                rule, rate, work.left_gradients, places, starts[u], starts[u + 1], left.vectors, left.first, unique[u],
+                work.totals, thread,
+            )  # fmt: skip
+            continue
+        add_rows(work.left_gradients, places, starts[u], starts[u + 1], work.totals, thread)
+        update(rule, rate, step, left.vectors, left.first, left.second, unique[u], work.totals, thread)
         if not objective.shared:
-            _move(words, u, work.right_gradients, rule, rate, step, right, work.totals, thread)
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def _move(
-    words: Words,
-    u: int,
-    gradients: Vectors,
-    rule: Rule,
-    rate: np.float32,
-    step: int,
-    side: Matrices,
-    totals: Vectors,
-    thread: int,
-) -> None:
-    """Sum the gradients of all occurrences of a word, then move its row once."""
-    add_rows(gradients, words.places, words.unique_starts[u], words.unique_starts[u + 1], totals, thread)
-    update(rule, rate, step, side.vectors, side.first, side.second, words.unique[u], totals, thread)
+            add_rows(work.right_gradients, places, starts[u], starts[u + 1], work.totals, thread)
+            update(rule, rate, step, right.vectors, right.first, right.second, unique[u], work.totals, thread)
 
 
 @njit(nogil=True, cache=True, forceinline=True)

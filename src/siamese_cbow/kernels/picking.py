@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Bytes, Ids, Offsets
 from siamese_cbow.kernels.crew import claim
+from siamese_cbow.kernels.prefetch import prefetch_item
 from siamese_cbow.kernels.random import below, permuted
 
+_AHEAD = 8  # anchors whose negatives are asked for while those of one are looked at
 _TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few
 
 
@@ -109,6 +111,7 @@ def pick(
         for k in range(picked.n_sentences[b]):
             s = picked.sentences[b, k]
             n += min(text.sentences[s + 1] - text.sentences[s], shape.max_tokens)
+            prefetch_item(text.ids, text.sentences[s])  # `fill` will read it; sampled sentences lie all over the corpus
         picked.n_tokens[b] = n
 
 
@@ -178,6 +181,9 @@ def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pi
             if picked.anchors[b, k] == 0:
                 continue
             position = np.uint64(((batch * most + k) * shape.negatives + i) * _TRIES)
+            if not shape.negatives_from_batch:
+                soon = position + np.uint64(_AHEAD * shape.negatives * _TRIES)
+                prefetch_item(text.sentences, below(keys.negatives, soon, n_corpus))
             for turn in range(_TRIES):
                 limit = n_batch if shape.negatives_from_batch else n_corpus
                 drawn = below(keys.negatives, position + np.uint64(turn), limit)

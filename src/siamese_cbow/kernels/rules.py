@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.rows import FASTMATH
+from siamese_cbow.kernels.rows import FASTMATH, add_rows
 
 SGD, NESTEROV, ADAGRAD, ADADELTA, ADAM, ADAMAX = range(6)
 
@@ -58,8 +59,7 @@ def update(
         for j in range(g.shape[1]):
             vectors[w, j] -= rate * g[t, j]
     elif rule.kind == ADAGRAD:
-        first[w, 0] += _square(g, t) / rule.dim
-        scale = rate / (np.sqrt(first[w, 0]) + rule.epsilon)
+        scale = _adagrad(rule, rate, first, w, _square(g, t))
         for j in range(g.shape[1]):
             vectors[w, j] -= scale * g[t, j]
     elif rule.kind == NESTEROV:
@@ -72,6 +72,58 @@ def update(
         _adam(rule, rate, step, vectors, first, second, w, g, t)
     else:
         _adamax(rule, rate, step, vectors, first, second, w, g, t)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def is_light(rule: Rule) -> bool:
+    """Whether `move_light` knows the rule."""
+    return (rule.kind == SGD or rule.kind == ADAGRAD) and rule.clip == 0 and rule.l2 == 0
+
+
+@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+def move_light(
+    rule: Rule,
+    rate: np.float32,
+    gradients: Vectors,
+    places: NDArray[np.int32],
+    begin: int,
+    end: int,
+    vectors: Vectors,
+    first: Vectors,
+    w: int,
+    totals: Vectors,
+    t: int,
+) -> None:
+    """Add up the gradients of a word's occurrences and move its row, for the two rules that need no more.
+
+    Most words occur once or twice in a batch. Their gradients go to the row without a stop in `totals`, which
+    makes this phase a third faster.
+    """
+    a, width = places[begin], vectors.shape[1]
+    if end == begin + 1:
+        scale = rate if rule.kind == SGD else _adagrad(rule, rate, first, w, _square(gradients, a))
+        for j in range(width):
+            vectors[w, j] -= scale * gradients[a, j]
+    elif end == begin + 2:
+        b, square = places[begin + 1], np.float32(0)
+        if rule.kind == ADAGRAD:
+            for j in range(width):
+                square += (gradients[a, j] + gradients[b, j]) * (gradients[a, j] + gradients[b, j])
+        scale = rate if rule.kind == SGD else _adagrad(rule, rate, first, w, square)
+        for j in range(width):
+            vectors[w, j] -= scale * (gradients[a, j] + gradients[b, j])
+    else:
+        add_rows(gradients, places, begin, end, totals, t)
+        scale = rate if rule.kind == SGD else _adagrad(rule, rate, first, w, _square(totals, t))
+        for j in range(width):
+            vectors[w, j] -= scale * totals[t, j]
+
+
+@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+def _adagrad(rule: Rule, rate: np.float32, first: Vectors, w: int, square: np.float32) -> np.float32:
+    """Remember the gradient's length, give the step."""
+    first[w, 0] += square / rule.dim
+    return rate / (np.sqrt(first[w, 0]) + rule.epsilon)
 
 
 @njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
