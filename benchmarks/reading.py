@@ -32,6 +32,13 @@ from siamese_cbow.text.sentences import split_lines
 SIZE = 32 << 20
 
 
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return bytes(sink.getvalue())
+
+
 def write_formats(paragraphs: list[str], folder: Path) -> dict[str, tuple[Path, str]]:
     """What is measured -> (file, layout)."""
     running = "\n".join(paragraphs).encode()
@@ -44,6 +51,7 @@ def write_formats(paragraphs: list[str], folder: Path) -> dict[str, tuple[Path, 
         "the same, .gz": ("sentences.txt.gz", "sentences", gzip.compress(sentences, 6)),
         "the same, .bz2": ("sentences.txt.bz2", "sentences", bz2.compress(sentences)),
         "the same, .xz": ("sentences.txt.xz", "sentences", lzma.compress(sentences, preset=3)),
+        "the same, .zst": ("sentences.txt.zst", "sentences", zstd(sentences)),
         "one paragraph a line, split": ("paragraphs.txt", "paragraphs", running),
         "wrapped lines, split": ("wrapped.txt", "wrapped", wrapped),
         "JSON lines": (
@@ -57,10 +65,7 @@ def write_formats(paragraphs: list[str], folder: Path) -> dict[str, tuple[Path, 
     table = pa.table({"id": range(len(paragraphs)), "text": paragraphs})
     pyarrow.csv.write_csv(table, folder / "rows.csv")
     pyarrow.parquet.write_table(table, folder / "rows.parquet")
-    with pa.CompressedOutputStream(str(folder / "sentences.txt.zst"), "zstd") as stream:
-        stream.write(sentences)
     found = {what: (folder / name, layout) for what, (name, layout, _) in files.items()}
-    found["the same, .zst"] = (folder / "sentences.txt.zst", "sentences")
     found["CSV"] = (folder / "rows.csv", "sentences")
     found["Parquet"] = (folder / "rows.parquet", "sentences")
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import textwrap
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -205,6 +207,22 @@ def test_big_files_come_in_blocks_of_about_four_megabytes(tmp_path: Path) -> Non
     assert [block.first_line for block in blocks][:2] == [1, 1 + blocks[0].data.count(b"\n")]
 
 
+@pytest.mark.parametrize("layout", ["sentences", "paragraphs", "wrapped"])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, layout: str) -> None:
+    file = write(tmp_path, (PROSE + "\n\n") * 300_000)
+    corpus = Corpus(file, TextSettings(layout=layout))  # type: ignore[arg-type]
+    next(corpus.blocks())  # imports and caches
+    tracemalloc.start()
+    for n_blocks, block in enumerate(corpus.blocks(), 1):
+        if n_blocks == 1 or layout == "sentences":
+            corpus.lines(block)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_blocks > 10
+    assert file.stat().st_size > 60 << 20
+    assert peak < 36 << 20
+
+
 def test_small_files_share_a_block(tmp_path: Path) -> None:
     files = [write(tmp_path, f"text of file {i}\n", f"{i:03}.txt") for i in range(200)]
     corpus = Corpus(tmp_path, SENTENCES)
@@ -362,3 +380,10 @@ def test_standard_input_beside_files_makes_the_whole_unknown(tmp_path: Path) -> 
 def test_a_sentence_handed_in_as_a_path_gets_a_hint() -> None:
     with pytest.raises(InputError, match=r"no such file or folder: The cat sat\..*Texts"):
         Corpus(["The cat sat.", "It purred."])
+
+
+def test_the_page_on_text_tells_the_truth() -> None:
+    page = Path(__file__).parents[1] / "docs" / "text.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted >= 5
+    assert result.failed == 0

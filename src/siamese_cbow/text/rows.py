@@ -54,8 +54,9 @@ def _item_bytes(item: Any, position: int, groups: bool) -> tuple[bytes, bool]:
     r"""An item and whether it is a document: "a b" -> (b"a b\n", False); ["a", "b"] -> (b"a\nb\n\0\n", True)."""
     if isinstance(item, str) and not groups:
         text = _encoded(item).strip(b"\n")
-        is_document = not text or b"\n" in text
-        return text + b"\n" * bool(text) + MARK * is_document, is_document
+        if not text:
+            return b"", True  # ends what came before it
+        return (text + b"\n" + MARK, True) if b"\n" in text else (text + b"\n", False)
     if isinstance(item, list | tuple) and all(isinstance(line, str) for line in item):
         return lines_bytes(item) + MARK, True
     shown = repr(item)
