@@ -10,6 +10,8 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.text.records import MARK
 from siamese_cbow.text.rows import cell_bytes, lines_bytes
 
+_TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
+
 
 def missing_column(path: Path, column: str, columns: Sequence[str]) -> InputError:
     """The error to raise: names the columns there are."""
@@ -35,7 +37,7 @@ def documents_of(values: Any, kind: Any, path: Path, column: str) -> Iterator[by
         for lines in values.to_pylist():
             if lines:
                 yield lines_bytes(line for line in lines if line is not None) + MARK
-    elif kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view()):
+    elif str(kind) in _TEXT_TYPES:
         # As bytes: broken UTF-8 is replaced and counted later instead of ending the run here.
         for cell in values.cast(kind).cast(pa.large_binary()).to_pylist():
             if cell:

@@ -187,16 +187,18 @@ def iter_lines(path: str | Path) -> Iterator[str]:
     with open_bytes(None if path == "-" else Path(path).expanduser()) as stream:
         start = stream.read(SAMPLE_BYTES)
         check_is_text(start, stream.name)
-        rest = start.removeprefix(_BOM)
-        while True:
-            *lines, rest = rest.split(b"\n")
-            yield from (_decoded(line) for line in lines)
+        piece = start.removeprefix(_BOM)
+        rest: list[bytes] = []  # pieces of a line that has not ended yet
+        while piece:
+            first, *others = piece.split(b"\n")
+            rest.append(first)
+            if others:
+                yield _decoded(b"".join(rest))
+                yield from map(_decoded, others[:-1])
+                rest = [others[-1]]
             piece = stream.read(BLOCK_BYTES)
-            if not piece:
-                break
-            rest += piece
-        if rest:
-            yield _decoded(rest)
+        if any(rest):
+            yield _decoded(b"".join(rest))
 
 
 def _decoded(line: bytes) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import itertools
 import lzma
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.sniff import COMPRESSIONS, compression_of
@@ -28,7 +29,7 @@ _LONGEST_START = max(len(start) for starts in COMPRESSIONS.values() for start in
 class Readable(Protocol):
     """Anything with `read(size) -> bytes`."""
 
-    def read(self, size: int, /) -> bytes:
+    def read(self, size: int, /) -> bytes | None:
         """At most `size` bytes; none at the end."""
 
 
@@ -77,11 +78,31 @@ def open_bytes(path: Path | None) -> Iterator[ByteStream]:
         yield ByteStream(str(path), raw, _decompress(raw, ending))
 
 
+class PiecesFile(io.RawIOBase):
+    """Pieces of bytes as a file that decompressors and Arrow can read; closing it closes nothing else."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Some bytes, at most what is left of one piece; 0 at the end."""
+        self._rest = self._rest or memoryview(next(self._pieces, b""))
+        n = min(len(buffer), len(self._rest))
+        buffer[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        return n
+
+
 def _stdin_stream() -> ByteStream:
     """Standard input has no name to tell the compression by, so its first bytes decide."""
-    raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), 1 << 16)
-    start = raw.peek(_LONGEST_START)
+    source = sys.stdin.buffer
+    start = source.read(_LONGEST_START)
     ending = compression_of(start)
+    raw = PiecesFile(itertools.chain([start], iter(lambda: source.read(1 << 20), b"")))
     return ByteStream(STDIN, raw, _decompress(raw, ending) if ending else raw)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.cells import documents_of, missing_column
 from siamese_cbow.text.chunks import TextStream
-from siamese_cbow.text.json_lines import MAX_ROW_BYTES, json_batches
-from siamese_cbow.text.opening import open_bytes
+from siamese_cbow.text.json_lines import json_batches
+from siamese_cbow.text.opening import PiecesFile, open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES
 from siamese_cbow.text.sources import ending_of
 
@@ -82,23 +82,6 @@ def _batch_rows(file: Any, column: str) -> int:
 # CSV and TSV
 
 
-class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a file that Arrow can read."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._rest = pieces, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._rest = self._rest or next(self._pieces, b"")
-        n = min(len(buffer), len(self._rest))
-        buffer[:n] = self._rest[:n]
-        self._rest = self._rest[n:]
-        return n
-
-
 def _csv(path: Path, column: str) -> Iterator[Batch]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -108,7 +91,7 @@ def _csv(path: Path, column: str) -> Iterator[Batch]:
         text = TextStream(stream)
         _check_header(text.head, path, column, tabs)
         with arrow_csv.open_csv(
-            io.BufferedReader(_Pieces(text.reads())),
+            io.BufferedReader(PiecesFile(text.reads())),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=4 * BLOCK_BYTES),
             # Tab separated files have no quoting: a quotation mark in them is one.
             parse_options=arrow_csv.ParseOptions(
@@ -126,7 +109,6 @@ def _csv(path: Path, column: str) -> Iterator[Batch]:
 
 def _check_header(head: bytes, path: Path, column: str, tabs: bool) -> None:
     first_lines = io.StringIO(head.decode("utf-8", "replace"), newline="")
-    csv.field_size_limit(MAX_ROW_BYTES)
     rows = csv.reader(
         first_lines, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL
     )
