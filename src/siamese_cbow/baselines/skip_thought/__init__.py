@@ -1,0 +1,20 @@
+"""Skip-thought (Kiros et al. 2015): a sentence's vector is what lets a decoder guess the sentences around it.
+
+    encoder = SkipThought(kind="uni", dim=600).train(stream)
+    encoder.encode(["the cat sat", "a dog ran"])       # (2, 600) float32
+    encoder.save("models/skip-thought")
+    load_encoder("models/skip-thought")
+    read_published("downloads/skip-thoughts")          # the files that were released in 2015
+
+Needs PyTorch (extra `skipthought`), which is loaded when something is trained or encoded, not before.
+"""
+
+from __future__ import annotations
+
+from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
+from siamese_cbow.baselines.skip_thought.expansion import expand
+from siamese_cbow.baselines.skip_thought.published import read_published
+from siamese_cbow.baselines.skip_thought.recipe import SkipThought
+from siamese_cbow.baselines.skip_thought.storage import load_encoder
+
+__all__ = ["SkipThought", "SkipThoughtEncoder", "expand", "load_encoder", "read_published"]

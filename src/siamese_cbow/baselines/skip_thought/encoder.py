@@ -1,0 +1,198 @@
+"""Texts -> skip-thought vectors: the encoders' matrices and a table of word vectors, ready to read sentences.
+
+Plain arrays: an encoder is made from finished ones, whoever trained them. PyTorch is loaded for the first text.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.baselines.skip_thought.packing import Rows, pack
+from siamese_cbow.encoding import Texts, as_list, at_least_1
+from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.progress import SILENT, Progress, bar
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+BATCH_CELLS = 1 << 20  # sentences times the longest of them; bounds the memory for very long texts
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """The matrices of one GRU; their columns belong to r, z and g, in this order. Names as in `gru`."""
+
+    inputs: Vectors  # (dim_word, 3 * dim)
+    gates: Vectors  # (dim, 2 * dim)
+    candidate: Vectors  # (dim, dim)
+    bias: Vectors | None = None  # (3 * dim,); published models only
+
+    @property
+    def dim(self) -> int:
+        """The size of its state."""
+        return len(self.candidate)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One trained encoder: uni-skip (one direction) or bi-skip (two)."""
+
+    table: Vectors  # (n_words, dim_word)
+    end: Vectors  # (dim_word,): stands behind the last word of a sentence
+    unknown: Vectors | None  # (dim_word,): for words that are not in the table; without it they are left out
+    directions: tuple[Direction, ...]  # forward, backward
+    reset_first: bool = True
+
+    @property
+    def dim(self) -> int:
+        """The size of its vectors."""
+        return sum(direction.dim for direction in self.directions)
+
+    def vectors(self, rows: Rows) -> Vectors:
+        """Word vectors, (n, dim_word): row n_words is the end, row n_words + 1 the unknown word."""
+        n_words = len(self.table)
+        found: Vectors = np.asarray(self.table[np.minimum(rows, n_words - 1)], dtype=np.float32)
+        found[rows == n_words] = self.end
+        if self.unknown is not None:
+            found[rows > n_words] = self.unknown
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class SkipThoughtEncoder:
+    """Turns texts into vectors.
+
+    vocabulary  words of the tables' rows
+    parts       encoders whose vectors stand side by side
+    n_trained   the first words, whose vectors were learnt with the encoder; the others came by `expand`
+    info        where it comes from (recipe, corpus, losses, ...): anything that JSON can hold
+    """
+
+    vocabulary: Vocabulary
+    parts: tuple[Part, ...]
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    n_trained: int = 0
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            if len(part.table) != len(self.vocabulary):
+                raise InputError(
+                    f"{len(self.vocabulary):,} words but {len(part.table):,} rows; expected a row for each word"
+                )
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions of every vector."""
+        return sum(part.dim for part in self.parts)
+
+    def __repr__(self) -> str:
+        return f"<SkipThoughtEncoder of {len(self.vocabulary):,} words in {self.dim} dimensions>"
+
+    def encode(
+        self,
+        sentences: Texts,
+        *,
+        use_eos: bool = False,
+        use_norm: bool = True,
+        batch_size: int = 128,
+        normalize_embeddings: bool = False,
+        show_progress_bar: bool | None = None,
+        threads: int | None = None,
+    ) -> Vectors:
+        """The encoders' states after the last word: one string -> (dim,), many -> (n, dim), float32.
+
+        A text without any known word gives zeros.
+
+        use_eos               read the end of the sentence too, as in training; the original found it better without,
+                              but for sentences that don't end with a full stop
+        use_norm              the vectors of each part at length 1, before they are put side by side
+        batch_size            texts of similar length that are read at a time; a matter of speed only
+        normalize_embeddings  rows of length 1
+        show_progress_bar     a bar on standard error, and the speed at the end
+        threads               of PyTorch; as many as it is set to, unless said
+        """
+        needs_torch()
+        if isinstance(sentences, str):
+            row: Vectors = self.encode([sentences], use_eos=use_eos, use_norm=use_norm,
+                                       normalize_embeddings=normalize_embeddings, threads=threads)[0]  # fmt: skip
+            return row
+        listed = as_list(sentences)
+        at_least_1("batch_size", batch_size)
+        with bar("encode", len(listed), unit="texts") if show_progress_bar else nullcontext(SILENT) as progress:
+            vectors = self._encoded(listed, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)
+        return _units(vectors) if normalize_embeddings else vectors
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the encoder to a folder, which `load_encoder` reads."""
+        from siamese_cbow.baselines.skip_thought.storage import save_encoder
+
+        save_encoder(self, Path(path))
+
+    def _encoded(
+        self, texts: list[str], use_eos: bool, use_norm: bool, batch_size: int, threads: int | None, progress: Progress
+    ) -> Vectors:
+        from siamese_cbow.baselines.skip_thought.running import exact, last_states
+
+        began = time.perf_counter()
+        rows = [self._rows(text, use_eos) for text in texts]
+        out = np.zeros((len(texts), self.dim), np.float32)
+        with exact(threads):
+            for batch in _batches(np.array([len(sentence) for sentence in rows], np.int64), batch_size):
+                offsets = np.cumsum([0, *(len(rows[i]) for i in batch)])
+                packed = pack(np.concatenate([rows[i] for i in batch]), offsets)
+                states = [last_states(part, packed) for part in self.parts]
+                out[batch[packed.order]] = np.concatenate([_units(s) if use_norm else s for s in states], axis=1)
+                progress.advance(len(batch))
+        seconds = time.perf_counter() - began
+        progress.say(
+            f"encoded {len(texts):,} texts in {seconds:.1f} s, {len(texts) / max(seconds, 1e-9):,.0f} a second"
+        )
+        return out
+
+    def _rows(self, text: str, use_eos: bool) -> Rows:
+        """Rows of the words of a text; none if no word of it is known."""
+        n_words = len(self.vocabulary)
+        found = [self.vocabulary.index.get(word, n_words + 1) for word in self.tokenizer.words(text)]
+        if all(row > n_words for row in found):
+            return np.empty(0, np.int64)
+        if any(part.unknown is None for part in self.parts):
+            found = [row for row in found if row < n_words]
+        return np.array([*found, n_words] if use_eos else found, np.int64)
+
+
+def needs_torch() -> None:
+    """Raises an error that says what to type where PyTorch is missing."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("torch", "skipthought") from None
+
+
+def _batches(lengths: Rows, batch_size: int) -> Iterator[Rows]:
+    """Positions of texts, shortest first, in batches; texts without words are in none."""
+    order = np.argsort(lengths, kind="stable")
+    order = order[np.searchsorted(lengths[order], 1) :]
+    start = 0
+    while start < len(order):
+        end = min(start + batch_size, len(order))
+        while end - start > 1 and (end - start) * lengths[order[end - 1]] > BATCH_CELLS:
+            end = start + (end - start + 1) // 2
+        yield order[start:end]
+        start = end
+
+
+def _units(vectors: NDArray[np.float32]) -> Vectors:
+    """Rows at length 1; rows of zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return units
