@@ -41,9 +41,9 @@ from threadpoolctl import threadpool_limits
 _NEXT, _DONE, _SIZE = 0, 16, 32
 _PHASE = 1 << 32  # _NEXT holds phase * _PHASE + tile, so that one atomic step takes both
 
-_SPINS = (
-    2000  # about 2 microseconds: more than a phase's end takes when every thread has a core; then give the core away
-)
+# A tile takes up to 100 microseconds. Who waits longer waits for a thread that has lost its core, and gives up its own;
+# sooner would hand it to another program for milliseconds.
+_SPINS = 100_000
 _YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 

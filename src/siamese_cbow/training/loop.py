@@ -77,7 +77,7 @@ def train(
     run = Run(recipe, stream, state or first_state(recipe, stream.vocabulary, progress), batches_per_epoch(shape))
     with Crew(n_threads) as crew:
         text = text_arrays(recipe, stream)
-        engine = Engine(text, shape, _objective(recipe), rule_of(recipe), padded_width(recipe.dim), crew)
+        engine = Engine(text, shape, objective_of(recipe), rule_of(recipe), padded_width(recipe.dim), crew)
         _tell(callbacks, "on_start", run)
         while run.state.counters.epoch < recipe.epochs:
             keys = epoch_keys(recipe, shape, run.state.counters.epoch)
@@ -89,7 +89,8 @@ def train(
     return run
 
 
-def _objective(recipe: SiameseCBOW) -> Objective:
+def objective_of(recipe: SiameseCBOW) -> Objective:
+    """What the recipe minimises, as numbers."""
     return Objective(
         kind=OBJECTIVES[recipe.objective],
         sharpness=np.float32(recipe.gamma if recipe.objective == "logistic" else 1 / recipe.temperature),

@@ -1,0 +1,259 @@
+"""Training speed: our recipes, gensim's word2vec and fastText on the same text, and the machine's own limit.
+
+    python -m benchmarks.train [--stream FOLDER] [--words N] [--rounds N] [--write]
+
+Words are raw words: before subsampling, and those of anchors only (words of sampled negatives don't count). All systems
+learn 300 dimensions with 2 threads from the same ids or the same text, one epoch; they take turns and the best round of
+each counts. Compiling, reading the vocabulary and setting up the matrix are not timed, except for fastText, which
+can't be asked to train alone: it is charged the time beyond a run on 1/10 of the text.
+
+The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
+of them, each thread on a matrix of its own. The lock-free variant runs our own kernels in
+independent threads on one matrix.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from benchmarks.tables import machine, markdown, report, write_sentences
+from siamese_cbow.kernels.crew import Crew
+from siamese_cbow.kernels.rows import FASTMATH, add_rows, padded_width
+from siamese_cbow.preparation import prepare
+from siamese_cbow.stream import Stream
+from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
+from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.training.engine import Engine, aligned
+from siamese_cbow.training.loop import Run, objective_of, train
+from siamese_cbow.training.optimizers import rule_of
+from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.state import first_state
+
+DIM, THREADS = 300, 2
+ROW_BYTES = 3 * 4 * DIM  # a word's row is read for the mean, read again and written for the update
+
+RECIPES = {
+    "paper, negatives from the batch": SiameseCBOW.paper(negatives_from="batch"),
+    "paper, exact": SiameseCBOW.paper(),
+    "contrastive": SiameseCBOW(),
+}
+
+Work = Callable[[], tuple[float, int]]  # -> seconds, words
+
+
+class Stopwatch(Callback):
+    def on_start(self, run: Run) -> None:
+        self.start = time.perf_counter()
+
+    def on_end(self, run: Run) -> None:
+        self.seconds = time.perf_counter() - self.start
+
+
+def ours(recipe: SiameseCBOW, stream: Stream, threads: int = THREADS) -> tuple[float, int]:
+    watch = Stopwatch()
+    run = train(recipe, stream, threads=threads, callbacks=[watch])
+    return watch.seconds, run.state.counters.words
+
+
+def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
+    """Every thread takes every second chunk of batches and writes to the rows whenever it likes."""
+    shape, text, state = (
+        batch_shape(recipe, stream),
+        text_arrays(recipe, stream),
+        first_state(recipe, stream.vocabulary),
+    )
+    crews = [Crew(1) for _ in range(THREADS)]
+    engines = [Engine(text, shape, objective_of(recipe), rule_of(recipe), padded_width(DIM), crew) for crew in crews]
+    keys, n_batches, size = epoch_keys(recipe, shape, 0), batches_per_epoch(shape), engines[0].batches_per_chunk
+    words = [0] * THREADS
+
+    def work(thread: int) -> None:
+        for first in range(thread * size, n_batches, THREADS * size):
+            rates = np.full(min(size, n_batches - first), recipe.learning_rate, np.float32)
+            words[thread] += int(
+                engines[thread].run(keys, first, rates, first + 1, state.left, state.right).words.sum()
+            )
+
+    seconds = in_threads(work)
+    for crew in reversed(crews):
+        crew.__exit__(None, None, None)
+    return seconds, sum(words)
+
+
+def in_threads(work: Callable[[int], None]) -> float:
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(THREADS)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - start
+
+
+@njit(nogil=True, fastmath=FASTMATH)
+def _traffic(vectors: Any, ids: Any, sentences: Any, begin: int, end: int, total: Any) -> None:
+    width = vectors.shape[1]
+    for s in range(begin, end):
+        add_rows(vectors, ids, sentences[s], sentences[s + 1], total, 0)
+        for t in range(sentences[s], sentences[s + 1]):
+            w = ids[t]  # outside of the loop, or the compiler fears that the loop changes it
+            for j in range(width):
+                vectors[w, j] -= np.float32(1e-9) * total[0, j]
+
+
+def limit(stream: Stream) -> tuple[float, int]:
+    """Each thread has a matrix of its own: on a common one, rows of frequent words would wander from core to core."""
+    matrices = [aligned((len(stream.vocabulary), padded_width(DIM))) for _ in range(THREADS)]
+    totals = [aligned((1, padded_width(DIM))) for _ in range(THREADS)]
+    arrays = np.asarray(stream.ids), np.asarray(stream.sentences)
+    for matrix in matrices:
+        matrix[:] = 1  # memory that was never written to is not there yet
+    _traffic(matrices[0], *arrays, 0, 1, totals[0])
+    n = stream.n_sentences // THREADS
+
+    def work(thread: int) -> None:
+        _traffic(matrices[thread], *arrays, thread * n, (thread + 1) * n, totals[thread])
+
+    return in_threads(work), int(stream.sentences[THREADS * n])
+
+
+def gensim_word2vec(path: Path, n_words: int, *, skip_gram: bool) -> tuple[float, int]:
+    from gensim.models import Word2Vec
+
+    model = Word2Vec(
+        vector_size=DIM, window=5, min_count=5, sample=1e-5, negative=5, sg=int(skip_gram), workers=THREADS
+    )
+    model.build_vocab(corpus_file=str(path))
+    start = time.perf_counter()
+    model.train(
+        corpus_file=str(path), total_words=model.corpus_total_words, total_examples=model.corpus_count, epochs=1
+    )
+    return time.perf_counter() - start, n_words
+
+
+def fasttext_word2vec(path: Path, n_words: int, *, skip_gram: bool) -> tuple[float, int]:
+    import fasttext
+
+    part = path.with_suffix(".part")
+    with path.open("rb") as whole:
+        part.write_bytes(whole.read(path.stat().st_size // 10))
+
+    def run(text: Path) -> float:
+        start = time.perf_counter()
+        fasttext.train_unsupervised(
+            str(text), model="skipgram" if skip_gram else "cbow", dim=DIM, ws=5, neg=5, minCount=5, t=1e-5, maxn=0,
+            epoch=1, thread=THREADS, verbose=0,
+        )  # fmt: skip
+        return time.perf_counter() - start
+
+    return run(path) - run(part), n_words * 9 // 10
+
+
+def prefix(stream: Stream, n_words: int) -> Stream:
+    """The first documents of a stream, `n_words` words or a little less."""
+    last_sentence = int(np.searchsorted(stream.sentences, n_words, side="right")) - 1
+    last = int(np.searchsorted(stream.documents, last_sentence, side="right")) - 1
+    documents = stream.documents[: last + 1]
+    sentences = stream.sentences[: documents[-1] + 1]
+    ids = np.array(stream.ids[: sentences[-1]])
+    return Stream(ids, sentences, documents, stream.vocabulary, stream.tokenizer, stream.fingerprint, stream.kind)
+
+
+def write_text(stream: Stream, path: Path) -> None:
+    words = list(stream.vocabulary.words)
+    with path.open("w", encoding="utf-8") as file:
+        for begin, end in zip(stream.sentences[:-1], stream.sentences[1:], strict=True):
+            file.write(" ".join([words[i] for i in stream.ids[begin:end]]) + "\n")
+
+
+def measure(works: dict[str, Work], rounds: int) -> dict[str, float]:
+    """Words per second: the best round of each, taking turns so that a slow moment of the machine hits all."""
+    best: dict[str, float] = {}
+    for number in range(rounds + 1):  # the first one only compiles and warms up
+        for name, work in works.items():
+            if number == 0 and ("gensim" in name or "fastText" in name):
+                continue
+            seconds, words = work()
+            if number > 0:
+                best[name] = max(best.get(name, 0), words / seconds)
+    return best
+
+
+def works_on(stream: Stream, text: Path) -> dict[str, Work]:
+    works: dict[str, Work] = {}
+    for name, recipe in RECIPES.items():
+        works[name] = lambda recipe=recipe: ours(recipe, stream)  # type: ignore[misc]
+        works[f"{name}, lock-free"] = lambda recipe=recipe: lock_free(recipe, stream)  # type: ignore[misc]
+        works[f"{name}, 1 thread"] = lambda recipe=recipe: ours(recipe, stream, 1)  # type: ignore[misc]
+    works["row traffic alone (the limit)"] = lambda: limit(stream)
+    for kind in ("CBOW", "skip-gram"):
+        skip_gram = kind == "skip-gram"
+        works[f"gensim {kind}"] = lambda s=skip_gram: gensim_word2vec(text, stream.n_tokens, skip_gram=s)  # type: ignore[misc]
+        try:
+            import fasttext  # noqa: F401
+        except ImportError:
+            continue
+        works[f"fastText {kind}"] = lambda s=skip_gram: fasttext_word2vec(text, stream.n_tokens, skip_gram=s)  # type: ignore[misc]
+    return works
+
+
+def tables(speed: dict[str, float]) -> str:
+    top, cbow, skip_gram = speed["row traffic alone (the limit)"], speed["gensim CBOW"], speed["gensim skip-gram"]
+    rows = [
+        [
+            name,
+            f"{v / 1e6:.2f}",
+            f"{v / cbow:.1f}x",
+            f"{v / skip_gram:.1f}x",
+            f"{v * ROW_BYTES / 1e9:.1f}",
+            f"{v / top:.0%}",
+        ]
+        for name, v in speed.items()
+    ]
+    header = ["", "million words/s", "against CBOW", "against skip-gram", "GB/s of rows", "of the limit"]
+    costs = [[name, f"{1 - speed[name] / speed[f'{name}, lock-free']:+.0%}"] for name in RECIPES]
+    return (
+        markdown(header, rows)
+        + "\n\nWhat the same bytes on any number of threads cost against lock-free updates:\n\n"
+        + (markdown(["", "speed lost"], costs))
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stream", type=Path, help="a prepared text; otherwise a synthetic one is made")
+    parser.add_argument("--words", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help="keep the table in results/")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        text = Path(name) / "text.txt"
+        if options.stream:
+            stream = prefix(Stream.load(options.stream), options.words)
+        else:
+            write_sentences(text, options.words)
+            stream = prepare(text, text=TextSettings(layout="sentences"))
+        write_text(stream, text)
+        speed = measure(works_on(stream, text), options.rounds)
+    source = "synthetic text by Zipf's law" if options.stream is None else f"the beginning of {options.stream.name}"
+    counts = f"{stream.n_tokens:,} words, {stream.n_sentences:,} sentences, {len(stream.vocabulary):,} different words"
+    parts = [
+        f"{source}: {counts}; {DIM} dimensions, {THREADS} threads.",
+        tables(speed),
+        machine("numpy", "numba", "gensim"),
+    ]
+    report("train", "Training speed", "\n\n".join(parts), write=options.write)
+
+
+if __name__ == "__main__":
+    main()
