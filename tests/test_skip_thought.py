@@ -28,6 +28,7 @@ from siamese_cbow.baselines.skip_thought.expansion import linear_map
 from siamese_cbow.baselines.skip_thought.packing import pack
 from siamese_cbow.baselines.skip_thought.reference import read_sentence
 from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError
+from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.stream import Stream
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
@@ -566,6 +567,12 @@ def test_saved_and_loaded_is_the_same(combined: SkipThoughtEncoder, tmp_path: Pa
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
     loaded.save(tmp_path / "a")  # over itself, while its tables are mapped
     assert arrays(load_encoder(tmp_path / "a")) == arrays(combined)
+
+
+def test_a_saved_encoder_is_evaluated_by_its_folder(combined: SkipThoughtEncoder, tmp_path: Path) -> None:
+    combined.save(tmp_path / "a")
+    system = open_system(str(tmp_path / "a"))
+    assert np.array_equal(system.encode(["the sun"]), combined.encode(["the sun"]))
 
 
 @pytest.mark.parametrize("name", ["config.json", "vocabulary.txt", "weights.safetensors", "words-1.safetensors"])

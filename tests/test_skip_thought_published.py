@@ -13,6 +13,7 @@ import pytest
 from python2_pickles import python2_npy, python2_pickle
 from siamese_cbow.baselines.skip_thought import load_encoder, read_published
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.text.tokenizer import Tokenizer
 
 torch = pytest.importorskip("torch")
@@ -116,6 +117,7 @@ def test_published_files_give_the_original_vectors(tmp_path: Path, layout: str, 
         expected = [original_encode(content, text, use_eos=use_eos) for text in texts]
         np.testing.assert_allclose(found[:4], expected, atol=2e-6)
         assert not found[4:].any()
+    assert np.array_equal(open_system(str(tmp_path)).encode(texts), encoder.encode(texts))
     uni, bi = (read_published(tmp_path, kind=kind).encode(texts) for kind in ("uni", "bi"))
     np.testing.assert_allclose(np.hstack([uni, bi]), encoder.encode(texts), atol=1e-6)
 

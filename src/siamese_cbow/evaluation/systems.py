@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
+from siamese_cbow.baselines.skip_thought import load_encoder, read_published
+from siamese_cbow.baselines.skip_thought.storage import FORMAT as SKIP_THOUGHT
 from siamese_cbow.baselines.vector_file import open_vector_file
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import System
@@ -99,6 +101,14 @@ def _is_ours(files: Collection[str], config: dict[str, Any]) -> bool:
     return config.get("format") == FORMAT and VOCABULARY in files  # model2vec copies our config when it saves
 
 
+def _is_skip_thought(files: Collection[str], config: dict[str, Any]) -> bool:
+    return config.get("format") == SKIP_THOUGHT
+
+
+def _is_published_skip_thought(files: Collection[str], config: dict[str, Any]) -> bool:
+    return "uni_skip.npz" in files
+
+
 def _is_model2vec(files: Collection[str], config: dict[str, Any]) -> bool:
     return config.get("model_type") == "model2vec" or "embedding_dtype" in config
 
@@ -111,5 +121,7 @@ def _is_sentence_transformers(files: Collection[str], config: dict[str, Any]) ->
 FOLDERS = (
     Folder("siamese-cbow", _is_ours, load),
     Folder("model2vec", _is_model2vec, _open_model2vec),
+    Folder("skip-thought", _is_skip_thought, load_encoder),
+    Folder("published skip-thought", _is_published_skip_thought, read_published),
     Folder("sentence-transformers", _is_sentence_transformers, _open_sentence_transformers),
 )
