@@ -104,14 +104,16 @@ def test_who_uses_a_negative_is_known_from_both_ends():
     picked, n_batches = picked_batches(text, shape)
     for b in range(n_batches):
         forward = {
-            (int(j), k * 3 + i)
+            (int(j), k, i)
             for k in range(picked.n_candidates[b])
             for i, j in enumerate(picked.negatives[b, k])
             if j >= 0
         }
         starts = picked.user_starts[b]
         backward = {
-            (j, int(picked.users[b, i])) for j in range(picked.n_sentences[b]) for i in range(starts[j], starts[j + 1])
+            (j, *picked.users[b, i].tolist())
+            for j in range(picked.n_sentences[b])
+            for i in range(starts[j], starts[j + 1])
         }
         assert forward == backward
 

@@ -25,6 +25,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -36,6 +37,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
+
+from siamese_cbow.kernels.stale import forget_stale_kernels
+
+forget_stale_kernels(Path(__file__).parent)  # all training kernels are built on this module: nothing is loaded yet
 
 # Crew memory, int64: each counter on cache lines of its own, so that waiting for one does not slow the others.
 _NEXT, _DONE, _SIZE = 0, 16, 32

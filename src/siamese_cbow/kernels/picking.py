@@ -74,7 +74,9 @@ class Picked(NamedTuple):
     n_candidates: NDArray[np.int64]  # (n_batches,) without the negatives from elsewhere, which come last
     n_tokens: NDArray[np.int64]  # (n_batches,) at most, before subsampling
     negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
-    users: NDArray[np.int32]  # (n_batches, capacity * negatives) the other way round: anchor * negatives + which one
+    users: NDArray[
+        np.int32
+    ]  # (n_batches, capacity * negatives, 2) the other way round: anchor, and which of its negatives
     user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
 
 
@@ -207,7 +209,7 @@ def _turn_round(
 ) -> None:
     """Who uses each sentence as a negative.
 
-    negatives [[2], [2], [0]] -> users [2, 0, 1], starts [0, 1, 1, 3]: sentence 2 is used by anchors 0 and 1
+    negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
     """
     starts[: n_sentences + 2] = 0
     for k in range(n_anchors):
@@ -220,7 +222,8 @@ def _turn_round(
         for i in range(negatives.shape[1]):
             if negatives[k, i] >= 0:
                 place = starts[negatives[k, i] + 1]
-                users[place] = k * negatives.shape[1] + i
+                users[place, 0] = k
+                users[place, 1] = i
                 starts[negatives[k, i] + 1] = place + 1
 
 

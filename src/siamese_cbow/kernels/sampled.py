@@ -90,7 +90,7 @@ def train_sampled(
         finish(memory, phase, n_tiles)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _coefficients_tile(shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, tile: int) -> None:
     n_positives = work.places.shape[1] - shape.negatives
     for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_candidates[b])):
@@ -195,7 +195,7 @@ def _softplus(x: float) -> float:
     return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _gradients_tile(
     shape: Shape,
     picked: Picked,
@@ -243,10 +243,10 @@ def _as_candidate(shape: Shape, picked: Picked, work: Work, b: int, k: int, thre
             pairs += 1
     n_positives = work.places.shape[1] - shape.negatives
     for i in range(picked.user_starts[b, k], picked.user_starts[b, k + 1]):
-        anchor = picked.users[b, i] // shape.negatives
+        anchor = picked.users[b, i, 0]
         if work.is_example[anchor] == 1:
             work.partners[thread, pairs] = anchor
-            work.weights[thread, pairs] = work.coefficients[anchor, n_positives + picked.users[b, i] % shape.negatives]
+            work.weights[thread, pairs] = work.coefficients[anchor, n_positives + picked.users[b, i, 1]]
             pairs += 1
     return pairs
 

@@ -75,7 +75,7 @@ class Engine:
             n_candidates=np.zeros(n, np.int64),
             n_tokens=np.zeros(n, np.int64),
             negatives=array("negatives", (n, size, negatives), np.int32),
-            users=array("users", (n, size * negatives), np.int32),
+            users=array("users", (n, size * negatives, 2), np.int32),
             user_starts=array("user_starts", (n, size + 2), np.int64),
         )
 
