@@ -17,11 +17,13 @@ PACKAGE = Path(siamese_cbow.__file__).parent
 LEVELS = [
     ["errors", "arrays", "progress", "files", "safe_pickle"],
     ["text"],
-    ["vocabulary", "lookup", "counting"],
+    ["vocabulary", "lookup", "counting", "languages"],
     ["stream", "stream_writer", "spool", "preparation"],
     ["kernels"],
-    ["description", "encoding", "model", "model_card", "model_checks", "neighbours", "storage", "tensor_file"]
-    + ["vector_files", "vector_layouts"],
+    [
+        *("description", "encoding", "model", "model_card", "model_checks", "neighbours", "storage"),
+        *("tensor_file", "vector_files", "vector_layouts"),
+    ],
     ["training", "baselines"],
     ["evaluation"],
     ["report", "interop"],

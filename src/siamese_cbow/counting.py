@@ -98,7 +98,7 @@ class Counter:
         remaps = [last]
         for forget in reversed(self.forgets):
             later = np.append(remaps[-1], np.int32(-1))  # [-1] is -1: what was forgotten stays unknown
-            remaps.append(_on_disk(self._folder, later[forget]))
+            remaps.append(on_disk(self._folder, later[forget]))
         return remaps[::-1]
 
     def _grow(self) -> None:
@@ -127,7 +127,7 @@ class Counter:
         self._slots = scanner.empty_slots(len(self._slots) // 2)
         scanner.fill_slots(self._slots, hashes)
         self.n_words = n_kept
-        self.forgets.append(_on_disk(self._folder, renumbered))
+        self.forgets.append(on_disk(self._folder, renumbered))
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _check_some_word(totals: Counts, words: Callable[[NDArray[np.int64]], list[b
         )
 
 
-def _on_disk(folder: Path, values: Ids) -> Ids:
+def on_disk(folder: Path, values: Ids) -> Ids:
     """The same array in a file of its own, so that the system can take its memory back."""
     handle, name = tempfile.mkstemp(suffix=".npy", dir=folder)
     os.close(handle)

@@ -25,7 +25,7 @@ def describe(model: Model) -> dict[str, Any]:
         "megabytes": round(model.vectors.nbytes / 1e6, 1),
         "tokenizer": model.tokenizer.settings(),
         "n_counted": int(counts.sum()),
-        "frequent": dict(zip(model.vocabulary.words[:N_FREQUENT], counts[:N_FREQUENT].tolist(), strict=True)),
+        "frequent": model.vocabulary.frequent(N_FREQUENT),
         "norms": {
             "min": _short(sizes.min()),
             "median": _short(np.median(sizes)),

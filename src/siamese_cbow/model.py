@@ -4,6 +4,7 @@
     model.encode("the cat sat")                 (dim,) float32, the mean of the vectors of the, cat and sat
     model.similarity("a cat", "a dog")          the cosine of two such means
     model.neighbours("cat")                     the words that point the same way
+    model.language("de")                        of a model of several languages, the one of German texts
 
 Names and options are those that users of sentence-transformers and gensim know. Does not train (see `training`),
 and knows no file formats (see `storage`).
@@ -52,7 +53,8 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", checked_vectors(self.vectors, self.vocabulary))
-        object.__setattr__(self, "info", MappingProxyType(plain_info(self.info)))
+        languages = {"languages": self.vocabulary.languages} if self.vocabulary.languages else {}
+        object.__setattr__(self, "info", MappingProxyType(plain_info({**self.info, **languages})))
 
     @property
     def dim(self) -> int:
@@ -84,10 +86,40 @@ class Model:
         recipe = self.info.get("recipe")
         name = recipe.get("name") if isinstance(recipe, Mapping) else recipe
         made = f", recipe {name}" if name else ""
-        return f"<Model of {len(self.vocabulary):,} words in {self.dim} dimensions{made}>"
+        of = f" of {', '.join(self.languages)}" if self.languages else ""
+        return f"<Model of {len(self.vocabulary):,} words{of} in {self.dim} dimensions{made}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Model, (self.vocabulary, self.vectors, self.tokenizer, dict(self.info))
+
+    # languages
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of a model that was trained on translations: ["en", "de"]; empty for any other model."""
+        return list(self.vocabulary.languages)
+
+    def language(self, name: str) -> Model:
+        """The part of a model of several languages that encodes the texts of one.
+
+        `cosine(model.language("en").encode("a house"), model.language("de").encode("ein Haus"))` -> 0.93
+        """
+        if name not in self.languages:
+            expected = f"one of {', '.join(self.languages)}" if self.languages else "none: this model has one language"
+            raise InputError(f"language is {name!r}; expected {expected}")
+        vocabulary, ids = self.vocabulary.of_language(name)
+        together = len(ids) > 0 and ids[-1] - ids[0] + 1 == len(ids)  # then no row is copied, or read from disk
+        rows = self.vectors[ids[0] : ids[-1] + 1] if together else self.vectors[ids]
+        info = {key: value for key, value in self.info.items() if key != "languages"}
+        return Model(vocabulary, rows, self.tokenizer, {**info, "language": name})
+
+    def _check_one_language(self) -> None:
+        """Texts don't say their language, and none of their words would be found."""
+        if self.languages:
+            raise InputError(
+                f"this model has words of {len(self.languages)} languages ({', '.join(self.languages)}), and a text "
+                f'does not say which is its own; use model.language("{self.languages[0]}") (or --language)'
+            )
 
     # texts
 
@@ -115,6 +147,7 @@ class Model:
         convert_to_numpy      False gives PyTorch tensors, a list of them for many texts
         threads               all cores, unless said
         """
+        self._check_one_language()
         texts = one_of(sentences, inputs)
         dim = self.dim if truncate_dim is None else at_least_1("truncate_dim", truncate_dim, self.dim)
         if isinstance(texts, str):
@@ -171,6 +204,7 @@ class Model:
 
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that have no vector, each once: `unknown_words("a blorf sat")` -> ["blorf"]."""
+        self._check_one_language()
         return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
 
     # words
@@ -187,6 +221,7 @@ class Model:
         """
         if word_or_text in self.vocabulary:
             return self.most_similar([word_or_text], topn=k)
+        self._check_one_language()
         ids = {self.vocabulary.index[word] for word in self._known(word_or_text)}
         if not ids:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
@@ -220,6 +255,8 @@ class Model:
         except (KeyError, TypeError):
             folded = self._known(word) if isinstance(word, str) else []
             hint = f"did you mean {folded[0]!r}?" if len(folded) == 1 else "`word in model` tells beforehand"
+            if self.languages:
+                hint = f"words of this model are written with their language: '{self.languages[0]}:{word}'"
             raise InputError(f"the word {word!r} has no vector in this model; {hint}") from None
 
     @cached_property

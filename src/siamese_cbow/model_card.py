@@ -27,6 +27,15 @@ A sentence's vector is the mean of its words' vectors, which were learnt for bei
 
 ## Use
 
+{use}
+## Words
+
+Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; the most frequent ones:
+
+    {frequent}
+{sections}"""
+
+_USE = """\
 With siamese-cbow (vectors as they are, or of length 1 with `normalize_embeddings=True`):
 
 ```python
@@ -53,13 +62,21 @@ vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."]
 ```
 
 All three cut text into the same words, leave unknown words out, and give zeros where no word is known.
+"""
 
-## Words
+_USE_LANGUAGES = """\
+The words are of several languages. Each text is encoded in its own, and then all can be compared:
 
-Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; the most frequent ones:
+```python
+import siamese_cbow
 
-    {frequent}
-{sections}"""
+model = siamese_cbow.load("{name}")
+one, other = model.language("{one}"), model.language("{other}")
+model.similarity(one.encode(["..."]), other.encode(["..."]))
+```
+
+For sentence-transformers and model2vec, save one language: `model.language("{one}").save("{name}-{one}")`.
+"""
 
 
 def model_card(model: Model, name: str) -> str:
@@ -70,9 +87,16 @@ def model_card(model: Model, name: str) -> str:
         n_words=len(model.vocabulary),
         dim=model.dim,
         tokenizer=settings,
-        frequent=" ".join(model.vocabulary.words[:20]),
+        frequent=" ".join(model.vocabulary.frequent(20)),
+        use=_use(model.languages, name),
         sections="".join(_section(key, value) for key, value in model.info.items()),
     )
+
+
+def _use(languages: list[str], name: str) -> str:
+    if not languages:
+        return _USE.format(name=name)
+    return _USE_LANGUAGES.format(name=name, one=languages[0], other=languages[-1])
 
 
 def _section(key: str, value: Any) -> str:

@@ -45,6 +45,7 @@ def prepare(
     min_count     words seen less often get no id
     max_words     keep at most this many words, the most frequent ones
     vocabulary    use these words (a `count word` file) instead of counting
+    text          how the text is read; with languages in it, min_count and max_words apply to each language
     max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
@@ -78,6 +79,11 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise SettingsError(f"{name} is {value}; expected 1 or more")
+        prefixes = tuple(f"{language}:" for language in self.text.languages)
+        for word in self.vocabulary.words if self.vocabulary and prefixes else ():
+            if not word.startswith(prefixes):
+                expected = f"expected words that begin with {' or '.join(prefixes)}"
+                raise InputError(f"the word {word!r} of the vocabulary given has no language; {expected}")
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for `stream.json`; a vocabulary that was given is known by its hash."""
@@ -86,9 +92,19 @@ class Settings:
             "max_words": self.max_words,
             "max_distinct": self.max_distinct,
             "tokenizer": self.tokenizer.settings(),
-            "text": asdict(self.text),
+            "text": _plain(self.text),
             "vocabulary": self.vocabulary and self.vocabulary.hash(),
         }
+
+    def seed(self) -> str:
+        """What makes streams of the same arrays and words differ."""
+        return json.dumps(self.tokenizer.settings()) + " ".join([self.text.kind, *self.text.languages])
+
+
+def _plain(text: TextSettings) -> dict[str, Any]:
+    """As it comes back from a file; languages stand in it only where there are some."""
+    plain = {**asdict(text), "languages": list(text.languages)}
+    return plain if text.languages else {name: value for name, value in plain.items() if name != "languages"}
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
@@ -116,16 +132,20 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
     # These load numba, which a stream that is up to date never needs.
-    from siamese_cbow.counting import merge
+    from siamese_cbow.languages import Counters
     from siamese_cbow.spool import Spool
     from siamese_cbow.stream_writer import StreamWriter
 
     sources = _sources(corpus)
     with atomic_folder(folder) as new:
-        spool = Spool(new / "spool", settings.tokenizer, max_distinct=settings.max_distinct)
+        (new / "spool").mkdir()
+        counters = Counters(
+            settings.tokenizer, settings.text.languages, max_distinct=settings.max_distinct, folder=new / "spool"
+        )
+        spool = Spool(new / "spool", counters.of_blocks)
         spool.fill(corpus, threads=threads, progress=progress)
-        merged = merge(
-            spool.counters, min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
+        merged = counters.merge(
+            min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
         )
         with StreamWriter(new) as writer:
             for block, ids, ends in spool.blocks():
@@ -136,9 +156,9 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             "format_version": FORMAT_VERSION,
             "settings": settings.plain(),
             "sources": sources,
-            **writer.finish(merged.vocabulary, seed=json.dumps(settings.plain()["tokenizer"]) + settings.text.kind),
+            **writer.finish(merged.vocabulary, seed=settings.seed()),
             "n_distinct": merged.n_distinct,
-            "n_forgotten": sum(counter.n_forgotten for counter in spool.counters),
+            "n_forgotten": counters.n_forgotten,
             "messages": spool.tallies.messages(),
         }
         (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -156,6 +176,8 @@ def _say_what_happened(stream: Stream, progress: Progress) -> None:
         f"{'documents' if stream.kind == 'text' else 'groups'}; {len(stream.vocabulary):,} words of "
         f"{about['n_distinct']:,} different ones"
     )
+    for language in stream.vocabulary.languages:
+        progress.say(f"{len(stream.vocabulary.of_language(language)[1]):,} words of {language}")
     unknown = about["n_unknown_tokens"]
     if unknown:
         share = unknown / (unknown + stream.n_tokens)

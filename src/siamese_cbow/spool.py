@@ -8,29 +8,36 @@ from __future__ import annotations
 
 import collections
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from siamese_cbow.arrays import Ids, Offsets
-from siamese_cbow.counting import Counter
 from siamese_cbow.progress import Progress
 from siamese_cbow.text.corpus import Corpus, Lines, RawBlock
-from siamese_cbow.text.tokenizer import Tokenizer
 
-# How many counters share the blocks, and so how many threads can count at once: a constant, because a block's
-# counter must not depend on the number of threads. Four tables fit the cache better than eight.
-COUNTERS = 4
+
+class BlockCounter(Protocol):
+    """What gives the words of some blocks their provisional ids: a `Counter`, or one for each language."""
+
+    @property
+    def generation(self) -> int:
+        """To which numbering the ids of the last scan belong."""
+
+    def scan(self, lines: bytes) -> tuple[Ids, Offsets]:
+        """Ids and line ends, as `Counter.scan` gives them."""
 
 
 @dataclass
 class Tallies:
     """What was met on the way and has to be said."""
 
+    languages: tuple[str, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)  # source -> layout
     n_broken: int = 0
     n_cut: int = 0
@@ -54,7 +61,9 @@ class Tallies:
             said.append(f"{self.n_cut:,} overlong paragraphs were cut into pieces at white space")
         if self.n_short:
             first = ", ".join(self.short_at)
-            said.append(f"{self.n_short:,} lines with fewer than two phrases were left out (first: {first})")
+            wrong = f"without a phrase for each of {', '.join(self.languages)}"
+            wrong = wrong if self.languages else "with fewer than two phrases"
+            said.append(f"{self.n_short:,} lines {wrong} were left out (first: {first})")
         return said
 
 
@@ -71,19 +80,16 @@ class SpooledBlock:
 class Spool:
     """Provisional ids and line ends of a corpus, on disk."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, *, max_distinct: int) -> None:
+    def __init__(self, folder: Path, counters: Sequence[BlockCounter]) -> None:
         self._folder = folder
-        self._folder.mkdir()
+        self._counters = counters
         self._blocks: list[SpooledBlock] = []
         self.tallies = Tallies()
-        self.counters = [
-            Counter(tokenizer, max_distinct=max(1, max_distinct // COUNTERS), folder=folder) for _ in range(COUNTERS)
-        ]
 
     def fill(self, corpus: Corpus, *, threads: int, progress: Progress) -> None:
         """Reads the corpus. While the threads scan one round of blocks, the next round is read."""
 
-        def scan(counter: Counter, block: RawBlock) -> tuple[Lines, Ids, Offsets, int]:
+        def scan(counter: BlockCounter, block: RawBlock) -> tuple[Lines, Ids, Offsets, int]:
             lines = corpus.lines(block)
             return lines, *counter.scan(lines.text), counter.generation
 
@@ -93,10 +99,10 @@ class Spool:
             (self._folder / "ends").open("wb") as ends_file,
         ):
             blocks = corpus.blocks()
-            current = list(islice(blocks, COUNTERS))
+            current = list(islice(blocks, len(self._counters)))
             while current:
-                scans = [pool.submit(scan, counter, block) for counter, block in zip(self.counters, current)]  # noqa: B905 (the last round is shorter)
-                following = list(islice(blocks, COUNTERS))
+                scans = [pool.submit(scan, counter, block) for counter, block in zip(self._counters, current)]  # noqa: B905 (the last round is shorter)
+                following = list(islice(blocks, len(self._counters)))
                 for which, (block, future) in enumerate(zip(current, scans, strict=True)):
                     lines, ids, ends, generation = future.result()
                     ids.tofile(ids_file)
@@ -105,7 +111,7 @@ class Spool:
                     self.tallies.add(lines)
                     progress.advance(block.n_source_bytes)
                 current = following
-        self.tallies.layouts = corpus.layouts
+        self.tallies.layouts, self.tallies.languages = corpus.layouts, corpus.settings.languages
 
     def blocks(self) -> Iterator[tuple[SpooledBlock, Ids, Offsets]]:
         """What `fill` has written, block by block."""

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
         _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
     try:
         tokenizer = Tokenizer.from_settings(config["tokenizer"])
-        vocabulary = _read_vocabulary(folder / VOCABULARY)
+        vocabulary = _read_vocabulary(folder / VOCABULARY, config["info"].get("languages", ()))
     except SiameseCBOWError as error:
         raise FormatError(f"{error}; {ANEW}") from error
     if len(vocabulary) != config["n_words"]:
@@ -194,7 +195,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _read_vocabulary(path: Path) -> Vocabulary:
+def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
     """The words of a file whose hash is right: no need to look at every line, as `Vocabulary.read` does.
 
     That is three times faster, and most of the time it takes to load a model.
@@ -204,8 +205,8 @@ def _read_vocabulary(path: Path) -> Vocabulary:
     counts = " ".join(fields[:-1:2])
     plain = len(fields) == 2 * text.count("\n") + 1 and counts.isascii() and counts.replace(" ", "").isdigit()
     if not plain:  # such as a word with a space in it, from another program's vectors
-        return Vocabulary.read(path)
-    return Vocabulary(fields[1::2], np.fromstring(counts, np.int64, sep=" "))
+        return Vocabulary.read(path, languages=languages)
+    return Vocabulary(fields[1::2], np.fromstring(counts, np.int64, sep=" "), tuple(languages))
 
 
 def _check_file(path: Path, expected: Any, *, whole: bool) -> None:

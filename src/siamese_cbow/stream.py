@@ -101,7 +101,7 @@ class Stream:
         folder = Path(path)
         about = read_about(folder)
         arrays = {name: _open_array(folder, name, about) for name in ARRAYS}
-        vocabulary = Vocabulary.read(folder / VOCABULARY)
+        vocabulary = Vocabulary.read(folder / VOCABULARY, languages=about["settings"]["text"].get("languages", ()))
         if len(vocabulary) != about["n_words"]:
             raise FormatError(
                 f"{folder / VOCABULARY} has {len(vocabulary):,} words, {ABOUT} says {about['n_words']:,}; prepare again"

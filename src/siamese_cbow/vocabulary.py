@@ -5,6 +5,8 @@
     2 sat      <- as often as cat; ties stand in the order of their UTF-8 bytes, so the order is total
 
 Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. The file format is `count word`, a word a line.
+
+Of several languages it holds the words of one after those of the other, each written with its language: `de:haus`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Counts
 from siamese_cbow.errors import FormatError, InputError
@@ -28,6 +31,7 @@ class Vocabulary:
 
     words: Sequence[str]  # (n_words,)
     counts: Counts  # (n_words,) int64
+    languages: tuple[str, ...] = ()  # whose words these are; empty where there is but one
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
@@ -42,7 +46,8 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return list(self.words) == list(other.words) and np.array_equal(self.counts, other.counts)
+        same_words = self.languages == other.languages and list(self.words) == list(other.words)
+        return same_words and np.array_equal(self.counts, other.counts)
 
     def __repr__(self) -> str:
         first = " ".join(self.words[:5])
@@ -68,7 +73,24 @@ class Vocabulary:
         return cls(listed, np.zeros(len(listed), np.int64))
 
     @classmethod
-    def read(cls, path: Path | str) -> Vocabulary:
+    def joint(cls, parts: Mapping[str, Vocabulary]) -> Vocabulary:
+        """The words of several languages: {"en": <house>, "de": <haus>} -> en:house de:haus."""
+        words = [f"{language}:{word}" for language, part in parts.items() for word in part.words]
+        return cls(words, np.concatenate([part.counts for part in parts.values()]), tuple(parts))
+
+    def of_language(self, language: str) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """The words of one language as they are written in it, and their ids here: en:house de:haus -> haus, [1]."""
+        prefix = f"{language}:"
+        ids = np.flatnonzero([word.startswith(prefix) for word in self.words])
+        return Vocabulary([self.words[i][len(prefix) :] for i in ids.tolist()], self.counts[ids]), ids
+
+    def frequent(self, n: int) -> dict[str, int]:
+        """The first n words of each language, with their counts."""
+        parts = [self.of_language(language)[1][:n] for language in self.languages] or [np.arange(len(self))[:n]]
+        return {self.words[i]: int(self.counts[i]) for i in np.concatenate(parts).tolist()}
+
+    @classmethod
+    def read(cls, path: Path | str, *, languages: Sequence[str] = ()) -> Vocabulary:
         """Reads a file of `count word` lines; the order of the lines is the order of the ids."""
         try:
             text = Path(path).read_bytes().decode()
@@ -85,7 +107,7 @@ class Vocabulary:
         except (ValueError, OverflowError):
             raise _bad_line(path, lines) from None
         words = [line[cut + 1 :] for line, cut in zip(lines, cuts, strict=True)]
-        vocabulary = cls(words, counts)
+        vocabulary = cls(words, counts, tuple(languages))
         if len(vocabulary.index) != len(words) or "" in vocabulary.index or (len(counts) and counts.min() < 0):
             raise _bad_line(path, lines)
         return vocabulary

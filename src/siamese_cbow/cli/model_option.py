@@ -1,4 +1,4 @@
-"""The option `--model`, which several commands share."""
+"""The options `--model` and `--language`, which several commands share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,23 @@ if TYPE_CHECKING:
     from siamese_cbow.model import Model
 
 VARIABLE = "SIAMESE_CBOW_MODEL"
+LANGUAGE = f"{__name__}.language"  # in the context of a command
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def model_option(function: Function) -> Function:
-    """Adds `--model DIR`, which falls back on an environment variable."""
+    """Adds `--model DIR`, which falls back on an environment variable, and `--language NAME`.
+
+    Commands get the folder as an argument; the language is kept for `open_model`, which is all that needs it.
+    """
+    function = click.option(
+        "--language",
+        metavar="NAME",
+        expose_value=False,
+        callback=lambda context, option, value: context.meta.update({LANGUAGE: value}),
+        help="Of a model of several languages, the one of the text.",
+    )(function)
     return click.option(
         "--model",
         "folder",
@@ -30,8 +41,11 @@ def model_option(function: Function) -> Function:
     )(function)
 
 
-def open_model(folder: Path | None, *, verify: bool = False) -> Model:
-    """The model in a folder; without a folder, an error that says how to make one."""
+def open_model(folder: Path | None, *, verify: bool = False, language: str | None = None) -> Model:
+    """The model in a folder; without a folder, an error that says how to make one.
+
+    language  the part of it for this language, or else for the one that --language has named
+    """
     if folder is None:
         raise InputError(
             f"no model was given; expected --model DIR, or the environment variable {VARIABLE}. To make a model: "
@@ -39,4 +53,7 @@ def open_model(folder: Path | None, *, verify: bool = False) -> Model:
         )
     from siamese_cbow.storage import load
 
-    return load(folder, verify=verify)
+    model = load(folder, verify=verify)
+    context = click.get_current_context(silent=True)
+    language = language or (context.meta.get(LANGUAGE) if context else None)
+    return model if language is None else model.language(language)

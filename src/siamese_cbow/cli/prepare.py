@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -15,7 +15,8 @@ from siamese_cbow.text.tokenizer import Kind, Tokenizer
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare).parameters.items()}
 TEXT = TextSettings()
-CHOICES = {name: click.Choice(get_args(hint)) for name, hint in get_type_hints(TextSettings).items() if get_args(hint)}
+HINTS = get_type_hints(TextSettings)
+CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
 TOKENIZER = Tokenizer()
 
 
@@ -36,6 +37,8 @@ TOKENIZER = Tokenizer()
 @click.option("--text-column", default=TEXT.text_column, help="The column of JSON lines, CSV, TSV and Parquet to read.")
 @click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
               help="groups: phrase pairs (PPDB, or tab separated), not running text.")  # fmt: skip
+@click.option("--languages", default="", metavar="LIST", show_default=False,
+              help="Of groups of translations, the language of each column: en,de.")  # fmt: skip
 @click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
               help="whitespace: for text that comes tokenised.")  # fmt: skip
 @click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Whether The and the are one word.")
@@ -50,7 +53,8 @@ def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
     (.gz .bz2 .xz .zst).
     """
     settings = TextSettings(
-        **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")}
+        **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")},
+        languages=tuple(code.strip() for code in options["languages"].split(",") if options["languages"]),
     )
     tokenizer = Tokenizer(options["tokenizer"], lowercase=options["lowercase"], punctuation=options["punctuation"])
     corpus = Corpus(list(text), settings)

@@ -15,8 +15,9 @@ from siamese_cbow.errors import InputError
 @click.command(name="similarity")
 @click.argument("texts", metavar="[A B]", nargs=-1)
 @model_option
+@click.option("--other-language", metavar="NAME", help="The language of B, where it is not that of A.")
 @click.option("--file", "path", metavar="FILE", help="Pairs, two texts a line with a tab between; - is standard input.")
-def command(texts: tuple[str, ...], folder: Path | None, path: str | None) -> None:
+def command(texts: tuple[str, ...], folder: Path | None, path: str | None, other_language: str | None) -> None:
     """Print how similar two texts are, from -1 to 1.
 
     With --file, a number for each line.
@@ -24,15 +25,17 @@ def command(texts: tuple[str, ...], folder: Path | None, path: str | None) -> No
     if (len(texts) != 2) if path is None else texts:
         raise click.UsageError(f"got {len(texts)} texts; expected two, or --file FILE and none")
     model = open_model(folder)
+    other = open_model(folder, language=other_language) if other_language else model
     if path is not None:
         for pairs in batched(_pairs(path), length=lambda pair: len(pair[0]) + len(pair[1])):
-            scores = model.similarity_pairwise([a for a, _ in pairs], [b for _, b in pairs])
+            scores = model.similarity_pairwise(model.encode([a for a, _ in pairs]), other.encode([b for _, b in pairs]))
             click.echo("".join(f"{score:.6f}\n" for score in scores.tolist()), nl=False)
         return
-    for text in texts:
-        if not model.encode(text).any():
+    vectors = [one.encode(text) for one, text in zip((model, other), texts, strict=True)]
+    for text, vector in zip(texts, vectors, strict=True):
+        if not vector.any():
             click.echo(f"siamese-cbow: no word of {text!r} has a vector, so the similarity is 0", err=True)
-    click.echo(f"{model.similarity(texts[0], texts[1]):.6f}")
+    click.echo(f"{float(model.similarity(*vectors)[0, 0]):.6f}")
 
 
 def _pairs(path: str) -> Iterator[tuple[str, str]]:

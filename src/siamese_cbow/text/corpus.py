@@ -133,7 +133,10 @@ class Corpus:
     def _layout(self, sample: bytes, name: str, rows: bytes | None = None) -> Layout | GroupLayout:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
         if self.settings.kind == "groups":
-            self.layouts[name] = group_layout_of(sample, name) if rows is None else row_layout_of(rows, name)
+            n_columns = self.settings.n_columns
+            self.layouts[name] = (
+                group_layout_of(sample, name, n_columns) if rows is None else row_layout_of(rows, name, n_columns)
+            )
         elif self.settings.layout != "auto":
             self.layouts[name] = self.settings.layout
         else:

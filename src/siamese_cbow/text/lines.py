@@ -20,7 +20,7 @@ _BLANKS = re.compile(rb"\n\n+")
 def finished_lines(block: RawBlock, settings: TextSettings) -> Lines:
     """The sentences of a block. Pure: the same block gives the same lines, in any thread."""
     if settings.kind == "groups":
-        return group_lines(block)
+        return group_lines(block, settings.n_columns)
     text, n_broken = valid_utf8(block.data)
     text = normal_line_ends(text)
     n_cut = block.n_cut

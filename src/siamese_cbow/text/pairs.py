@@ -4,11 +4,12 @@ r"""Groups of paraphrases: PPDB files and tab separated lines, two or more phras
     A dog runs. \t A dog is running. \t Run, dog!    ->  A dog runs. \n A dog is running. \n Run, dog! \n (empty line)
 
 A line with fewer than two phrases is left out and counted; a file whose first megabyte has no other is an error.
+Where the columns are languages, so is a line with more or fewer columns than languages, or with an empty one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.records import MARK, GroupLayout, Lines, RawBlock
@@ -17,13 +18,16 @@ from siamese_cbow.text.utf8 import valid_utf8
 _SHOWN = 3
 
 
-def group_layout_of(head: bytes, name: str) -> GroupLayout:
-    """PPDB or TSV, by the first lines of a file; an InputError when none of them holds two phrases."""
+def group_layout_of(head: bytes, name: str, n_columns: int | None = None) -> GroupLayout:
+    """PPDB or TSV, by the first lines of a file; an InputError when none of them holds two phrases (or n_columns)."""
     lines = head.split(b"\n")
     layout: GroupLayout = (
         "PPDB" if sum(line.count(b" ||| ") >= 2 for line in lines[:1000]) > len(lines[:1000]) / 2 else "TSV"
     )
-    if not any(len(members) >= 2 for members in map(_ROWS[layout], lines)):
+    if not any(_members(_COLUMNS[layout](line), n_columns) for line in lines):
+        if n_columns is not None:
+            n_found = max(len(_COLUMNS[layout](line)) for line in lines)
+            raise _wrong_columns(f"none of the first {len(lines):,} lines of {name}", n_columns, n_found)
         raise InputError(
             f"none of the first {len(lines):,} lines of {name} holds two phrases; expected lines like "
             "'phrase<tab>paraphrase' or PPDB's '[X] ||| phrase ||| paraphrase ||| ...'; "
@@ -32,24 +36,38 @@ def group_layout_of(head: bytes, name: str) -> GroupLayout:
     return layout
 
 
-def row_layout_of(rows: bytes, name: str) -> GroupLayout:
-    """Lists as groups; an InputError when none of the first ones has two members."""
-    if not any(len(_filled(row.split(b"\n"))) >= 2 for row in rows.split(MARK)):
+def row_layout_of(rows: bytes, name: str, n_columns: int | None = None) -> GroupLayout:
+    """Lists as groups; an InputError when none of the first ones has two members (or n_columns)."""
+    lists = [_list_columns(row) for row in rows.split(MARK)]
+    if not any(_members(columns, n_columns) for columns in lists):
+        if n_columns is not None:
+            raise _wrong_columns(f"none of the first rows of {name}", n_columns, max(map(len, lists)))
         raise InputError(
             f"none of the first rows of {name} holds two phrases; expected a list of two or more strings in each row"
         )
     return "groups"
 
 
-def group_lines(block: RawBlock) -> Lines:
-    """The members of each group on consecutive lines, an empty line after each group."""
+def _wrong_columns(which: str, expected: int, found: int) -> InputError:
+    return InputError(
+        f"{which} holds {expected} phrases in {expected} columns, one for each language (the most columns: {found}); "
+        "name the language of each column, or cut other columns out: cut -f1,2"
+    )
+
+
+def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:
+    """The members of each group on consecutive lines, an empty line after each group.
+
+    n_columns  how many members a group must have; two or more unless said
+    """
     text, n_broken = valid_utf8(block.data)
     groups: list[bytes] = []
     short: list[int] = []
-    for number, members in _groups(text, block):
-        if len(members) >= 2:
+    for number, columns in _rows(text, block):
+        members = _members(columns, n_columns)
+        if members:
             groups += (*members, b"")
-        elif members:
+        elif _filled(columns):
             short.append(number)
     where = "item" if block.layout == "groups" else "line"
     return Lines(
@@ -60,27 +78,38 @@ def group_lines(block: RawBlock) -> Lines:
     )
 
 
-def _groups(text: bytes, block: RawBlock) -> Iterator[tuple[int, list[bytes]]]:
-    """(number of the line, members) of every line, or of every document where the block comes from lists."""
-    if block.layout == "groups":
-        for number, document in enumerate(text.removesuffix(MARK).split(MARK), block.first_line):
-            yield number, _filled(document.split(b"\n"))
-        return
-    row = _ROWS["PPDB" if block.layout == "PPDB" else "TSV"]
-    for number, line in enumerate(text.split(b"\n"), block.first_line):
-        yield number, row(line)
+def _rows(text: bytes, block: RawBlock) -> Iterator[tuple[int, list[bytes]]]:
+    """(number of the line, columns) of every line, or of every document where the block comes from lists."""
+    rows = text.removesuffix(MARK).split(MARK) if block.layout == "groups" else text.split(b"\n")
+    for number, row in enumerate(rows, block.first_line):
+        yield number, _COLUMNS[block.layout](row)
 
 
-def _tab_row(line: bytes) -> list[bytes]:
-    return _filled(line.split(b"\t"))
+def _tab_columns(line: bytes) -> list[bytes]:
+    return line.split(b"\t")
 
 
-def _ppdb_row(line: bytes) -> list[bytes]:
-    return _filled(line.split(b"|||")[1:3])
+def _ppdb_columns(line: bytes) -> list[bytes]:
+    return line.split(b"|||")[1:3]
 
 
-_ROWS = {"TSV": _tab_row, "PPDB": _ppdb_row}
+def _list_columns(row: bytes) -> list[bytes]:
+    return row.removesuffix(b"\n").split(b"\n")
 
 
-def _filled(members: list[bytes]) -> list[bytes]:
-    return [member for member in map(bytes.strip, members) if member and member != b"\0"]
+_COLUMNS: dict[str, Callable[[bytes], list[bytes]]] = {
+    "TSV": _tab_columns,
+    "PPDB": _ppdb_columns,
+    "groups": _list_columns,
+}
+
+
+def _members(columns: list[bytes], n_columns: int | None) -> list[bytes]:
+    """The phrases of a group, or none if it is to be left out."""
+    members = _filled(columns)
+    fits = len(members) >= 2 if n_columns is None else len(members) == len(columns) == n_columns
+    return members if fits else []
+
+
+def _filled(columns: list[bytes]) -> list[bytes]:
+    return [member for member in map(bytes.strip, columns) if member and member != b"\0"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -27,6 +28,7 @@ class TextSettings:
     language    of the sentence splitter, as a code such as "en", "de", "zh"
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a document
     kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text
+    languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
     """
 
     layout: Literal["auto", "sentences", "paragraphs", "wrapped"] = "auto"
@@ -34,18 +36,43 @@ class TextSettings:
     language: str = "en"
     text_column: str = "text"
     kind: Literal["text", "groups"] = "text"
+    languages: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _one_of("layout", self.layout, ("auto", *get_args(Layout)))
         _one_of("boundary", self.boundary, ("document", "paragraph"))
         _one_of("kind", self.kind, ("text", "groups"))
-        if not self.language.replace("-", "").replace("_", "").isalnum():
-            raise SettingsError(f"language is {self.language!r}; expected a code such as 'en', 'de' or 'zh'")
+        _check_code("language", self.language)
+        object.__setattr__(self, "languages", _checked_languages(self.languages, self.kind))
+
+    @property
+    def n_columns(self) -> int | None:
+        """How many columns a line of groups must have; None where two or more will do."""
+        return len(self.languages) or None
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
+
+
+def _check_code(name: str, code: str) -> None:
+    if not code.replace("-", "").replace("_", "").isalnum():
+        raise SettingsError(f"{name} is {code!r}; expected a code such as 'en', 'de' or 'zh'")
+
+
+def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
+    """A language for each column of groups, or none at all."""
+    if isinstance(languages, str):
+        raise SettingsError(f"languages is the string {languages!r}; expected a list of codes, such as ['en', 'de']")
+    for code in languages:
+        _check_code("a language", code)
+    shown = ",".join(languages)
+    if languages and kind != "groups":
+        raise SettingsError(f"languages are {shown} and kind is {kind!r}; only groups have languages: --kind groups")
+    if len(languages) == 1 or len(set(languages)) < len(languages):
+        raise SettingsError(f"languages are {shown}; expected two or more, each once: one for each column")
+    return tuple(languages)
 
 
 @dataclass(frozen=True)
@@ -68,12 +95,12 @@ class RawBlock:
 class Lines:
     r"""Finished text: each line is a sentence and ends with `\n`; an empty line is a boundary. Always valid UTF-8.
 
-    Of groups, each line is a member and an empty line ends the group. Boundaries may come in a row (two empty lines)
-    and may come first; they mean no more than one would.
+    Boundaries may come in a row (two empty lines) and may come first; they mean no more than one would. Of groups, each
+    line is a member and one empty line ends the group; with languages, every group has a line for each of them.
     """
 
     text: bytes
     n_broken: int = 0  # broken UTF-8 sequences replaced by U+FFFD
     n_cut: int = 0  # overlong paragraphs cut into pieces at white space
-    n_short: int = 0  # lines of groups with fewer than two members, left out
+    n_short: int = 0  # lines of groups with fewer than two members, or not one for each language: left out
     short_at: tuple[str, ...] = ()  # where the first of them are: ("pairs.tsv line 3", ...)

@@ -12,6 +12,7 @@ sentence. Text must be valid UTF-8: whoever reads it from outside has checked th
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -40,6 +41,7 @@ class Tables(NamedTuple):
     punctuation: bool  # whether a point, comma or apostrophe on its own is a word
 
 
+@cache
 def tables(tokenizer: Tokenizer) -> Tables:
     """The arrays that make the scanner cut text as `tokenizer` does."""
     words = tokenizer.kind == "words"

@@ -81,7 +81,7 @@ class Tokenizer:
         # A token with spaces can't come out of any text, so it never collides with a word.
         unknown = UNKNOWN if UNKNOWN not in vocabulary else "[UNKNOWN WORD]"
         vocabulary[unknown] = len(words)
-        tokenizer = {
+        tokenizer: dict[str, Any] = {
             "version": "1.0",
             "truncation": None,
             "padding": None,
