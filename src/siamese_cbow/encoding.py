@@ -77,7 +77,7 @@ class Encoder:
         if bulk:
             _ = self._lookup  # made here, once, before several threads ask for it
         starts = range(0, len(texts), batch_size)
-        if threads == 1 or not bulk:  # plain Python gains nothing from threads
+        if threads == 1 or not bulk or len(starts) < 2:  # plain Python gains nothing from threads
             for start in starts:
                 progress.advance(batch(start))
         else:
