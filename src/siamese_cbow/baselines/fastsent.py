@@ -21,8 +21,6 @@ from siamese_cbow.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream import Stream
 
-CHUNK_TOKENS = 32_768  # of the batches that are drawn and sorted at a time; bounds the memory
-
 
 @dataclass(frozen=True)
 class FastSent:
