@@ -1,0 +1,88 @@
+"""How good the recipes are out of the box: an epoch on a text, then the STS sets; which words weigh least and most.
+
+    python -m benchmarks.quality STREAM --sts DIR [--novels STREAM] [--write]
+
+STREAM is what `siamese-cbow prepare` has made, for instance of Wikipedia. No post-processing. The settings of the
+contrastive recipe were first looked at on all sets (see docs/training.md): its row describes, it is no test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import evaluate, sts
+from siamese_cbow.baselines.random_vectors import RandomVectors
+from siamese_cbow.model import Model
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.recipe import SiameseCBOW
+
+SEEDS = (1, 2, 3)
+YEARS = ("2012", "2013", "2014", "2015")
+
+
+def years(model: Model, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
+    scores = evaluate(model, sets)
+    found = {
+        str(year): float(np.mean([s.pearson for s in scores.sets if s.year == year]))
+        for year in (2012, 2013, 2014, 2015)
+    }
+    return {"all": scores.mean_pearson, "spearman": scores.mean_spearman, **found}
+
+
+def row(name: str, models: list[Model], seconds: float, sets: list) -> list[str]:  # type: ignore[type-arg]
+    found = [years(model, sets) for model in models]
+    means = {key: np.mean([one[key] for one in found]) for key in found[0]}
+    spread = f" ± {np.std([one['all'] for one in found], ddof=1):.4f}" if len(found) > 1 else ""
+    cells = [f"{means[key]:.4f}" for key in ("spearman", *YEARS)]
+    return [name, f"{means['all']:.4f}{spread}", *cells, f"{seconds:.0f}"]
+
+
+def norms(stream: Stream, recipe: SiameseCBOW) -> tuple[str, str]:
+    """The lightest and heaviest of the 300 most frequent words."""
+    model = recipe.train(stream)
+    order = np.argsort(np.linalg.norm(model.vectors[:300], axis=1))
+    words = model.vocabulary.words
+    return " ".join(words[i] for i in order[:10]), " ".join(words[i] for i in order[: -10 - 1 : -1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stream", type=Path)
+    parser.add_argument("--sts", type=Path, required=True)
+    parser.add_argument("--novels", type=Path)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    stream, sets = Stream.load(options.stream), sts(options.sts)
+    recipes = {
+        "contrastive": [SiameseCBOW(seed=seed) for seed in SEEDS],
+        "paper": [SiameseCBOW.paper(seed=seed) for seed in SEEDS],
+        "paper, negatives from the batch": [SiameseCBOW.paper(negatives_from="batch", seed=seed) for seed in SEEDS],
+        "random vectors for the same words": [RandomVectors(seed=seed) for seed in SEEDS],
+    }
+    rows = []
+    for name, seeds in recipes.items():
+        start = time.perf_counter()
+        models = [recipe.train(stream) for recipe in seeds]
+        rows.append(row(name, models, (time.perf_counter() - start) / len(seeds), sets))
+    parts = [
+        f"One epoch on {stream.n_tokens:,} tokens, {len(SEEDS)} seeds, {len(sets)} STS sets, protocol official, mean "
+        "Pearson over the sets (and Spearman); by year, mean Pearson over that year's sets.",
+        markdown(["recipe", "Pearson", "Spearman", *YEARS, "seconds"], rows),
+    ]
+    if options.novels:
+        light, heavy = norms(Stream.load(options.novels), SiameseCBOW.paper())
+        parts.append(
+            "Norms after one epoch of the paper's recipe on novels, among the 300 most frequent words (the paper found "
+            f"function words lightest, personal pronouns heaviest):\n\n- lightest: {light}\n- heaviest: {heavy}"
+        )
+    parts.append(machine("numpy", "numba"))
+    report("quality", "Quality of the recipes", "\n\n".join(parts), write=options.write)
+
+
+if __name__ == "__main__":
+    main()
