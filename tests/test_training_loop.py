@@ -214,7 +214,7 @@ def test_vectors_can_start_from_a_file(tmp_path):
 
 
 def test_the_rate_falls_linearly_to_its_floor():
-    recipe = SiameseCBOW(learning_rate=1.0, min_learning_rate_ratio=0.3)
+    recipe = SiameseCBOW(learning_rate=1.0, min_learning_rate_ratio=0.3, decay="linear")
     np.testing.assert_allclose(learning_rates(recipe, 0, 4, 4), [1, 0.75, 0.5, 0.3])
     np.testing.assert_allclose(learning_rates(recipe, 2, 2, 4), [0.5, 0.3])
     np.testing.assert_allclose(learning_rates(replace(recipe, decay="constant"), 0, 2, 4), [1, 1])
