@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, wait
 from siamese_cbow.kernels.exponential import exp_all
 from siamese_cbow.kernels.phases import (
@@ -32,7 +33,7 @@ from siamese_cbow.kernels.phases import (
     tiles,
 )
 from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.rows import FASTMATH
+from siamese_cbow.kernels.rows import FASTMATH, LINE
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill
 
@@ -103,11 +104,14 @@ def _scores_tile(objective: Objective, work: Work, n: int, tile: int) -> None:
     i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
     if objective.shared and i > j:
         return
-    i_end, j_end = min(i + TILE, n), min(j + TILE, n)
-    block = np.dot(work.left[i:i_end], work.right[j:j_end].T)
-    work.scores[i:i_end, j:j_end] = block
+    block = np.dot(work.left[i : min(i + TILE, n)], work.right[j : min(j + TILE, n)].T)
+    for k in range(block.shape[0]):
+        for m in range(block.shape[1]):
+            work.scores[i + k, j + m] = block[k, m]
     if objective.shared and i < j:
-        work.scores[j:j_end, i:i_end] = block.T
+        for k in range(block.shape[0]):
+            for m in range(block.shape[1]):
+                work.scores[j + m, i + k] = block[k, m]
 
 
 @njit(nogil=True, cache=True)
@@ -223,12 +227,32 @@ def _gradients_tile(
     """The gradient of every mean: coefficients x means, for the rows of a tile."""
     n_examples = count_examples(work, n, tally, b, tile)
     i, end = tile * TILE, min((tile + 1) * TILE, n)
-    panel = work.panels[thread].ravel()[: (end - i) * n].reshape(end - i, n)
-    panel[:] = work.scores[:n, i:end].T
+    panel = work.panels[thread, : end - i]
     if objective.shared:
-        panel += work.scores[i:end, :n]
+        _copy_coefficients(work.scores, i, n, True, True, panel)
     else:
-        np.dot(np.ascontiguousarray(work.scores[i:end, :n]), work.right[:n], work.left_gradients[i:end])
-    np.dot(panel, work.left[:n], work.right_gradients[i:end])
+        _copy_coefficients(work.scores, i, n, True, False, panel)
+        np.dot(panel, work.right, work.left_gradients[i:end])
+        _copy_coefficients(work.scores, i, n, False, True, panel)
+    np.dot(panel, work.left, work.right_gradients[i:end])
     for k in range(i, end):
         finish_gradient(words, objective, work, b, k, n_examples)
+
+
+@njit(nogil=True, cache=True)
+def _copy_coefficients(scores: Vectors, i: int, n: int, rows: bool, columns: bool, panel: Vectors) -> None:
+    """panel[k, j] = scores[i + k, j], or scores[j, i + k], or their sum; 0 where there is no sentence j.
+
+    By squares of a cache line's length: going down a column, each number would come from a line of its own.
+    """
+    height, width = panel.shape
+    for k0 in range(0, height, LINE):
+        for j0 in range(0, width, LINE):
+            for k in range(k0, min(k0 + LINE, height)):
+                for j in range(j0, min(j0 + LINE, width)):
+                    total = np.float32(0)
+                    if rows and j < n:
+                        total += scores[i + k, j]
+                    if columns and j < n:
+                        total += scores[j, i + k]
+                    panel[k, j] = total

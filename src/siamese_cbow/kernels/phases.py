@@ -73,7 +73,7 @@ def tiles(n: int, size: int) -> int:
     return max(1, (n + size - 1) // size)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True)
 def means_tile(
     picked: Picked, words: Words, objective: Objective, left: Matrices, right: Matrices, work: Work, b: int, tile: int
 ) -> None:
@@ -85,7 +85,7 @@ def means_tile(
             mean(right.vectors, words.words, begin, end, objective.unit, work.right, work.right_norms, k)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, cache=True)
 def rows_tile(
     words: Words,
     first_token: int,
