@@ -1,7 +1,7 @@
 # make test      installs into .venv and runs the tests
 # make check     formatting, lint, types
 # make fix       formats and repairs what can be repaired
-# make bench     runs the benchmarks of benchmarks/ and writes results/ (takes a while)
+# make bench     runs all benchmarks and writes results/; BENCH='--text FILE --sts DIR' for those on real data
 # make docs      builds the pages of docs/ into site/
 
 PYTHON ?= python3
@@ -29,8 +29,9 @@ test: install
 	$(BIN)/pytest
 
 bench: install
-	$(BIN)/python -m benchmarks
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python -m benchmarks $(BENCH)
 
 docs: install
-	$(BIN)/pip install --quiet --constraint constraints.txt '.[docs]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	$(BIN)/mkdocs build --strict
