@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from siamese_cbow.evaluation.sts import sts
     from siamese_cbow.model import Model
     from siamese_cbow.preparation import prepare
+    from siamese_cbow.report.reproduce import reproduce
     from siamese_cbow.storage import load
     from siamese_cbow.stream import Stream
     from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
@@ -49,6 +50,7 @@ _HOMES = {
     "load": "storage",
     "prepare": "preparation",
     "read_recipe": "training.recipe_file",
+    "reproduce": "report.reproduce",
     "sts": "evaluation.sts",
     "write_recipe": "training.recipe_file",
 }
@@ -72,6 +74,7 @@ __all__ = [
     "load",
     "prepare",
     "read_recipe",
+    "reproduce",
     "sts",
     "write_recipe",
 ]

@@ -49,8 +49,8 @@ class _Bar:
 def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
     """A progress bar on standard error with speed and time left.
 
-    `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s. `total=None` is for work of unknown length
-    (standard input): the bar pulses. On something that is no terminal, only the messages are printed.
+    `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s, no unit no speed. `total=None` is for work of
+    unknown length (standard input): the bar pulses. On something that is no terminal, only the messages are printed.
     """
     from rich.console import Console
     from rich.progress import (
@@ -74,7 +74,9 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
 
     console = Console(stderr=True)
     amounts: list[ProgressColumn] = (
-        [DownloadColumn(), TransferSpeedColumn()] if unit == "B" else [TaskProgressColumn(), Speed()]
+        [DownloadColumn(), TransferSpeedColumn()]
+        if unit == "B"
+        else [TaskProgressColumn(), *([Speed()] if unit else [])]
     )
     columns = [
         TextColumn("{task.description}"),

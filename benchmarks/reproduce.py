@@ -1,0 +1,55 @@
+"""The paper's tables and figures on given streams, into `results/reproduce-NAME/`; NAME is the stream's folder.
+
+    python -m benchmarks.reproduce data/wikipedia data/novels --sts data/sts [--work DIR] [--quick]
+
+Takes hours on a large text, and goes on where it was interrupted: the work is kept in DIR/NAME. Only the page, its
+tables and its figures are copied into the results, not the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from benchmarks.tables import RESULTS
+from siamese_cbow.evaluation.sts import sts
+from siamese_cbow.progress import bar
+from siamese_cbow.report.reproduce import reproduce, reproduction_seconds
+from siamese_cbow.report.writing import FILES, FOLDERS
+from siamese_cbow.stream import Stream
+
+
+def copy_report(source: Path, target: Path) -> None:
+    """The files of a report without its cache; an older copy is replaced."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for name in FILES:
+        shutil.copy2(source / name, target / name)
+    for name in FOLDERS:
+        shutil.copytree(source / name, target / name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("streams", type=Path, nargs="+", help="folders that `siamese-cbow prepare` has written")
+    parser.add_argument("--sts", type=Path, required=True, help="folder with the STS sets")
+    parser.add_argument("--work", type=Path, default=Path("reproduce-work"), help="where the work is kept")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    sets = sts(options.sts)
+    for folder in options.streams:
+        stream, name = Stream.load(folder), folder.resolve().name
+        with bar(f"reproduce on {name}", reproduction_seconds(stream, sets, quick=options.quick)) as progress:
+            reproduce(
+                stream, sets, options.work / name, name=name, quick=options.quick, threads=options.threads,
+                progress=progress,
+            )  # fmt: skip
+        copy_report(options.work / name, options.results / f"reproduce-{name}")
+        print(options.results / f"reproduce-{name}" / "index.html")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""`siamese-cbow reproduce`: every table and figure of the paper, on a stream of your own."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import click
+
+from siamese_cbow.evaluation.download import DEFAULT_FOLDER
+
+
+@click.command(name="reproduce", context_settings={"show_default": True})
+@click.argument("stream", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option(
+    "--sts",
+    "folders",
+    metavar="DIR",
+    multiple=True,
+    default=(DEFAULT_FOLDER,),
+    help="Folder with the STS sets; may be given several times.",
+)
+@click.option(
+    "--only",
+    metavar="PARTS",
+    help="Some of table1,table2,table3,figure2,figure3,figure4,analysis,words.  [default: all]",
+)
+@click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
+@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Of everything that is random.")
+@click.option("--restart", is_flag=True, help="Throw away what was finished before.")
+def command(
+    stream: Path,
+    output: Path,
+    folders: tuple[str, ...],
+    only: str | None,
+    quick: bool,
+    threads: int | None,
+    seed: int,
+    restart: bool,
+) -> None:
+    """Train every system of the paper on one stream and write its tables and figures.
+
+    STREAM is a folder that `prepare` has written. Give the same command again after an interruption: what was
+    finished is not done again.
+    """
+    from siamese_cbow.errors import Interrupted
+    from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.progress import SILENT, bar
+    from siamese_cbow.report.reproduce import reproduce, reproduction_seconds
+    from siamese_cbow.stream import Stream
+
+    parts = [part.strip() for part in only.split(",") if part.strip()] if only else None
+    text = Stream.load(stream)
+    sets = [pair_set for folder in folders for pair_set in sts(folder, progress=SILENT)]
+    total = reproduction_seconds(text, sets, only=parts, quick=quick)
+    try:
+        with bar("reproduce", total) as progress:
+            reproduce(
+                text,
+                sets,
+                output,
+                name=stream.resolve().name,
+                only=parts,
+                quick=quick,
+                threads=threads,
+                seed=seed,
+                restart=restart,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted; every finished piece is kept: give the same command again to go on", signal.SIGINT
+        ) from None
+    click.echo(output / "index.html")

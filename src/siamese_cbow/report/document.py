@@ -1,0 +1,125 @@
+"""A report as plain records: sections of text, tables, figures and claims. How they look is the writers' business."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Verdict: TypeAlias = Literal["holds", "holds in part", "does not hold", "can't be told"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`.4379† (.4311)`, bold, with the paper's figure below in small letters."""
+
+    text: str
+    bold: bool = False
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table; a `head` line is a heading inside it, a `total` line sums up what is above."""
+
+    cells: tuple[Cell, ...]
+    kind: Literal["body", "head", "total"] = "body"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people (`columns`, `rows`) and for machines (`records`: a CSV line each)."""
+
+    key: str  # also the name of its CSV file
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    records: tuple[dict[str, Any], ...]
+    folded: bool = False  # a page shows it only when asked
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a chart; None is a gap."""
+
+    label: str
+    xs: tuple[float, ...]
+    ys: tuple[float | None, ...]
+    emphasis: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A chart."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    ticks: tuple[tuple[float, str], ...] | None = None  # of the x axis, where they are given
+    log_x: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Some charts that belong together; `key` is also the name of its files."""
+
+    key: str
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+    records: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something the paper (or we) say, held against this run."""
+
+    key: str
+    claim: str
+    here: str
+    verdict: Verdict
+    by: Literal["paper", "us"] = "paper"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with text, tables and figures below it."""
+
+    key: str
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of it."""
+
+    title: str
+    summary: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    sections: tuple[Section, ...]
+    data: dict[str, Any] = field(default_factory=dict)  # for report.json
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of all sections."""
+        return [table for section in self.sections for table in section.tables]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures of all sections."""
+        return [figure for section in self.sections for figure in section.figures]
+
+
+def text_row(*texts: str, kind: Literal["body", "head", "total"] = "body") -> Row:
+    """A line of plain cells: `text_row("a", "b")`."""
+    return Row(tuple(Cell(text) for text in texts), kind)
+
+
+def best_of(values: Sequence[float | None]) -> float | None:
+    """The highest value, rounded as it is shown, so that equal figures are bold together."""
+    return max((round(value, 4) for value in values if value is not None), default=None)

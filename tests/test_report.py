@@ -1,0 +1,476 @@
+"""Reports: figures that are true, verdicts that follow from them, files that can be read, work that is done once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from report_world import write_sts, write_text
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.evaluation.evaluate import evaluate
+from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.significance import wilcoxon
+from siamese_cbow.evaluation.sts import sts
+from siamese_cbow.evaluation.tables import number
+from siamese_cbow.preparation import prepare
+from siamese_cbow.report import plan
+from siamese_cbow.report.analysis import section as analysis
+from siamese_cbow.report.cache import Cache
+from siamese_cbow.report.claims import claims
+from siamese_cbow.report.document import Report
+from siamese_cbow.report.drawing import spread
+from siamese_cbow.report.markdown import markdown
+from siamese_cbow.report.paper import paper, paper_figure, paper_sets
+from siamese_cbow.report.plan import PARTS, Results, checked_parts
+from siamese_cbow.report.recipes import QUICK, SYSTEMS
+from siamese_cbow.report.reproduce import reproduce, reproduction_seconds
+from siamese_cbow.report.tables import seconds
+from siamese_cbow.report.view import View
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.recipe import SiameseCBOW
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+pytest.importorskip("gensim")
+pytest.importorskip("torch")
+
+TINY = replace(
+    QUICK,
+    dim=12,
+    skip_thought={"dim": 8, "dim_word": 8, "n_words": 15, "samples": 5, "max_tokens": 400, "batch_size": 16},
+    curve_epochs=2,
+    negatives=(1, 2),
+    dims=(4, 12),
+    seconds_one_by_one=0.5,
+)
+VOID = {"br", "hr", "img", "input", "link", "meta"}
+
+
+class Said:
+    """A progress that remembers."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.amount = 0.0
+
+    def advance(self, amount: float, note: str = "") -> None:
+        self.amount += amount
+
+    def say(self, message: str) -> None:
+        self.messages.append(message)
+
+
+class Page(HTMLParser):
+    """Checks that tags are closed, and collects what a page refers to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.ids: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        named = dict(attrs)
+        self.addresses += [named[name] or "" for name in ("src", "href", "xlink:href") if name in named]
+        self.ids += [named["id"] or ""] if "id" in named else []
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Stream:
+    folder = tmp_path_factory.mktemp("stream")
+    write_text(folder / "text.txt")
+    return prepare(folder / "text.txt", output=folder / "stream", min_count=1)
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> list[PairSet]:
+    folder = tmp_path_factory.mktemp("sts")
+    write_sts(folder / "sts")
+    return sts(folder / "sts")
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("siamese_cbow.report.reproduce.QUICK", TINY)
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(
+    tiny: None, stream: Stream, sets: list[PairSet], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Report, Path, Said]:
+    folder, said = tmp_path_factory.mktemp("made") / "report", Said()
+    return reproduce(stream, sets, folder, name="toys", quick=True, threads=1, progress=said), folder, said
+
+
+# the paper
+
+
+def test_the_papers_figures_say_what_the_paper_says() -> None:
+    rows = paper()["table1"]
+    systems = ("skipgram", "cbow", "skip-thought", "siamese")
+    assert len(rows) == len(set(paper_sets())) == 20
+    assert sum(max(systems, key=lambda key: row[key][0]) == "siamese" for row in rows) == 14
+    assert sum(row["dagger"] for row in rows) == 18
+    assert paper_figure(2014, "tweet-news", "siamese") == (0.7315, 0.7128)
+    assert paper_figure(2014, "images", "fastsent", "table2") == (0.74, 0.78)
+    assert paper_figure(2016, "headlines", "siamese") is None
+
+
+# the tables
+
+
+def test_table_1_has_the_figures_of_an_evaluation(made: Any, stream: Stream, sets: list[PairSet]) -> None:
+    report, _, _ = made
+    model = SiameseCBOW.paper(dim=TINY.dim).train(stream, threads=1)
+    for protocol in ("paper", "official"):
+        table = next(table for table in report.tables if table.key == f"table1-{protocol}")
+        scores = evaluate(model, sets, protocol=protocol)  # type: ignore[arg-type]
+        shown = {(record["year"], record["dataset"]): record for record in table.records}
+        for one in scores.sets:
+            record = shown[one.year, one.dataset]
+            assert record["siamese_pearson"] == pytest.approx(one.pearson, abs=1e-6)
+            assert record["siamese_spearman"] == pytest.approx(one.spearman, abs=1e-6)
+            assert record["n_pairs"] == one.n_pairs
+    assert shown[2015, "belief"]["n_pairs"] == 10
+    place = table.columns.index("Siamese CBOW (paper)")
+    row = next(row for row in table.rows if row.cells[0].text == "belief")
+    assert row.cells[place].text.startswith(number(shown[2015, "belief"]["siamese_pearson"]))
+
+
+def test_table_1_marks_the_best_and_what_differs(made: Any) -> None:
+    report, _, _ = made
+    table = next(table for table in report.tables if table.key == "table1-paper")
+    body = [row for row in table.rows if row.kind == "body"]
+    for row, record in zip(body, table.records, strict=True):
+        assert row.cells[0].text == record["dataset"]
+        if row.cells[1].text == "missing":
+            continue
+        figures = {name: value for name, value in record.items() if re.fullmatch(r"[a-z+-]+_pearson", name)}
+        best = max(round(value, 4) for value in figures.values())
+        assert [cell.bold for cell in row.cells[2:]] == [round(value, 4) == best for value in figures.values()]
+        assert ("†" in row.cells[-1].text) == record["contrastive_dagger"]
+    assert table.records[0]["paper_siamese_pearson"] == 0.4379
+
+
+def test_a_set_of_the_paper_that_is_missing_is_said(made: Any) -> None:
+    report, folder, _ = made
+    table = next(table for table in report.tables if table.key == "table1-paper")
+    row = next(row for row in table.rows if row.cells[0].text == "SMT")
+    assert row.cells[1].text == "missing"
+    assert row.cells[table.columns.index("Siamese CBOW (paper)")].small == ".3312† (.3356)"
+    assert "LDC2013T18" in (folder / "index.html").read_text("utf-8")
+
+
+def test_daggers_are_wilcoxons(made: Any, sets: list[PairSet]) -> None:
+    report, _, _ = made
+    table = next(table for table in report.tables if table.key == "tests-siamese")
+    assert [record["set"] for record in table.records] == [one.name for one in sets]
+    assert all(0 <= record["wilcoxon_p"] <= 1 and 0 <= record["williams_p"] <= 1 for record in table.records)
+    assert wilcoxon(np.arange(30.0), np.arange(30.0) + 1) < 0.0001
+
+
+def test_tables_2_and_3_and_the_figures_have_a_line_for_everything(made: Any) -> None:
+    report, _, _ = made
+    tables = {table.key: table for table in report.tables}
+    assert {record["dataset"] for record in tables["table2"].records} == {"OnWN", "images"}
+    assert tables["table2"].columns[1:3] == ("FastSent", "FastSent+AE")
+    timed = {record["system"]: record for record in tables["table3"].records}
+    assert set(timed) == set(PARTS["table3"])
+    assert all(record["one_pair"] > 0 and record["batched"] > 0 for record in timed.values())
+    assert {record["system"] for record in tables["systems"].records} == set(SYSTEMS)
+    figures = {figure.key: figure for figure in report.figures}
+    assert {record["negative_examples"] for record in figures["figure3-siamese"].records} == set(TINY.negatives)
+    assert {record["dimensions"] for record in figures["figure4-contrastive"].records} == set(TINY.dims)
+    epochs = [record["epoch"] for record in figures["figure2-siamese"].records]
+    assert epochs[0] == 0
+    assert epochs[-1] == TINY.curve_epochs
+    assert epochs == sorted(set(epochs))
+    assert {1.0, 2.0} <= set(epochs)
+
+
+def test_words_are_looked_up(made: Any) -> None:
+    report, _, _ = made
+    related = next(table for table in report.tables if table.key == "related")
+    assert [row.cells[0].text for row in related.rows[:2]] == ["her", "me"]
+    norms = next(table for table in report.tables if table.key == "norms")
+    assert {record["among"] for record in norms.records} == {"all", "frequent"}
+
+
+# the verdicts
+
+
+def results(sets: list[PairSet], **cosines: Any) -> Results:
+    """Systems with given cosines: a function from the gold scores and a random generator to cosines."""
+    found = Results()
+    for key, make in cosines.items():
+        rows = []
+        for i, one in enumerate(sets):
+            gold = np.nan_to_num(one.gold)
+            made = make(gold, np.random.default_rng([i, len(key)]))
+            rows.append({"set": one.name, "n_unknown": 0, "n_empty": 0, "cosines": list(made)})
+        found.systems[key] = {"cosines": rows, "train_seconds": 1.0}
+    return found
+
+
+def good(gold: Any, rng: Any) -> Any:
+    return gold / 5
+
+
+def fair(gold: Any, rng: Any) -> Any:
+    return gold / 5 + rng.normal(size=len(gold)) * 0.2 + 2
+
+
+def bad(gold: Any, rng: Any) -> Any:
+    return -gold / 5
+
+
+@pytest.mark.parametrize(("siamese", "verdict"), [(good, "holds"), (bad, "does not hold")])
+def test_claims_follow_from_the_figures(sets: list[PairSet], siamese: Any, verdict: str) -> None:
+    found = results(sets, random=fair, cbow=fair, skipgram=fair, siamese=siamese, fastsent=fair, contrastive=good)
+    checked = {claim.key: claim for claim in claims(View(found, sets, ("table1", "table2", "analysis")))}
+    assert checked["majority"].verdict == verdict
+    assert checked["cbow"].verdict == verdict
+    assert checked["random-siamese"].verdict == verdict
+    assert checked["contrastive"].verdict == ("holds in part" if siamese is good else "holds")
+    n = len(sets) if siamese is good else 0
+    assert f"on {n} of {len(sets)} sets" in checked["majority"].here
+    assert checked["fastsent"].verdict == "does not hold"
+    assert checked["daggers"].here.startswith(f"on {len(sets)} of {len(sets)} sets")  # `fair` adds 2 to every cosine
+
+
+def test_claims_need_their_systems(sets: list[PairSet]) -> None:
+    assert claims(View(Results(), sets, tuple(PARTS))) == ()
+    only = View(results(sets, siamese=good), sets, ("table1",))
+    assert claims(only) == ()
+
+
+def test_undefined_figures_are_said_and_break_nothing(sets: list[PairSet]) -> None:
+    constant = results(sets, siamese=lambda gold, rng: gold * 0, cbow=good, random=fair)
+    view = View(constant, sets, ("table1", "analysis"))
+    assert view.n_ahead("siamese", ["cbow"]) == (0, 0)
+    assert all(claim.verdict in ("does not hold", "holds", "holds in part") for claim in claims(view))
+    assert "undefined" in " ".join(cell.text for row in analysis(view).tables[0].rows for cell in row.cells)
+
+
+# the files
+
+
+def test_every_file_is_there_and_can_be_read(made: Any) -> None:
+    report, folder, _ = made
+    for table in report.tables:
+        with (folder / "tables" / f"{table.key}.csv").open(encoding="utf-8", newline="") as file:
+            assert len(list(csv.DictReader(file))) == len(table.records)
+    for figure in report.figures:
+        root = ET.parse(folder / "figures" / f"{figure.key}.svg").getroot()
+        assert root.tag.endswith("svg")
+        assert (folder / "figures" / f"{figure.key}.png").read_bytes().startswith(b"\x89PNG")
+    content = json.loads((folder / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
+    assert content["systems"]["cbow"]["scores"]["official"]["sets"][0]["dataset"] == "MSRpar"
+    assert content["missing_sets"] == [f"{y} {n}" for y, n in paper_sets() if (y, n) not in named(report)]
+    assert {claim["key"] for claim in content["claims"]} == {claim.key for claim in report.claims}
+
+
+def named(report: Report) -> set[tuple[int, str]]:
+    table = next(table for table in report.tables if table.key == "table1-paper")
+    return {(record["year"], record["dataset"]) for record in table.records if record["n_pairs"]}
+
+
+def test_the_page_is_one_whole_file(made: Any) -> None:
+    report, folder, _ = made
+    page = Page()
+    page.feed((folder / "index.html").read_text("utf-8"))
+    assert page.open == []
+    assert page.addresses
+    assert all(address.startswith("#") for address in page.addresses)
+    assert len(page.ids) == len(set(page.ids))
+    assert {address[1:] for address in page.addresses} <= set(page.ids)
+    text = " ".join(page.text)
+    assert all(claim.claim in text for claim in report.claims)
+    assert all(table.title in text for table in report.tables)
+    assert "url(" not in re.sub(r"url\(#[^)]*\)", "", (folder / "index.html").read_text("utf-8"))
+
+
+def test_markdown_has_every_table_and_closes_its_cells(made: Any) -> None:
+    report, _, _ = made
+    text = markdown(report)
+    for table in report.tables:
+        assert f"### {table.title}" in text
+    for block in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        widths = {len(re.split(r"(?<!\\)\|", line)) for line in block.strip().split("\n")}
+        assert len(widths) == 1
+
+
+def test_what_comes_from_the_text_is_escaped(tiny: None, sets: list[PairSet], tmp_path: Path) -> None:
+    words = ["<script>", "a|b", "her", "*x*", "&amp;"]
+    documents = [[[*np.roll(words, i)] for i in range(4)] for _ in range(30)]
+    reproduce(Stream.of_words(documents), sets, tmp_path, only=["words"], quick=True, threads=1)
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "a\\|b" in (tmp_path / "report.md").read_text("utf-8")
+
+
+# the work
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of pieces that are really computed."""
+    names: list[str] = []
+    compute = plan.compute
+
+    def counting(piece: Any, job: Any, progress: Any) -> Any:
+        names.append(piece.name)
+        return compute(piece, job, progress)
+
+    monkeypatch.setattr(plan, "compute", counting)
+    return names
+
+
+def test_progress_reaches_its_total_and_names_the_pieces(made: Any, stream: Stream, sets: list[PairSet]) -> None:
+    _, _, said = made
+    assert said.amount == pytest.approx(reproduction_seconds(stream, sets, quick=True))
+    assert re.search(r"\d+ pieces of work to do", said.messages[0])
+    assert any(re.fullmatch(r"\[\d+/\d+\] word2vec CBOW: trained in .* left", message) for message in said.messages)
+
+
+def test_what_is_finished_is_not_done_again(made: Any, counted: list[str], stream: Stream, sets: list[PairSet]) -> None:
+    report, folder, _ = made
+    again = reproduce(stream, sets, folder, name="toys", quick=True, threads=1)
+    assert counted == []
+    assert again.claims == report.claims
+    assert not [path for path in (folder / "cache").iterdir() if path.is_dir()]
+
+
+def test_a_report_that_was_broken_off_goes_on(
+    tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    options: Any = {"only": ["table2", "figure3"], "quick": True, "threads": 1}
+    compute = plan.compute
+
+    def interrupted(piece: Any, job: Any, progress: Any) -> Any:
+        if len(counted) == 2:
+            raise KeyboardInterrupt
+        return compute(piece, job, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plan, "compute", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(stream, sets, tmp_path, **options)
+    first, counted[:] = list(counted), []
+    reproduce(stream, sets, tmp_path, **options)
+    assert len(first) == 2
+    assert not set(first) & set(counted)
+    # Two negatives are the paper's recipe, which Table 2 has trained already.
+    every = ["system-siamese", "system-contrastive", "system-fastsent", "system-fastsent+ae"]
+    assert sorted([*first, *counted]) == sorted([*every, "point-siamese-negatives-1"])
+
+
+def test_a_broken_cache_entry_is_said_and_computed_again(
+    tiny: None, counted: list[str], stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    options: Any = {"only": ["table2"], "quick": True, "threads": 1}
+    reproduce(stream, sets, tmp_path, **options)
+    counted.clear()
+    broken = {
+        next((tmp_path / "cache").glob("system-fastsent-*.json")): '{"about": {}, ',
+        next((tmp_path / "cache").glob("system-siamese-*.json")): '{"about": {}, "result": {}}',
+    }
+    for path, text in broken.items():
+        path.write_text(text)
+    said = Said()
+    reproduce(stream, sets, tmp_path, progress=said, **options)
+    assert sorted(counted) == ["system-fastsent", "system-siamese"]
+    for path in broken:
+        assert any(str(path) in message and "computed again" in message for message in said.messages)
+        assert "result" in json.loads(path.read_text())
+
+
+def test_other_settings_are_other_pieces(
+    tiny: None, counted: list[str], stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    for options in ({}, {"seed": 2}, {"restart": True}, {}):
+        reproduce(stream, sets[: 6 if options else 7], tmp_path, only=["table2"], quick=True, threads=1, **options)  # type: ignore[arg-type]
+    assert len(counted) == 4 * 4  # the last one too, as --restart has thrown away the first
+    assert Cache(tmp_path).get("x", {}) is None
+
+
+def test_without_a_library_its_systems_are_left_out(
+    tiny: None, monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    compute = plan.compute
+
+    def without(piece: Any, job: Any, progress: Any) -> Any:
+        if piece.key in ("cbow", "skipgram", "skip-thought"):
+            raise MissingExtra("gensim", "baselines")
+        return compute(piece, job, progress)
+
+    monkeypatch.setattr(plan, "compute", without)
+    said = Said()
+    report = reproduce(stream, sets, tmp_path, only=["table1", "words"], quick=True, threads=1, progress=said)
+    table = next(table for table in report.tables if table.key == "table1-paper")
+    assert "word2vec CBOW" not in table.columns
+    assert "Siamese CBOW (paper)" in table.columns
+    assert any("word2vec CBOW is left out" in message for message in said.messages)
+    assert "pip install" in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_mistakes_come_before_any_work(
+    monkeypatch: pytest.MonkeyPatch, counted: list[str], stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=r"no part 'table9'.*table1, table2"):
+        reproduce(stream, sets, tmp_path, only=["table9"])
+    with pytest.raises(InputError, match="no sets"):
+        reproduce(stream, [], tmp_path)
+    for library in ("matplotlib", "jinja2"):
+        with monkeypatch.context() as patch:
+            patch.setitem(__import__("sys").modules, library, None)
+            with pytest.raises(MissingExtra, match=rf"{library}.*\[report\]"):
+                reproduce(stream, sets, tmp_path, quick=True)
+    assert counted == []
+    assert checked_parts(["figure3", "table1"]) == ("table1", "figure3")
+
+
+# small things
+
+
+def test_names_of_lines_keep_apart() -> None:
+    np.testing.assert_allclose(spread([0.5, 0.5], gap=0.1), [0.45, 0.55])
+    np.testing.assert_allclose(spread([0.9, 0.1], gap=0.1), [0.9, 0.1])
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 5, 9):
+        wanted = rng.random(n)
+        found = np.array(spread(list(wanted), gap=0.07))
+        assert (np.diff(np.sort(found)) > 0.07 - 1e-9).all()
+        assert list(np.argsort(found)) == list(np.argsort(wanted))
+
+
+def test_seconds_are_short() -> None:
+    assert [seconds(x) for x in (98804.0, 7.7, 0.0004, 0.00004, 2e-8)] == [
+        "98,804 s", "7.7 s", "400 µs", "40 µs", "0.0 µs"
+    ]  # fmt: skip
