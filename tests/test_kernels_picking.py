@@ -7,7 +7,8 @@ import pytest
 
 from kernel_world import N_WORDS, corpus, keys, objective_of, rule, shape_of
 from siamese_cbow.kernels.crew import Crew
-from siamese_cbow.kernels.picking import Text, pick
+from siamese_cbow.kernels.picking import pick
+from siamese_cbow.kernels.plans import Text
 from siamese_cbow.kernels.sampled import SOFTMAX
 from siamese_cbow.training.engine import Engine, document_starts
 

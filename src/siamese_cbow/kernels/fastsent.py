@@ -25,7 +25,7 @@ from siamese_cbow.kernels.crew import claim, finish, wait
 from siamese_cbow.kernels.fastsent_negatives import Table
 from siamese_cbow.kernels.fastsent_pairs import Pairs, fill_pairs
 from siamese_cbow.kernels.phases import ROWS, SENTENCES, Matrices, Tally, count_examples, tiles
-from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH, add_rows, add_scaled
 from siamese_cbow.kernels.rules import Rule, update
 from siamese_cbow.kernels.words import Words, fill

@@ -32,7 +32,7 @@ from siamese_cbow.kernels.phases import (
     rows_tile,
     tiles,
 )
-from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH, LINE
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.picking import Picked, Shape
+from siamese_cbow.kernels.plans import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
 from siamese_cbow.kernels.rules import Rule, is_light, move_light, update

@@ -15,74 +15,15 @@ Legend: b batch of the chunk, k place in the batch, s sentence of the corpus.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Ids, Offsets
 from siamese_cbow.kernels.crew import claim
+from siamese_cbow.kernels.negatives import pick_negatives
+from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.prefetch import prefetch_item
 from siamese_cbow.kernels.random import below, permuted
-
-_AHEAD = 8  # anchors whose negatives are asked for while those of one are looked at
-_TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few
-
-
-class Text(NamedTuple):
-    """The stream as arrays."""
-
-    ids: Ids  # (n_tokens,)
-    sentences: Offsets  # (n_sentences + 1,) into ids
-    documents: Offsets  # (n_documents + 1,) into sentences
-    starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
-    keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word
-
-
-class Shape(NamedTuple):
-    """How batches are cut: the same for the whole training."""
-
-    run_length: int
-    units_per_batch: int
-    n_units: int
-    groups: bool  # units are documents whose members are all adjacent to one another
-    halo: bool  # take in the neighbours of a run's first and last sentence, as candidates but not as anchors
-    negatives: int  # sampled for each anchor; 0 where the objective looks at the whole batch
-    negatives_from_batch: bool
-    max_tokens: int  # of a sentence; the rest is left out
-
-
-class Keys(NamedTuple):
-    """An epoch's keys of randomness."""
-
-    order: np.uint64
-    shift: int  # where the first unit begins before the first sentence, so that epochs cut elsewhere
-    half_bits: int
-    subsample: np.uint64
-    negatives: np.uint64
-    positives: np.uint64
-
-
-class Picked(NamedTuple):
-    """The sentences of a chunk of batches."""
-
-    sentences: NDArray[np.int64]  # (n_batches, capacity) numbers of sentences in the corpus
-    runs: NDArray[np.int32]  # (n_batches, capacity)
-    anchors: NDArray[np.int32]  # (n_batches, capacity) 1 where the sentence is an anchor
-    n_sentences: NDArray[np.int64]  # (n_batches,)
-    n_candidates: NDArray[np.int64]  # (n_batches,) without the negatives from elsewhere, which come last
-    n_tokens: NDArray[np.int64]  # (n_batches,) at most, before subsampling
-    negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
-    users: NDArray[
-        np.int32
-    ]  # (n_batches, capacity * negatives, 2) the other way round: anchor, and which of its negatives
-    user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def _starts_document(starts: Bytes, s: int) -> bool:
-    return (starts[s >> 3] >> (s & 7)) & 1 == 1
 
 
 @njit(nogil=True, cache=True)
@@ -108,7 +49,7 @@ def pick(
             _pick_runs(text, shape, keys, units, b, picked)
         picked.n_candidates[b] = picked.n_sentences[b]
         if shape.negatives > 0:
-            _pick_negatives(text, shape, keys, first_batch + b, b, picked)
+            pick_negatives(text, shape, keys, first_batch + b, b, picked)
         n = 0
         for k in range(picked.n_sentences[b]):
             s = picked.sentences[b, k]
@@ -138,12 +79,12 @@ def _pick_runs(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], b
         if end <= begin:
             continue
         goes_on = i + 1 < len(units) and units[i + 1] == units[i] + 1
-        left = 1 if shape.halo and begin > 0 and not _starts_document(text.starts, begin) else 0
-        right = 1 if shape.halo and not goes_on and end < n_corpus and not _starts_document(text.starts, end) else 0
+        left = 1 if shape.halo and begin > 0 and not starts_document(text.starts, begin) else 0
+        right = 1 if shape.halo and not goes_on and end < n_corpus and not starts_document(text.starts, end) else 0
         for s in range(begin - left, end + right):
             if s <= last:
                 continue  # already there: the unit before ends here, or its halo does
-            if s != last + 1 or _starts_document(text.starts, s):
+            if s != last + 1 or starts_document(text.starts, s):
                 run += 1
             picked.sentences[b, k] = s
             picked.runs[b, k] = run
@@ -169,72 +110,3 @@ def _pick_groups(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64],
             picked.anchors[b, k] = 1
             k += 1
     picked.n_sentences[b] = k
-
-
-@njit(nogil=True, cache=True)
-def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, picked: Picked) -> None:
-    """For each anchor, sentences drawn evenly from all that are neither itself nor adjacent to it nor empty."""
-    n_corpus, n_batch = len(text.sentences) - 1, picked.n_candidates[b]
-    most = shape.units_per_batch * (shape.run_length + 2)  # with halos: no two batches use the same draws
-    end = n_batch
-    for k in range(n_batch):
-        for i in range(shape.negatives):
-            picked.negatives[b, k, i] = -1
-            if picked.anchors[b, k] == 0:
-                continue
-            position = np.uint64(((batch * most + k) * shape.negatives + i) * _TRIES)
-            if not shape.negatives_from_batch:
-                soon = position + np.uint64(_AHEAD * shape.negatives * _TRIES)
-                prefetch_item(text.sentences, below(keys.negatives, soon, n_corpus))
-            for turn in range(_TRIES):
-                limit = n_batch if shape.negatives_from_batch else n_corpus
-                drawn = below(keys.negatives, position + np.uint64(turn), limit)
-                s = picked.sentences[b, drawn] if shape.negatives_from_batch else drawn
-                if _may_oppose(text, shape.groups, picked.sentences[b, k], s):
-                    if not shape.negatives_from_batch:
-                        picked.sentences[b, end] = s
-                        picked.runs[b, end] = -1
-                        picked.anchors[b, end] = 0
-                        drawn = end
-                        end += 1
-                    picked.negatives[b, k, i] = drawn
-                    break
-    picked.n_sentences[b] = end
-    _turn_round(picked.negatives[b], n_batch, end, picked.users[b], picked.user_starts[b])
-
-
-@njit(nogil=True, cache=True)
-def _turn_round(
-    negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
-) -> None:
-    """Who uses each sentence as a negative.
-
-    negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
-    """
-    starts[: n_sentences + 2] = 0
-    for k in range(n_anchors):
-        for i in range(negatives.shape[1]):
-            if negatives[k, i] >= 0:
-                starts[negatives[k, i] + 2] += 1
-    for k in range(n_sentences):
-        starts[k + 2] += starts[k + 1]
-    for k in range(n_anchors):
-        for i in range(negatives.shape[1]):
-            if negatives[k, i] >= 0:
-                place = starts[negatives[k, i] + 1]
-                users[place, 0] = k
-                users[place, 1] = i
-                starts[negatives[k, i] + 1] = place + 1
-
-
-@njit(nogil=True, cache=True)
-def _may_oppose(text: Text, groups: bool, anchor: int, s: int) -> bool:
-    """Whether sentence `s` may be a negative of the anchor."""
-    if text.sentences[s + 1] == text.sentences[s]:
-        return False
-    if groups:
-        return s != anchor and np.searchsorted(text.documents, s, side="right") != np.searchsorted(
-            text.documents, anchor, side="right"
-        )
-    low, high = min(anchor, s), max(anchor, s)
-    return high > low + 1 or (high == low + 1 and _starts_document(text.starts, high))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, wait
+from siamese_cbow.kernels.losses import logistic, sigmoid, softmax
 from siamese_cbow.kernels.phases import (
     ROWS,
     SENTENCES,
@@ -31,7 +32,7 @@ from siamese_cbow.kernels.phases import (
     rows_tile,
     tiles,
 )
-from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH, add_scaled
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill
@@ -101,11 +102,11 @@ def _coefficients_tile(shape: Shape, picked: Picked, objective: Objective, work:
             for i in range(len(places)):
                 scores[i] = _dot(work.left, k, work.right, places[i]) if places[i] >= 0 else np.float32(0)
             if objective.kind == SOFTMAX:
-                work.losses[k] = _softmax(objective.sharpness, n_positives, places, scores)
+                work.losses[k] = softmax(objective.sharpness, n_positives, places, scores)
             elif objective.kind == SIGMOID:
-                work.losses[k] = _sigmoid(n_positives, places, scores)
+                work.losses[k] = sigmoid(n_positives, places, scores)
             else:
-                work.losses[k] = _logistic(objective.sharpness, n_positives, places, scores)
+                work.losses[k] = logistic(objective.sharpness, n_positives, places, scores)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -136,63 +137,6 @@ def _find_candidates(shape: Shape, picked: Picked, work: Work, b: int, k: int) -
 def _slot(shape: Shape, first: int, anchor: int, j: int) -> int:
     """Where the anchor keeps its neighbour j: in a text before 0, after 1; in a group the number of the member."""
     return j - first if shape.groups else (0 if j < anchor else 1)
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def _softmax(sharpness: float, n_positives: int, places: NDArray[np.int32], scores: NDArray[np.float32]) -> float:
-    highest, n = -np.inf, 0
-    for i in range(len(places)):
-        if places[i] >= 0:
-            highest = max(highest, sharpness * scores[i])
-            n += i < n_positives
-    total, loss = 0.0, 0.0
-    for i in range(len(places)):
-        if places[i] >= 0:
-            total += np.exp(sharpness * scores[i] - highest)
-    for i in range(len(places)):
-        if places[i] >= 0:
-            logit = sharpness * scores[i] - highest
-            target = 1.0 / n if i < n_positives else 0.0
-            loss += target * (np.log(total) - logit)
-            scores[i] = sharpness * (np.exp(logit) / total - target)
-    return loss
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def _sigmoid(n_positives: int, places: NDArray[np.int32], scores: NDArray[np.float32]) -> float:
-    loss = 0.0
-    for i in range(len(places)):
-        if places[i] >= 0:
-            sign = 1.0 if i < n_positives else -1.0
-            loss += _softplus(-sign * scores[i])
-            scores[i] = -sign / (1.0 + np.exp(sign * scores[i]))
-    return loss
-
-
-@njit(nogil=True, cache=True)
-def _logistic(gamma: float, n_positives: int, places: NDArray[np.int32], scores: NDArray[np.float32]) -> float:
-    n, m = 0, 0
-    for i in range(len(places)):
-        if places[i] >= 0:
-            n, m = n + (i < n_positives), m + (i >= n_positives)
-    loss = 0.0
-    slopes = np.zeros(len(places))
-    for i in range(n_positives):
-        for j in range(n_positives, len(places)):
-            if places[i] >= 0 and places[j] >= 0:
-                difference = gamma * (scores[i] - scores[j])
-                loss += _softplus(-difference) / (n * m)
-                slope = gamma / (1.0 + np.exp(difference)) / (n * m)
-                slopes[i] -= slope
-                slopes[j] += slope
-    scores[:] = slopes
-    return loss
-
-
-@njit(nogil=True, cache=True, forceinline=True)
-def _softplus(x: float) -> float:
-    """log(1 + exp(x)) without overflow."""
-    return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
 
 
 @njit(nogil=True, cache=True, forceinline=True)

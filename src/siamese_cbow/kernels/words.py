@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Ids
-from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.random import fraction
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.picking import Keys, Shape, Text
+from siamese_cbow.kernels.plans import Keys, Shape, Text
 from siamese_cbow.kernels.random import Purpose, half_bits, key
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.engine import document_starts

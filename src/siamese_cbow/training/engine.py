@@ -17,7 +17,8 @@ from siamese_cbow.arrays import Bytes, Offsets
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.in_batch import CONTRASTIVE, TILE, train_in_batch
 from siamese_cbow.kernels.phases import Matrices, Objective, Tally, Work
-from siamese_cbow.kernels.picking import Keys, Picked, Shape, Text, pick
+from siamese_cbow.kernels.picking import pick
+from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.sampled import train_sampled
 from siamese_cbow.kernels.words import Words
