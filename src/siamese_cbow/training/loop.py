@@ -146,7 +146,7 @@ def _end_epoch(run: Run, progress: Progress) -> None:
     if counters.loss_examples == 0:
         raise SettingsError(
             f"no example in epoch {counters.epoch}: no batch had a sentence with a neighbour and something to "
-            "compare it with; raise --run-length or --batch-size, prepare more text, or set --subsample 0 for a tiny one"
+            "compare it with; raise --run-length or --batch-size, prepare more text, or set --subsample 0"
         )
     counters.epoch, counters.batch, counters.loss, counters.loss_examples = counters.epoch + 1, 0, 0.0, 0
 
