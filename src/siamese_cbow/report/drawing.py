@@ -18,6 +18,7 @@ from siamese_cbow.report.document import Figure, Panel
 INK, PALE = "#0b0c0d", "#8a8b8c"  # on a page INK becomes the colour of the text, so that dark pages stay readable
 COLOURS = ("#2a86c8", "#e08e0b", "#0f9d76", "#c0609a", "#d5552b", "#7a6ad8", "#6f8f1e", "#8d6e63")
 MARKS = "os^DvPX*"
+MANY = 15  # points of a line: more marks would hide it
 WIDTH, HEIGHT = 5.4, 3.5  # inches of one chart
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: smaller files, and it can be searched
@@ -95,7 +96,8 @@ def _draw(panel: Panel, axes: Any) -> None:
         colour = INK if series.emphasis else COLOURS[i % len(COLOURS)]
         ys = [float("nan") if y is None else y for y in series.ys]
         width = 2.2 if series.emphasis else 1.4
-        axes.plot(series.xs, ys, color=colour, marker=MARKS[i % len(MARKS)], markersize=3.2, linewidth=width)
+        mark = MARKS[i % len(MARKS)] if len(ys) <= MANY else ""
+        axes.plot(series.xs, ys, color=colour, marker=mark, markersize=3.2, linewidth=width)
         known = [y for y in series.ys if y is not None]
         if known:
             ends.append((known[-1], series.label, colour, "bold" if series.emphasis else "normal"))
