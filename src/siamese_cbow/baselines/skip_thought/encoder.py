@@ -24,6 +24,9 @@ from siamese_cbow.progress import SILENT, Progress, bar
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
+# From this many rows on, a product of matrices gives a row the same bits whatever stands beside it (with fewer, PyTorch
+# takes other code; 4 were enough in all sizes tried). So a sentence has one vector, alone or in company.
+SAME_BITS = 8
 BATCH_CELLS = 1 << 20  # sentences times the longest of them; bounds the memory for very long texts
 
 
@@ -56,6 +59,22 @@ class Part:
     def dim(self) -> int:
         """The size of its vectors."""
         return sum(direction.dim for direction in self.directions)
+
+    def is_same(self, other: Part) -> bool:
+        """Whether all numbers are equal."""
+        mine, theirs = self.arrays(), other.arrays()
+        return (
+            self.reset_first == other.reset_first
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        )
+
+    def arrays(self) -> dict[str, Vectors]:
+        """All arrays that there are, by name; those of the first direction are 0.inputs, 0.gates, 0.candidate."""
+        found = {"table": self.table, "end": self.end, "unknown": self.unknown}
+        for place, direction in enumerate(self.directions):
+            found |= {f"{place}.{name}": array for name, array in vars(direction).items()}
+        return {name: array for name, array in found.items() if array is not None}
 
     def vectors(self, rows: Rows) -> Vectors:
         """Word vectors, (n, dim_word): row n_words is the end, row n_words + 1 the unknown word."""
@@ -94,6 +113,18 @@ class SkipThoughtEncoder:
     def dim(self) -> int:
         """The number of dimensions of every vector."""
         return sum(part.dim for part in self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SkipThoughtEncoder):
+            return NotImplemented
+        return (
+            (self.tokenizer, self.n_trained, self.info) == (other.tokenizer, other.n_trained, other.info)
+            and self.vocabulary == other.vocabulary
+            and len(self.parts) == len(other.parts)
+            and all(one.is_same(another) for one, another in zip(self.parts, other.parts, strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash
 
     def __repr__(self) -> str:
         return f"<SkipThoughtEncoder of {len(self.vocabulary):,} words in {self.dim} dimensions>"
@@ -149,7 +180,7 @@ class SkipThoughtEncoder:
         with exact(threads):
             for batch in _batches(np.array([len(sentence) for sentence in rows], np.int64), batch_size):
                 offsets = np.cumsum([0, *(len(rows[i]) for i in batch)])
-                packed = pack(np.concatenate([rows[i] for i in batch]), offsets)
+                packed = pack(np.concatenate([rows[i] for i in batch]), offsets, at_least=SAME_BITS)
                 states = [last_states(part, packed) for part in self.parts]
                 out[batch[packed.order]] = np.concatenate([_units(s) if use_norm else s for s in states], axis=1)
                 progress.advance(len(batch))

@@ -45,9 +45,14 @@ class Batch:
         return len(self.sentences.ids) - len(self.sentences.order)
 
     @property
-    def n_targets(self) -> int:
+    def read(self) -> Rows:
+        """The encoder's words and ends, and what decoders are told before each word but the first ones."""
+        return np.concatenate([self.sentences.ids, *(side.sentences.before for side in self.sides if side)])
+
+    @property
+    def targets(self) -> Rows:
         """Words and ends that are guessed."""
-        return sum(len(side.sentences.ids) for side in self.sides if side)
+        return np.concatenate([side.sentences.ids for side in self.sides if side])
 
 
 class Examples:

@@ -1,17 +1,16 @@
-"""The network: word vectors, GRU encoders, two GRU decoders that see the encoder's state, one softmax for both.
+"""The network that learns: GRU encoders, and two GRU decoders that see the encoder's state.
 
-words      (n_rows, dim_word)  shared by encoders and decoders; behind the words a row for the end and one for
-                               all rare words
-encoders   one that reads forward, or two of half the size, forward and backward
-decoders   of the previous and of the next sentence; C_r, C_z and C bring in the encoder's last state at every word
-output     (n_rows, dim)       shared by both decoders
+    encoders   one that reads forward, or two of half the size, forward and backward
+    decoders   of the previous and of the next sentence; C_r, C_z and C bring in the encoder's last state at every word
+
+Around them are two tables, which `training` looks after: vectors of the words that are read, shared by encoders and
+decoders, and weights of the words that are guessed, shared by the decoders.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from siamese_cbow.baselines.skip_thought.examples import Batch
 from siamese_cbow.baselines.skip_thought.gru import gru
@@ -57,40 +56,33 @@ class Decoder(nn.Module):
 
 
 class Network(nn.Module):
-    """Everything that is learnt. `directions` is 1 for uni-skip and 2 for bi-skip."""
+    """Encoders and decoders. `directions` is 1 for uni-skip and 2 for bi-skip."""
 
-    def __init__(self, n_rows: int, dim_word: int, dim: int, directions: int) -> None:
+    def __init__(self, dim_word: int, dim: int, directions: int) -> None:
         super().__init__()
-        self.words = nn.Parameter(torch.empty(n_rows, dim_word))
         self.encoders = nn.ModuleList(Encoder(dim_word, dim // directions) for _ in range(directions))
         self.decoders = nn.ModuleList(Decoder(dim_word, dim) for _ in range(2))  # of the previous, of the next
-        self.output = nn.Parameter(torch.empty(n_rows, dim))
-        self.output_bias = nn.Parameter(torch.empty(n_rows))
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Orthogonal recurrent matrices, zero biases, uniform numbers in +-0.1 for the rest, as in the original."""
+        """Orthogonal recurrent matrices and uniform numbers in +-0.1 for the rest, as in the original."""
         for name, parameter in self.named_parameters():
-            last = name.rpartition(".")[2]
-            if last in ("gates", "candidate"):
+            if name.endswith(("gates", "candidate")):
                 for block in parameter.data.split(len(parameter), dim=1):
                     block.copy_(nn.init.orthogonal_(torch.empty(block.shape), generator=generator))
-            elif last == "output_bias":
-                nn.init.zeros_(parameter)
             else:
                 nn.init.uniform_(parameter, -0.1, 0.1, generator=generator)
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The states that words are guessed from, (n_targets, dim), and the words' rows, (n_targets,)."""
+    def forward(self, batch: Batch, vectors: Tensor) -> Tensor:
+        """The states that `batch.targets` are guessed from, (n_targets, dim), given vectors of `batch.read`."""
         sides = [(decoder, side) for decoder, side in zip(self.decoders, batch.sides, strict=True) if side]
-        read = [torch.from_numpy(batch.sentences.ids), *(torch.from_numpy(side.sentences.before) for _, side in sides)]
-        # One look-up for all: each has a gradient as large as the table.
-        vectors, *written = functional.embedding(torch.cat(read), self.words).split([len(ids) for ids in read])
-        context = self.encoded(vectors, batch.sentences)
+        lengths = [len(batch.sentences.ids), *(len(side.sentences.before) for _, side in sides)]
+        read, *written = vectors.split(lengths)
+        context = self.encoded(read, batch.sentences)
         states = [
             decoder(before, side.sentences, context.index_select(0, torch.from_numpy(side.of)))
             for (decoder, side), before in zip(sides, written, strict=True)
         ]
-        return torch.cat(states), torch.cat([torch.from_numpy(side.sentences.ids) for _, side in sides])
+        return torch.cat(states)
 
     def encoded(self, vectors: Tensor, sentences: Packed) -> Tensor:
         """The sentences' vectors, (n_sentences, dim), in packed order."""

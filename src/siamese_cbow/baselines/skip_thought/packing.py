@@ -37,17 +37,27 @@ class Packed:
         return np.concatenate([self.ids[:0], *found])
 
 
-def pack(ids: Rows, offsets: Offsets) -> Packed:
-    """Packs the sentences `ids[offsets[i] : offsets[i + 1]]`, none of them empty."""
+def pack(ids: Rows, offsets: Offsets, *, at_least: int = 1) -> Packed:
+    """Packs the sentences `ids[offsets[i] : offsets[i + 1]]`, none of them empty.
+
+    With `at_least` 4, all sizes are 4 or more: where sentences have ended, the first word given fills their places.
+    """
     lengths = np.diff(offsets)
     order = np.argsort(-lengths, kind="stable")
-    lengths, starts = lengths[order], offsets[:-1][order]
+    n_missing = max(0, at_least - len(order))
+    starts = np.pad(offsets[:-1][order], (0, n_missing))
+    filled = lengths = np.pad(lengths[order], (0, n_missing))
+    filled = np.where(np.arange(len(lengths)) < at_least, lengths[0], lengths)
     steps = np.arange(lengths[0])[:, None]
-    there = steps < lengths
+    there, real = steps < filled, steps < lengths
     sizes = there.sum(axis=1)
     firsts = np.cumsum(sizes) - sizes  # where the t-th words start
-    columns = np.broadcast_to(np.arange(len(order)), there.shape)
-    mirrored = (firsts[np.where(there, lengths - 1 - steps, 0)] + columns)[there]
+    columns = np.arange(len(lengths))
+    mirrored = np.where(real, firsts[np.where(real, lengths - 1 - steps, 0)] + columns, 0)[there]
     return Packed(
-        ids[(starts + steps)[there]], sizes.tolist(), order, firsts[lengths - 1] + np.arange(len(order)), mirrored
+        ids[np.where(real, starts + steps, 0)[there]],
+        sizes.tolist(),
+        order,
+        (firsts[lengths - 1] + columns)[: len(order)],
+        mirrored,
     )

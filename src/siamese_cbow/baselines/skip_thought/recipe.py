@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.arrays import Vectors, thread_count
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder, needs_torch
 from siamese_cbow.baselines.skip_thought.expansion import expand
+from siamese_cbow.encoding import at_least_1
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream import Stream
@@ -17,7 +18,7 @@ from siamese_cbow.vocabulary import Vocabulary
 
 Kind: TypeAlias = Literal["uni", "bi", "combine"]
 
-_COUNTS = ("dim", "dim_word", "n_words", "samples", "epochs", "max_tokens", "batch_size", "max_length", "threads")
+_COUNTS = ("dim", "dim_word", "n_words", "samples", "epochs", "max_tokens", "batch_size", "max_length")
 _PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 
 
@@ -40,7 +41,6 @@ class SkipThought:
     max_length     words; of a longer sentence the first ones are used, and their number is said
     learning_rate  of Adam
     clip           the length that gradients are cut to
-    threads        of PyTorch; a part of the recipe, because the last bits of the result may depend on it
     """
 
     kind: Kind = "uni"
@@ -56,7 +56,6 @@ class SkipThought:
     learning_rate: float = 0.001
     clip: float = 10.0
     seed: int = 1
-    threads: int = 2
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -89,6 +88,7 @@ class SkipThought:
         checkpoints: Path | str | None = None,
         checkpoint_every: int = 200,
         word_vectors: tuple[Sequence[str], Vectors] | None = None,
+        threads: int = 2,
         progress: Progress = SILENT,
     ) -> SkipThoughtEncoder:
         """An encoder, trained on sentences and their neighbours.
@@ -97,7 +97,10 @@ class SkipThought:
                           training may be another: more epochs, tokens or minutes make a run longer
         checkpoint_every  batches
         word_vectors      words and vectors, such as word2vec's, that bring in words beyond `n_words`; see `expand`
+        threads           of PyTorch; not taken from the machine, because the last bits of the result may depend on it
         """
+        thread_count(threads)
+        at_least_1("checkpoint_every", checkpoint_every)
         needs_torch()
         from siamese_cbow.baselines.skip_thought.training import train_part
 
@@ -108,7 +111,9 @@ class SkipThought:
             )
         folder = None if checkpoints is None else Path(checkpoints)
         trained = [
-            train_part(self, part, stream, None if folder is None else folder / part, checkpoint_every, progress)
+            train_part(
+                self, part, stream, folder and folder / part, every=checkpoint_every, threads=threads, progress=progress
+            )
             for part in self.parts
         ]
         info = {

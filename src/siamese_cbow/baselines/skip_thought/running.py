@@ -46,7 +46,7 @@ def last_states(part: Part, sentences: Packed) -> Vectors:
 def _last_states(part: Part, direction: Direction, rows: Rows, sentences: Packed) -> Vectors:
     inputs, gates, candidate = map(_tensor, (direction.inputs, direction.gates, direction.candidate))
     found = np.empty((len(sentences.order), direction.dim), np.float32)
-    state = torch.zeros(len(sentences.order), direction.dim)
+    state = torch.zeros(sentences.sizes[0], direction.dim)
     first = 0
     with torch.no_grad():
         for sizes in _chunks(sentences.sizes):

@@ -87,16 +87,12 @@ def is_encoder(folder: Path) -> bool:
 
 
 def _weights(encoder: SkipThoughtEncoder) -> dict[str, Vectors]:
-    weights = {}
-    for number, part in enumerate(encoder.parts):
-        weights[f"{number}.end"] = part.end
-        if part.unknown is not None:
-            weights[f"{number}.unknown"] = part.unknown
-        for place, direction in enumerate(part.directions):
-            for name, array in vars(direction).items():
-                if array is not None:
-                    weights[f"{number}.{place}.{name}"] = array
-    return {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
+    return {
+        f"{number}.{name}": np.ascontiguousarray(array, np.float32)
+        for number, part in enumerate(encoder.parts)
+        for name, array in part.arrays().items()
+        if name != "table"
+    }
 
 
 def _described(part: Part) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from siamese_cbow.arrays import Counts
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part
 from siamese_cbow.baselines.skip_thought.examples import Batch, Examples
 from siamese_cbow.baselines.skip_thought.network import Network
+from siamese_cbow.baselines.skip_thought.optimiser import Matrix, Table, clip, look_up
+from siamese_cbow.baselines.skip_thought.packing import Rows
 from siamese_cbow.baselines.skip_thought.running import exact
 from siamese_cbow.baselines.skip_thought.softmax import Sampler, full_loss, sampled_loss
 from siamese_cbow.errors import InputError, SettingsError
@@ -54,7 +56,7 @@ class Tally:
         self.n_cut += batch.n_cut
         self.seconds += seconds
         self.loss += loss
-        self.n_targets += batch.n_targets
+        self.n_targets += len(batch.targets)
         if self.step % LOGGED == 0:
             self.log()
 
@@ -72,14 +74,14 @@ class Tally:
 
 
 def train_part(
-    recipe: SkipThought, part: str, stream: Stream, folder: Path | None, every: int, progress: Progress
+    recipe: SkipThought, part: str, stream: Stream, folder: Path | None, *, every: int, threads: int, progress: Progress
 ) -> tuple[Part, dict[str, Any]]:
     """Trains uni-skip or bi-skip; the part and a report on its training."""
     n_words = min(recipe.n_words, len(stream.vocabulary))
     examples = Examples(
         stream, n_words=n_words, max_length=recipe.max_length, batch_size=recipe.batch_size, seed=recipe.seed
     )
-    with exact(recipe.threads):
+    with exact(threads):
         trainer = _Trainer(recipe, part, row_counts(stream, n_words))
         run = _Run(recipe, part, stream, folder)
         tally = run.resume(trainer, progress)
@@ -88,7 +90,7 @@ def train_part(
                 began = time.perf_counter()
                 loss = trainer.step(batch, tally.step)
                 tally.add(batch, loss, time.perf_counter() - began)
-                progress.advance(batch.n_words, f"{part}-skip: loss {loss / batch.n_targets:.3f} a word")
+                progress.advance(batch.n_words, f"{part}-skip: loss {loss / len(batch.targets):.3f} a word")
                 if tally.step % every == 0:
                     run.save(trainer, tally)
                 if _is_done(recipe, tally):
@@ -124,66 +126,72 @@ def _say(recipe: SkipThought, part: str, stream: Stream, tally: Tally, progress:
 
 
 class _Trainer:
-    """The network and its optimiser."""
+    """Everything that is learnt: the network, and the tables around it."""
 
     def __init__(self, recipe: SkipThought, part: str, counts: Counts) -> None:
         self._recipe = recipe
-        self._network = Network(len(counts), recipe.dim_word, recipe.dim, 1 if part == "uni" else 2)
-        self._network.initialise(torch.Generator().manual_seed(recipe.seed))
-        self._parameters = dict(self._network.named_parameters())
-        self._adam = torch.optim.Adam(self._network.parameters(), lr=recipe.learning_rate, fused=True)
+        generator = torch.Generator().manual_seed(recipe.seed)
+        self._network = Network(recipe.dim_word, recipe.dim, 1 if part == "uni" else 2)
+        self._network.initialise(generator)
         self._sampler = None if recipe.samples is None else Sampler(counts, recipe.samples)
+        kind = Matrix if self._sampler is None else Table
+        self._words = Table(torch.empty(len(counts), recipe.dim_word).uniform_(-0.1, 0.1, generator=generator))
+        self._output = kind(torch.empty(len(counts), recipe.dim).uniform_(-0.1, 0.1, generator=generator))
+        # Words by their frequency are what hundreds of batches would learn first; here they are known from the start.
+        self._bias = kind(torch.from_numpy(np.log(np.maximum(counts, 1) / counts.sum()).astype(np.float32)))
+        matrices = {name: Matrix(parameter) for name, parameter in self._network.named_parameters()}
+        self._learnt = {"words": self._words, "output": self._output, "bias": self._bias, **matrices}
 
     def step(self, batch: Batch, number: int) -> float:
         """Learns from a batch; the sum of its losses."""
-        states, targets = self._network(batch)
-        loss = self._loss(states, targets, number)
-        self._adam.zero_grad(set_to_none=True)
+        rows, places = np.unique(batch.read, return_inverse=True)
+        states = self._network(batch, look_up(self._words.take(rows), places))
+        loss = self._loss(states, batch.targets, number)
         (loss / len(batch.sentences.order)).backward()
-        length = torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._recipe.clip)
+        length = clip(self._learnt.values(), self._recipe.clip)
         total = float(loss.item())
-        if not (math.isfinite(total) and math.isfinite(length.item())):
+        if not (math.isfinite(total) and math.isfinite(length)):
             raise SettingsError(
-                f"training left the numbers at batch {number + 1:,} (loss {total}, gradient {length.item()}); "
+                f"training left the numbers at batch {number + 1:,} (loss {total}, gradient {length}); "
                 f"try a smaller learning_rate than {self._recipe.learning_rate}"
             )
-        self._adam.step()
+        for matrix in self._learnt.values():
+            matrix.step(self._recipe.learning_rate)
         return total
 
-    def _loss(self, states: torch.Tensor, targets: torch.Tensor, number: int) -> torch.Tensor:
-        output, bias = self._network.output, self._network.output_bias
+    def _loss(self, states: torch.Tensor, targets: Rows, number: int) -> torch.Tensor:
         if self._sampler is None:
-            return full_loss(states, targets, output, bias)
-        drawn = torch.from_numpy(self._sampler.draw(self._recipe.seed, number))
-        return sampled_loss(states, targets, output, bias, drawn, torch.from_numpy(self._sampler.log_expected))
+            return full_loss(states, torch.from_numpy(targets), self._output.leaf, self._bias.leaf)
+        drawn = self._sampler.draw(self._recipe.seed, number)
+        rows, places = np.unique(np.concatenate([targets, drawn]), return_inverse=True)
+        told, drawn = places[: len(targets)], places[len(targets) :]
+        log_expected = torch.from_numpy(self._sampler.log_expected[rows])
+        assert isinstance(self._output, Table)
+        assert isinstance(self._bias, Table)
+        taken = self._output.take(rows), self._bias.take(rows)
+        return sampled_loss(states, torch.from_numpy(told), *taken, torch.from_numpy(drawn), log_expected)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that changes from step to step: the network, and Adam's two means for each number."""
-        found = {}
-        for name, parameter in self._parameters.items():
-            found[name] = parameter.detach().numpy()
-            for mean in ("exp_avg", "exp_avg_sq") if self._adam.state else ():
-                found[f"{name}.{mean}"] = self._adam.state[parameter][mean].numpy()
-        return found
+        """All that changes from step to step."""
+        return {
+            f"{name}.{kind}": array for name, matrix in self._learnt.items() for kind, array in matrix.arrays().items()
+        }
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], step: int) -> None:
-        """Goes back to where `arrays` were taken, after `step` steps."""
-        for name, parameter in self._parameters.items():
-            parameter.data.copy_(torch.from_numpy(arrays[name]))
-            if step:
-                means = {mean: torch.from_numpy(arrays[f"{name}.{mean}"]) for mean in ("exp_avg", "exp_avg_sq")}
-                self._adam.state[parameter] = {"step": torch.tensor(float(step)), **means}
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Goes back to where `arrays` were taken."""
+        for name, matrix in self._learnt.items():
+            matrix.restore({kind: arrays[f"{name}.{kind}"] for kind in matrix.arrays()})
 
     def part(self, n_words: int, *, has_unknown: bool) -> Part:
         """The encoder's arrays, without decoders and softmax."""
         arrays = {
-            name: parameter.detach().numpy().copy() for name, parameter in self._parameters.items() if "coder" in name
+            name: matrix.values.detach().numpy().copy() for name, matrix in self._learnt.items() if "coder" in name
         }
-        words = self._parameters["words"].detach().numpy()
         directions = tuple(
             Direction(*(arrays[f"encoders.{i}.{name}"] for name in ("inputs", "gates", "candidate")))
             for i in range(len(self._network.encoders))
         )
+        words = self._words.values.numpy()
         unknown = words[n_words + 1].copy() if has_unknown else None
         return Part(words[:n_words].copy(), words[n_words].copy(), unknown, directions)
 
@@ -214,7 +222,7 @@ class _Run:
             raise InputError(
                 f"{self._folder} has checkpoints of another run ({said}); choose another folder or delete it"
             )
-        trainer.restore(found.arrays, found.step)
+        trainer.restore(found.arrays)
         tally = Tally(**found.state["tally"])
         progress.advance(tally.n_words)
         progress.say(f"{self._about['part']}-skip: going on behind batch {tally.step:,}, {tally.n_words:,} words")
