@@ -1,7 +1,7 @@
 """Texts -> means of their words' vectors, on one of two paths that agree in every bit.
 
-The small path is plain Python and NumPy and answers one sentence in ten microseconds. The bulk path scans and
-averages in numba on all cores, some forty times faster, but makes a process wait before its first answer: numba and
+The small path is plain Python and NumPy and answers one sentence in ten to twenty microseconds. The bulk path scans and
+averages in numba on all cores, ten to twenty times faster, but makes a process wait before its first answer: numba and
 the kernels have to be loaded. So each encoder starts on the small path, and takes the bulk path once it has been
 handed as much text as the small path reads during that wait.
 """
