@@ -38,6 +38,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.stale import forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)  # all training kernels are built on this module: nothing is loaded yet
@@ -141,14 +142,14 @@ def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.gep(array.data, [args[1]])
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def claim(memory: NDArray[np.int64]) -> tuple[int, int]:
     """The phase that is open, and the next tile of it that nobody has taken yet."""
     taken = _atomic_add(memory, _NEXT, 1)
     return taken // _PHASE, taken % _PHASE
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def finish(memory: NDArray[np.int64], phase: int, n_tiles: int) -> None:
     """Say that a tile is done; the last one of the phase opens the next."""
     if _atomic_add(memory, _DONE, 1) == n_tiles - 1:
@@ -156,7 +157,7 @@ def finish(memory: NDArray[np.int64], phase: int, n_tiles: int) -> None:
         _atomic_store(memory, _NEXT, (phase + 1) * _PHASE)
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def wait(memory: NDArray[np.int64], phase: int) -> None:
     """Wait until the phase is over."""
     spins = 0

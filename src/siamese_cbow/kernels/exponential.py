@@ -13,6 +13,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from siamese_cbow.kernels.lean import INLINE, LEAN
+
 _LOG2E = np.float32(1.44269504)
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _C0, _C1, _C2 = np.float32(1.9875691500e-4), np.float32(1.3981999507e-3), np.float32(8.3334519073e-3)
@@ -31,7 +33,7 @@ def _as_float(typingctx: Any, number: Any) -> Any:
     return types.float32(types.int32), codegen
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath={"contract"})
+@njit(**INLINE, fastmath={"contract"})
 def _exp(x: np.float32) -> np.float32:
     """exp(x) for x <= 0."""
     clipped = max(x, _LOWEST)
@@ -42,7 +44,7 @@ def _exp(x: np.float32) -> np.float32:
     return (p * r * r + r + _ONE) * power if x >= _LOWEST else x * np.float32(0)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(**LEAN, fastmath={"contract"})
 def exp_all(scores: NDArray[np.float32], sharpness: np.float32, highest: np.float32) -> np.float32:
     """scores = exp(sharpness * (scores - highest)); the result is their sum.
 
@@ -53,7 +55,7 @@ def exp_all(scores: NDArray[np.float32], sharpness: np.float32, highest: np.floa
     return _sum(scores)
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@njit(**LEAN, fastmath={"reassoc"})
 def _sum(scores: NDArray[np.float32]) -> np.float32:
     total = np.float32(0)
     for j in range(len(scores)):

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, wait
 from siamese_cbow.kernels.exponential import exp_all
+from siamese_cbow.kernels.lean import INLINE, LEAN, WITH_RUNTIME
 from siamese_cbow.kernels.phases import (
-    ROWS,
-    SENTENCES,
     Matrices,
     Objective,
     Tally,
@@ -30,6 +29,7 @@ from siamese_cbow.kernels.phases import (
     means_tile,
     neighbours,
     rows_tile,
+    tile_size,
     tiles,
 )
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
@@ -41,7 +41,7 @@ CONTRASTIVE, MARGIN = range(3, 5)
 TILE = 64
 
 
-@njit(nogil=True, cache=True)
+@njit(**WITH_RUNTIME)
 def train_in_batch(
     memory: NDArray[np.int64],
     n_threads: int,
@@ -67,69 +67,81 @@ def train_in_batch(
         b, what = (phase - 1) // 5, (phase - 1) % 5  # phase 0 is for all batches, then there are five for each
         if b >= len(rates):
             return
-        n = picked.n_sentences[max(0, b)]
+        n, things, size = picked.n_sentences[max(0, b)], 0, 1
         if phase == 0:
-            n_tiles = tiles(len(rates), 1)
+            things = len(rates)
         elif what == 1:
-            n_tiles = tiles(n, TILE) ** 2
+            things = tiles(n, TILE) ** 2
         elif what == 3:
-            n_tiles = tiles(n, TILE)
-        elif what == 4:
-            n_tiles = tiles(words.n_unique[b], ROWS)
+            things = tiles(n, TILE)
         else:
-            n_tiles = tiles(n, SENTENCES)
+            things = words.n_unique[b] if what == 4 else n
+            size = tile_size(things, n_threads)
+        n_tiles = tiles(things, size)
         if tile >= n_tiles:
             wait(memory, phase)
             continue
+        begin, end = tile * size, min((tile + 1) * size, things)
         if phase == 0:
             fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
         elif what == 0:
-            means_tile(picked, words, objective, left, right, work, b, tile)
+            means_tile(picked, words, objective, left, right, work, b, begin, end)
         elif what == 1:
             _scores_tile(objective, work, n, tile)
         elif what == 2:
-            _coefficients_tile(shape, picked, objective, work, b, tile)
+            _coefficients_tile(shape, picked, objective, work, b, begin, end)
         elif what == 3:
             _gradients_tile(words, objective, work, tally, thread, b, n, tile)
         else:
             step = first_step + b
-            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, b, tile)
+            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, begin, end)
         finish(memory, phase, n_tiles)
 
 
-@njit(nogil=True, cache=True)
+@njit(**WITH_RUNTIME)
 def _scores_tile(objective: Objective, work: Work, n: int, tile: int) -> None:
     """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
     n_tiles = tiles(n, TILE)
     i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
     if objective.shared and i > j:
         return
-    block = np.dot(work.left[i : min(i + TILE, n)], work.right[j : min(j + TILE, n)].T)
+    _multiply(work.left, i, min(i + TILE, n), work.right, j, min(j + TILE, n), work.scores, objective.shared and i < j)
+
+
+@njit(**WITH_RUNTIME)
+def _multiply(
+    left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirrored: bool
+) -> None:
+    """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end], and the mirror of it where asked for."""
+    block = np.dot(left[i:i_end], right[j:j_end].T)
     for k in range(block.shape[0]):
         for m in range(block.shape[1]):
-            work.scores[i + k, j + m] = block[k, m]
-    if objective.shared and i < j:
+            scores[i + k, j + m] = block[k, m]
+    if mirrored:
         for k in range(block.shape[0]):
             for m in range(block.shape[1]):
-                work.scores[j + m, i + k] = block[k, m]
+                scores[j + m, i + k] = block[k, m]
 
 
-@njit(nogil=True, cache=True)
-def _coefficients_tile(shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, tile: int) -> None:
+@njit(**LEAN)
+def _coefficients_tile(
+    shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, begin: int, end: int
+) -> None:
     n = picked.n_sentences[b]
-    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, n)):
+    for k in range(begin, end):
         scores = work.scores[k, :n]
         work.losses[k] = 0
         work.is_example[k] = _count_positives(shape, picked, work, b, k) > 0
         if work.is_example[k] == 0:
-            scores[:] = 0
+            for j in range(n):
+                scores[j] = 0
         elif objective.kind == CONTRASTIVE:
             work.losses[k] = _contrastive(shape, picked, objective, work, b, k, scores)
         else:
             work.losses[k] = _margin(shape, picked, objective, work, b, k, scores)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _count_positives(shape: Shape, picked: Picked, work: Work, b: int, k: int) -> int:
     """How many neighbours of k have words; 0 too when k itself has none."""
     if work.left_norms[k] == 0:
@@ -141,7 +153,7 @@ def _count_positives(shape: Shape, picked: Picked, work: Work, b: int, k: int) -
     return n
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _contrastive(
     shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, k: int, scores: NDArray[np.float32]
 ) -> float:
@@ -166,7 +178,7 @@ def _contrastive(
     return np.log(np.float64(total)) + objective.sharpness * highest - wanted
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _leave_out(picked: Picked, work: Work, b: int, k: int, first: int, end: int, scores: NDArray[np.float32]) -> None:
     """Put the scores of those who are no candidates so low that their exponential is 0."""
     out = np.float32(-1e30)
@@ -185,7 +197,7 @@ def _leave_out(picked: Picked, work: Work, b: int, k: int, first: int, end: int,
         scores[j] = out
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _margin(
     shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, k: int, scores: NDArray[np.float32]
 ) -> float:
@@ -206,7 +218,7 @@ def _margin(
     return loss
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _hardest(picked: Picked, work: Work, b: int, k: int, scores: NDArray[np.float32]) -> int:
     """The sentence of another run with the highest score (the first of equals); -1 when there is none."""
     best = -1
@@ -220,7 +232,7 @@ def _hardest(picked: Picked, work: Work, b: int, k: int, scores: NDArray[np.floa
     return best
 
 
-@njit(nogil=True, cache=True)
+@njit(**WITH_RUNTIME)
 def _gradients_tile(
     words: Words, objective: Objective, work: Work, tally: Tally, thread: int, b: int, n: int, tile: int
 ) -> None:
@@ -232,14 +244,19 @@ def _gradients_tile(
         _copy_coefficients(work.scores, i, n, True, True, panel)
     else:
         _copy_coefficients(work.scores, i, n, True, False, panel)
-        np.dot(panel, work.right, work.left_gradients[i:end])
+        _multiply_into(panel, work.right, work.left_gradients, i, end)
         _copy_coefficients(work.scores, i, n, False, True, panel)
-    np.dot(panel, work.left, work.right_gradients[i:end])
+    _multiply_into(panel, work.left, work.right_gradients, i, end)
     for k in range(i, end):
         finish_gradient(words, objective, work, b, k, n_examples)
 
 
-@njit(nogil=True, cache=True)
+@njit(**WITH_RUNTIME)
+def _multiply_into(panel: Vectors, means: Vectors, gradients: Vectors, i: int, end: int) -> None:
+    np.dot(panel, means, gradients[i:end])
+
+
+@njit(**LEAN)
 def _copy_coefficients(scores: Vectors, i: int, n: int, rows: bool, columns: bool, panel: Vectors) -> None:
     """panel[k, j] = scores[i + k, j], or scores[j, i + k], or their sum; 0 where there is no sentence j.
 

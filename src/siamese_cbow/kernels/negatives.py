@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from siamese_cbow.kernels.lean import LEAN
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.prefetch import prefetch_item
 from siamese_cbow.kernels.random import below
@@ -14,7 +15,7 @@ _AHEAD = 8  # anchors whose negatives are asked for while those of one are looke
 _TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, picked: Picked) -> None:
     """For each anchor, sentences drawn evenly from all that are neither itself nor adjacent to it nor empty."""
     n_corpus, n_batch = len(text.sentences) - 1, picked.n_candidates[b]
@@ -46,7 +47,7 @@ def pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pic
     _turn_round(picked.negatives[b], n_batch, end, picked.users[b], picked.user_starts[b])
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _turn_round(
     negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> None:
@@ -54,7 +55,8 @@ def _turn_round(
 
     negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
     """
-    starts[: n_sentences + 2] = 0
+    for k in range(n_sentences + 2):
+        starts[k] = 0
     for k in range(n_anchors):
         for i in range(negatives.shape[1]):
             if negatives[k, i] >= 0:
@@ -70,14 +72,25 @@ def _turn_round(
                 starts[negatives[k, i] + 1] = place + 1
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _may_oppose(text: Text, groups: bool, anchor: int, s: int) -> bool:
     """Whether sentence `s` may be a negative of the anchor."""
     if text.sentences[s + 1] == text.sentences[s]:
         return False
     if groups:
-        return s != anchor and np.searchsorted(text.documents, s, side="right") != np.searchsorted(
-            text.documents, anchor, side="right"
-        )
+        return _group(text, s) != _group(text, anchor)
     low, high = min(anchor, s), max(anchor, s)
     return high > low + 1 or (high == low + 1 and starts_document(text.starts, high))
+
+
+@njit(**LEAN)
+def _group(text: Text, s: int) -> int:
+    """The last document that starts at or before sentence s."""
+    low, high = 0, len(text.documents) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if text.documents[middle] <= s:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.plans import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
@@ -67,25 +68,43 @@ class Tally(NamedTuple):
     examples: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def tiles(n: int, size: int) -> int:
     """How many tiles n things make; at least one, as a phase ends with its last tile: tiles(9, 4) -> 3."""
     return max(1, (n + size - 1) // size)
 
 
-@njit(nogil=True, cache=True)
+@njit(**INLINE)
+def tile_size(n: int, n_threads: int) -> int:
+    """How many of n things to give to a thread at a time, where each is computed for itself: 100, 2 threads -> 9.
+
+    A few tiles for each thread even out what they take; more would only cost claims. It may depend on the threads: no
+    result depends on it; tiles of matrix products may not.
+    """
+    return n if n_threads == 1 else max(1, (n + 6 * n_threads - 1) // (6 * n_threads))
+
+
+@njit(**LEAN)
 def means_tile(
-    picked: Picked, words: Words, objective: Objective, left: Matrices, right: Matrices, work: Work, b: int, tile: int
+    picked: Picked,
+    words: Words,
+    objective: Objective,
+    left: Matrices,
+    right: Matrices,
+    work: Work,
+    b: int,
+    first: int,
+    last: int,
 ) -> None:
     """The first phase of a batch: the mean of every sentence."""
-    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
+    for k in range(first, last):
         begin, end = words.starts[b, k], words.starts[b, k + 1]
         mean(left.vectors, words.words, begin, end, objective.unit, work.left, work.left_norms, k)
         if not objective.shared:
             mean(right.vectors, words.words, begin, end, objective.unit, work.right, work.right_norms, k)
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def rows_tile(
     words: Words,
     first_token: int,
@@ -97,15 +116,14 @@ def rows_tile(
     right: Matrices,
     work: Work,
     thread: int,
-    b: int,
-    tile: int,
+    first: int,
+    last: int,
 ) -> None:
-    """The last phase: every row of the batch moves once."""
+    """The last phase: every row of the batch moves once; those of the first-th to the last-th different word now."""
     unique, starts, places = words.unique, words.unique_starts, words.places
     light = is_light(rule)
-    end = first_token + min((tile + 1) * ROWS, words.n_unique[b])
-    for u in range(first_token + tile * ROWS, end):
-        if u + 2 < end:
+    for u in range(first_token + first, first_token + last):
+        if u + 2 < first_token + last:
             prefetch(left.vectors, unique[u + 2])
         if light and objective.shared:
             move_light(
@@ -120,7 +138,7 @@ def rows_tile(
             update(rule, rate, step, right.vectors, right.first, right.second, unique[u], work.totals, thread)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def finish_gradient(words: Words, objective: Objective, work: Work, b: int, k: int, n_examples: int) -> None:
     """Turn the gradient of sentence k's mean into that of each of its words, for the mean loss over the examples."""
     share = np.float32(1.0 / (max(1, n_examples) * max(1, words.starts[b, k + 1] - words.starts[b, k])))
@@ -129,13 +147,13 @@ def finish_gradient(words: Words, objective: Objective, work: Work, b: int, k: i
         to_rows(work.right, k, objective.unit, share * work.right_norms[k], work.right_gradients)
 
 
-@njit(nogil=True, cache=True)
-def count_examples(work: Work, n: int, tally: Tally, b: int, tile: int) -> int:
-    """The number of examples among the first n sentences; the first tile writes the tally too, always in one order."""
+@njit(**LEAN)
+def count_examples(work: Work, n: int, tally: Tally, b: int, first: int) -> int:
+    """The number of examples among the first n sentences; who has the first writes the tally too, in fixed order."""
     n_examples = 0
     for k in range(n):
         n_examples += work.is_example[k]
-    if tile == 0:
+    if first == 0:
         loss = 0.0
         for k in range(n):
             loss += work.losses[k]
@@ -144,7 +162,7 @@ def count_examples(work: Work, n: int, tally: Tally, b: int, tile: int) -> int:
     return n_examples
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
     """The places first <= j < end, j != k, that are adjacent to k.
 

@@ -20,13 +20,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.kernels.crew import claim
+from siamese_cbow.kernels.lean import LEAN
 from siamese_cbow.kernels.negatives import pick_negatives
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.prefetch import prefetch_item
 from siamese_cbow.kernels.random import below, permuted
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def pick(
     memory: NDArray[np.int64],
     n_threads: int,
@@ -42,11 +43,12 @@ def pick(
         _, b = claim(memory)
         if b >= len(picked.n_sentences):
             return
-        units = _units(shape, keys, first_batch + b)
+        units = picked.user_starts[b]  # free until negatives are drawn
+        n_units = _choose_units(shape, keys, first_batch + b, units)
         if shape.groups:
-            _pick_groups(text, shape, keys, units, b, picked)
+            _pick_groups(text, shape, keys, units, n_units, b, picked)
         else:
-            _pick_runs(text, shape, keys, units, b, picked)
+            _pick_runs(text, shape, keys, units, n_units, b, picked)
         picked.n_candidates[b] = picked.n_sentences[b]
         if shape.negatives > 0:
             pick_negatives(text, shape, keys, first_batch + b, b, picked)
@@ -58,27 +60,33 @@ def pick(
         picked.n_tokens[b] = n
 
 
-@njit(nogil=True, cache=True)
-def _units(shape: Shape, keys: Keys, batch: int) -> NDArray[np.int64]:
-    """The units of a batch, in order of the corpus."""
+@njit(**LEAN)
+def _choose_units(shape: Shape, keys: Keys, batch: int, units: NDArray[np.int64]) -> int:
+    """Write the units of a batch in order of the corpus; the result is their number."""
     first = batch * shape.units_per_batch
-    units = np.empty(max(0, min(shape.units_per_batch, shape.n_units - first)), np.int64)
-    for i in range(len(units)):
-        units[i] = permuted(keys.order, shape.n_units, keys.half_bits, first + i)
-    units.sort()
-    return units
+    n = max(0, min(shape.units_per_batch, shape.n_units - first))
+    for i in range(n):
+        unit = permuted(keys.order, shape.n_units, keys.half_bits, first + i)
+        j = i
+        while j > 0 and units[j - 1] > unit:
+            units[j] = units[j - 1]
+            j -= 1
+        units[j] = unit
+    return n
 
 
-@njit(nogil=True, cache=True)
-def _pick_runs(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], b: int, picked: Picked) -> None:
+@njit(**LEAN)
+def _pick_runs(
+    text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], n_units: int, b: int, picked: Picked
+) -> None:
     n_corpus = len(text.sentences) - 1
     k, run, last = 0, -1, -2
-    for i in range(len(units)):
+    for i in range(n_units):
         begin = max(0, units[i] * shape.run_length - keys.shift)
         end = min(n_corpus, (units[i] + 1) * shape.run_length - keys.shift)
         if end <= begin:
             continue
-        goes_on = i + 1 < len(units) and units[i + 1] == units[i] + 1
+        goes_on = i + 1 < n_units and units[i + 1] == units[i] + 1
         left = 1 if shape.halo and begin > 0 and not starts_document(text.starts, begin) else 0
         right = 1 if shape.halo and not goes_on and end < n_corpus and not starts_document(text.starts, end) else 0
         for s in range(begin - left, end + right):
@@ -94,11 +102,13 @@ def _pick_runs(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], b
     picked.n_sentences[b] = k
 
 
-@njit(nogil=True, cache=True)
-def _pick_groups(text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], b: int, picked: Picked) -> None:
+@njit(**LEAN)
+def _pick_groups(
+    text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], n_units: int, b: int, picked: Picked
+) -> None:
     """Members of a group; of a large group `run_length` ones, starting at a random one."""
     k = 0
-    for run in range(len(units)):
+    for run in range(n_units):
         begin, end = text.documents[units[run]], text.documents[units[run] + 1]
         size = end - begin
         if size == 0:

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Bytes, Ids, Offsets
+from siamese_cbow.kernels.lean import INLINE
 
 
 class Text(NamedTuple):
@@ -61,7 +62,7 @@ class Picked(NamedTuple):
     user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def starts_document(starts: Bytes, s: int) -> bool:
     """Whether sentence s is the first of its document."""
     return (starts[s >> 3] >> (s & 7)) & 1 == 1

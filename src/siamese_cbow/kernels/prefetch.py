@@ -10,6 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.lean import INLINE
 from siamese_cbow.kernels.rows import LINE
 
 
@@ -45,7 +46,7 @@ def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), codegen
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def prefetch(rows: Vectors, w: int) -> None:
     """Have row w brought into the cache, for writing."""
     for j in range(0, rows.shape[1], LINE):

@@ -15,6 +15,8 @@ from enum import IntEnum
 import numpy as np
 from numba import njit
 
+from siamese_cbow.kernels.lean import INLINE, LEAN
+
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
@@ -51,7 +53,7 @@ def _mix_integer(x: int) -> int:
     return x ^ (x >> 31)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def bits(key: np.uint64, position: np.uint64) -> np.uint64:
     """64 random bits for one position."""
     x = key + (position + np.uint64(1)) * _STEP
@@ -60,13 +62,13 @@ def bits(key: np.uint64, position: np.uint64) -> np.uint64:
     return x ^ (x >> _S31)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def fraction(key: np.uint64, position: np.uint64) -> float:
     """A random number in [0, 1) for one position."""
     return (bits(key, position) >> _S11) * _TO_FRACTION
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def below(key: np.uint64, position: np.uint64, limit: int) -> np.int64:
     """A random integer in 0..limit-1 for one position; every one equally likely up to limit / 2**53."""
     return np.int64(fraction(key, position) * limit)
@@ -77,7 +79,7 @@ def half_bits(n: int) -> int:
     return max(1, ((n - 1).bit_length() + 1) // 2)
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def permuted(key: np.uint64, n: int, half: int, position: int) -> np.int64:
     """Where `position` goes in a random order of 0..n-1.
 

@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.lean import INLINE
 
 # Sums may be regrouped (vector registers need it), but NaN and infinity stay what they are: they must show in the loss.
 FASTMATH: Any = {"reassoc", "contract", "arcp", "nsz"}
@@ -30,7 +31,7 @@ def padded_width(dim: int) -> int:
     return -(-dim // LINE) * LINE
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def add_rows(rows: Vectors, numbers: NDArray[np.int32], begin: int, end: int, totals: Vectors, k: int) -> None:
     """totals[k] = the sum of rows[numbers[begin:end]], four at a time: a quarter of the stores."""
     width = totals.shape[1]
@@ -57,7 +58,7 @@ def add_rows(rows: Vectors, numbers: NDArray[np.int32], begin: int, end: int, to
         i += 4
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def add_scaled(
     rows: Vectors,
     numbers: NDArray[np.int32],
@@ -85,7 +86,7 @@ def add_scaled(
         i += 4
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def mean(
     vectors: Vectors,
     words: NDArray[np.int32],
@@ -116,7 +117,7 @@ def mean(
         means[k, j] *= scale
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def to_rows(means: Vectors, k: int, unit: bool, scale: np.float32, gradients: Vectors) -> None:
     """Turn the gradient of a (unit) mean into what each of its words gets.
 

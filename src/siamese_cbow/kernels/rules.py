@@ -20,6 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.rows import FASTMATH, add_rows
 
 SGD, NESTEROV, ADAGRAD, ADADELTA, ADAM, ADAMAX = range(6)
@@ -37,7 +38,7 @@ class Rule(NamedTuple):
     l2: np.float32  # weight of the squared norms of the rows touched
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def update(
     rule: Rule,
     rate: np.float32,
@@ -74,13 +75,13 @@ def update(
         _adamax(rule, rate, step, vectors, first, second, w, g, t)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def is_light(rule: Rule) -> bool:
     """Whether `move_light` knows the rule."""
     return (rule.kind == SGD or rule.kind == ADAGRAD) and rule.clip == 0 and rule.l2 == 0
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def move_light(
     rule: Rule,
     rate: np.float32,
@@ -119,14 +120,14 @@ def move_light(
             vectors[w, j] -= scale * totals[t, j]
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _adagrad(rule: Rule, rate: np.float32, first: Vectors, w: int, square: np.float32) -> np.float32:
     """Remember the gradient's length, give the step."""
     first[w, 0] += square / rule.dim
     return rate / (np.sqrt(first[w, 0]) + rule.epsilon)
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _square(g: Vectors, t: int) -> np.float32:
     total = np.float32(0)
     for j in range(g.shape[1]):
@@ -134,7 +135,7 @@ def _square(g: Vectors, t: int) -> np.float32:
     return total
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _clip(limit: np.float32, g: Vectors, t: int) -> None:
     norm = np.sqrt(_square(g, t))
     if norm > limit:
@@ -143,7 +144,7 @@ def _clip(limit: np.float32, g: Vectors, t: int) -> None:
             g[t, j] *= scale
 
 
-@njit(nogil=True, cache=True, fastmath=FASTMATH)
+@njit(**LEAN, fastmath=FASTMATH)
 def _adadelta(
     rule: Rule, rate: np.float32, vectors: Vectors, seen: Vectors, moved: Vectors, w: int, g: Vectors, t: int
 ) -> None:
@@ -155,7 +156,7 @@ def _adadelta(
         vectors[w, j] -= rate * x
 
 
-@njit(nogil=True, cache=True, fastmath=FASTMATH)
+@njit(**LEAN, fastmath=FASTMATH)
 def _adam(
     rule: Rule, rate: np.float32, step: int, vectors: Vectors, m: Vectors, v: Vectors, w: int, g: Vectors, t: int
 ) -> None:
@@ -168,7 +169,7 @@ def _adam(
         vectors[w, j] -= rate * (m[w, j] * correct1) / (np.sqrt(v[w, j] * correct2) + rule.epsilon)
 
 
-@njit(nogil=True, cache=True, fastmath=FASTMATH)
+@njit(**LEAN, fastmath=FASTMATH)
 def _adamax(
     rule: Rule, rate: np.float32, step: int, vectors: Vectors, m: Vectors, u: Vectors, w: int, g: Vectors, t: int
 ) -> None:

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, wait
+from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.losses import logistic, sigmoid, softmax
 from siamese_cbow.kernels.phases import (
-    ROWS,
-    SENTENCES,
     Matrices,
     Objective,
     Tally,
@@ -30,6 +29,7 @@ from siamese_cbow.kernels.phases import (
     means_tile,
     neighbours,
     rows_tile,
+    tile_size,
     tiles,
 )
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
@@ -40,7 +40,7 @@ from siamese_cbow.kernels.words import Words, fill
 SOFTMAX, SIGMOID, LOGISTIC = range(3)
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def train_sampled(
     memory: NDArray[np.int64],
     n_threads: int,
@@ -67,79 +67,82 @@ def train_sampled(
         if b >= len(rates):
             return
         if phase == 0:
-            n_tiles = tiles(len(rates), 1)
+            n = len(rates)
         elif what == 1:
-            n_tiles = tiles(picked.n_candidates[b], SENTENCES)
+            n = picked.n_candidates[b]
         elif what == 3:
-            n_tiles = tiles(words.n_unique[b], ROWS)
+            n = words.n_unique[b]
         else:
-            n_tiles = tiles(picked.n_sentences[b], SENTENCES)
+            n = picked.n_sentences[b]
+        size = 1 if phase == 0 else tile_size(n, n_threads)
+        n_tiles = tiles(n, size)
         if tile >= n_tiles:
             wait(memory, phase)
             continue
+        begin, end = tile * size, min((tile + 1) * size, n)
         if phase == 0:
             fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
         elif what == 0:
-            means_tile(picked, words, objective, left, right, work, b, tile)
+            means_tile(picked, words, objective, left, right, work, b, begin, end)
         elif what == 1:
-            _coefficients_tile(shape, picked, objective, work, b, tile)
+            _coefficients_tile(shape, picked, objective, work, thread, b, begin, end)
         elif what == 2:
-            _gradients_tile(shape, picked, words, objective, work, tally, thread, b, tile)
+            _gradients_tile(shape, picked, words, objective, work, tally, thread, b, begin, end)
         else:
             step = first_step + b
-            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, b, tile)
+            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, begin, end)
         finish(memory, phase, n_tiles)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def _coefficients_tile(shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, tile: int) -> None:
+@njit(**INLINE)
+def _coefficients_tile(
+    shape: Shape, picked: Picked, objective: Objective, work: Work, thread: int, b: int, begin: int, end: int
+) -> None:
     n_positives = work.places.shape[1] - shape.negatives
-    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_candidates[b])):
+    places, scores = work.places, work.coefficients
+    for k in range(begin, end):
         work.losses[k] = 0
         work.is_example[k] = _find_candidates(shape, picked, work, b, k)
         if work.is_example[k] == 1:
-            places, scores = work.places[k], work.coefficients[k]
-            for i in range(len(places)):
-                scores[i] = _dot(work.left, k, work.right, places[i]) if places[i] >= 0 else np.float32(0)
+            for i in range(places.shape[1]):
+                scores[k, i] = _dot(work.left, k, work.right, places[k, i]) if places[k, i] >= 0 else np.float32(0)
             if objective.kind == SOFTMAX:
-                work.losses[k] = softmax(objective.sharpness, n_positives, places, scores)
+                work.losses[k] = softmax(objective.sharpness, n_positives, places, scores, k)
             elif objective.kind == SIGMOID:
-                work.losses[k] = sigmoid(n_positives, places, scores)
+                work.losses[k] = sigmoid(n_positives, places, scores, k)
             else:
-                work.losses[k] = logistic(objective.sharpness, n_positives, places, scores)
+                work.losses[k] = logistic(objective.sharpness, n_positives, places, scores, k, work.weights, thread)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _find_candidates(shape: Shape, picked: Picked, work: Work, b: int, k: int) -> int:
     """Write the anchor's candidates that have words; 1 if k is an anchor with a positive and a negative among them."""
-    places = work.places[k]
-    places[:] = -1
+    places, n_places = work.places, work.places.shape[1]
+    for i in range(n_places):
+        places[k, i] = -1
     if picked.anchors[b, k] == 0 or work.left_norms[k] == 0:
         return 0
-    n_positives, positive, negative = len(places) - shape.negatives, 0, 0
+    n_positives, positive, negative = n_places - shape.negatives, 0, 0
     first, end = neighbours(shape, picked, b, k)
     for j in range(first, end):
         if j != k and work.right_norms[j] != 0:
-            places[_slot(shape, first, k, j)] = j
+            places[k, _slot(shape, first, k, j)] = j
             positive = 1
     for i in range(shape.negatives):
         j = picked.negatives[b, k, i]
         if j >= 0 and work.right_norms[j] != 0:
-            places[n_positives + i] = j
+            places[k, n_positives + i] = j
             negative = 1
-    if positive == 0 or negative == 0:
-        places[:] = -1
-        return 0
-    return 1
+    return positive * negative
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _slot(shape: Shape, first: int, anchor: int, j: int) -> int:
     """Where the anchor keeps its neighbour j: in a text before 0, after 1; in a group the number of the member."""
     return j - first if shape.groups else (0 if j < anchor else 1)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _gradients_tile(
     shape: Shape,
     picked: Picked,
@@ -149,11 +152,12 @@ def _gradients_tile(
     tally: Tally,
     thread: int,
     b: int,
-    tile: int,
+    begin: int,
+    end: int,
 ) -> None:
     """Each sentence lists the pairs it is in (partner, coefficient) and sums them in one go."""
-    n_examples = count_examples(work, picked.n_candidates[b], tally, b, tile)
-    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
+    n_examples = count_examples(work, picked.n_candidates[b], tally, b, begin)
+    for k in range(begin, end):
         pairs = _as_anchor(picked, work, b, k, thread)
         if not objective.shared:
             add_scaled(work.right, work.partners, work.weights, thread, pairs, work.left_gradients, k)
@@ -163,7 +167,7 @@ def _gradients_tile(
         finish_gradient(words, objective, work, b, k, n_examples)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _as_anchor(picked: Picked, work: Work, b: int, k: int, thread: int) -> int:
     pairs = 0
     if k < picked.n_candidates[b] and work.is_example[k] == 1:
@@ -175,7 +179,7 @@ def _as_anchor(picked: Picked, work: Work, b: int, k: int, thread: int) -> int:
     return pairs
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINE)
 def _as_candidate(shape: Shape, picked: Picked, work: Work, b: int, k: int, thread: int, pairs: int) -> int:
     if work.right_norms[k] == 0:
         return pairs
@@ -195,7 +199,7 @@ def _as_candidate(shape: Shape, picked: Picked, work: Work, b: int, k: int, thre
     return pairs
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
     total = np.float32(0)
     for j in range(left.shape[1]):

@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Ids
+from siamese_cbow.kernels.lean import LEAN
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.random import fraction
 
@@ -27,10 +28,10 @@ class Words(NamedTuple):
     n_unique: NDArray[np.int64]  # (n_batches,)
     raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
     cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
-    sorting: NDArray[np.uint64]  # (n_threads, 2, most tokens of a batch) memory for sorting
+    sorting: NDArray[np.uint64]  # (n_threads, 3, most tokens of a batch, at least 1024) memory for sorting
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def fill(
     text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, first_token: int, thread: int, b: int
 ) -> None:
@@ -42,7 +43,7 @@ def fill(
     _sort(text, words, thread, b, first_token, end, picked.n_sentences[b])
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b: int, first: int) -> int:
     end, raw, cut = first, 0, 0
     for k in range(picked.n_sentences[b]):
@@ -63,7 +64,7 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b:
     return end
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _sort(text: Text, words: Words, thread: int, b: int, first: int, end: int, n_sentences: int) -> None:
     """Occurrences by word, and by place within a word: a radix sort, ten bits at a time.
 
@@ -76,19 +77,20 @@ def _sort(text: Text, words: Words, thread: int, b: int, first: int, end: int, n
         for t in range(words.starts[b, k], words.starts[b, k + 1]):
             source[i] = (np.uint64(words.words[t]) << np.uint64(32)) | np.uint64(k)
             i += 1
-    counts = np.empty(1024, np.int64)
+    counts = words.sorting[thread, 2]
     shift = 32
     while (len(text.keep) - 1) >> (shift - 32) > 0:
-        counts[:] = 0
+        for digit in range(1024):
+            counts[digit] = 0
         for i in range(n):
-            counts[(source[i] >> np.uint64(shift)) & np.uint64(1023)] += 1
-        total = 0
+            counts[(source[i] >> np.uint64(shift)) & np.uint64(1023)] += np.uint64(1)
+        total = np.uint64(0)
         for digit in range(1024):
             counts[digit], total = total, total + counts[digit]
         for i in range(n):
             digit = (source[i] >> np.uint64(shift)) & np.uint64(1023)
             target[counts[digit]] = source[i]
-            counts[digit] += 1
+            counts[digit] += np.uint64(1)
         source, target = target, source
         shift += 10
     u, last = first - 1, np.int64(-1)

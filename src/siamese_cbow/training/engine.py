@@ -94,7 +94,7 @@ class Engine:
             n_unique=np.zeros(n, np.int64),
             raw=np.zeros(n, np.int64),
             cut=np.zeros(n, np.int64),
-            sorting=array("sorting", (self._crew.n_threads, 2, most), np.uint64),
+            sorting=array("sorting", (self._crew.n_threads, 3, max(1024, most)), np.uint64),
         )
         return words, bounds[:-1]
 
