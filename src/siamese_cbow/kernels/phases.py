@@ -81,7 +81,7 @@ def tile_size(n: int, n_threads: int) -> int:
     A few tiles for each thread even out what they take; more would only cost claims. It may depend on the threads: no
     result depends on it; tiles of matrix products may not.
     """
-    return n if n_threads == 1 else max(1, (n + 6 * n_threads - 1) // (6 * n_threads))
+    return max(1, n if n_threads == 1 else (n + 6 * n_threads - 1) // (6 * n_threads))
 
 
 @njit(**LEAN)
