@@ -8,9 +8,9 @@ each counts. Compiling, reading the vocabulary and setting up the matrix are not
 "from text" (all of it but compiling) and for fastText, which can't be asked to train alone: it is charged the time
 beyond a run on 1/10 of the text.
 
-The limit is a kernel that does nothing but row traffic: add up the rows of each sentence of a batch of 100, then add
-a vector to each of them, each thread on a matrix of its own. The lock-free variant runs our own kernels in independent
-threads on one matrix.
+The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
+of them, each thread on a matrix of its own. The lock-free variant runs our own kernels in
+independent threads on one matrix.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from siamese_cbow.training.optimizers import rule_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
 
-DIM, THREADS, BATCH = 300, 2, 100
+DIM, THREADS = 300, 2
 ROW_BYTES = 3 * 4 * DIM  # a word's row is read for the mean, read again and written for the update
 
 RECIPES = {
@@ -111,23 +111,20 @@ def in_threads(work: Callable[[int], None]) -> float:
 
 
 @njit(nogil=True, fastmath=FASTMATH)
-def _traffic(vectors: Any, ids: Any, sentences: Any, begin: int, end: int, totals: Any) -> None:
+def _traffic(vectors: Any, ids: Any, sentences: Any, begin: int, end: int, total: Any) -> None:
     width = vectors.shape[1]
-    for first in range(begin, end, BATCH):
-        last = min(first + BATCH, end)
-        for s in range(first, last):
-            add_rows(vectors, ids, sentences[s], sentences[s + 1], totals, s - first)
-        for s in range(first, last):
-            for t in range(sentences[s], sentences[s + 1]):
-                w = ids[t]  # outside of the loop, or the compiler fears that the loop changes it
-                for j in range(width):
-                    vectors[w, j] -= np.float32(1e-9) * totals[s - first, j]
+    for s in range(begin, end):
+        add_rows(vectors, ids, sentences[s], sentences[s + 1], total, 0)
+        for t in range(sentences[s], sentences[s + 1]):
+            w = ids[t]  # outside of the loop, or the compiler fears that the loop changes it
+            for j in range(width):
+                vectors[w, j] -= np.float32(1e-9) * total[0, j]
 
 
 def limit(stream: Stream) -> tuple[float, int]:
     """Each thread has a matrix of its own: on a common one, rows of frequent words would wander from core to core."""
     matrices = [aligned((len(stream.vocabulary), padded_width(DIM))) for _ in range(THREADS)]
-    totals = [aligned((BATCH, padded_width(DIM))) for _ in range(THREADS)]
+    totals = [aligned((1, padded_width(DIM))) for _ in range(THREADS)]
     arrays = np.asarray(stream.ids), np.asarray(stream.sentences)
     for matrix in matrices:
         matrix[:] = 1  # memory that was never written to is not there yet
@@ -140,21 +137,19 @@ def limit(stream: Stream) -> tuple[float, int]:
     return in_threads(work), int(stream.sentences[THREADS * n])
 
 
-def gensim_word2vec(path: Path, stream: Stream, *, skip_gram: bool, whole: bool = False) -> tuple[float, int]:
+def gensim_word2vec(path: Path, n_words: int, *, skip_gram: bool, whole: bool = False) -> tuple[float, int]:
     from gensim.models import Word2Vec
 
     begin = time.perf_counter()
     model = Word2Vec(
         vector_size=DIM, window=5, min_count=5, sample=1e-5, negative=5, sg=int(skip_gram), workers=THREADS
     )
-    if whole:
-        model.build_vocab(corpus_file=str(path))
-    else:  # the stream's words, not those of its beginning alone: a smaller matrix would fit into the cache
-        counts = zip(stream.vocabulary.words, stream.vocabulary.counts.tolist(), strict=True)
-        model.build_vocab_from_freq(dict(counts), corpus_count=stream.n_sentences)
+    model.build_vocab(corpus_file=str(path))
     start = time.perf_counter()
-    model.train(corpus_file=str(path), total_words=stream.n_tokens, total_examples=stream.n_sentences, epochs=1)
-    return time.perf_counter() - (begin if whole else start), stream.n_tokens
+    model.train(
+        corpus_file=str(path), total_words=model.corpus_total_words, total_examples=model.corpus_count, epochs=1
+    )
+    return time.perf_counter() - (begin if whole else start), n_words
 
 
 def fasttext_word2vec(path: Path, n_words: int, *, skip_gram: bool) -> tuple[float, int]:
@@ -214,10 +209,10 @@ def works_on(stream: Stream, text: Path) -> dict[str, Work]:
     for name, recipe in RECIPES.items():
         works[f"{name}, from text"] = lambda recipe=recipe: from_text(recipe, text)  # type: ignore[misc]
     works["row traffic alone (the limit)"] = lambda: limit(stream)
-    works["gensim CBOW, from text"] = lambda: gensim_word2vec(text, stream, skip_gram=False, whole=True)
+    works["gensim CBOW, from text"] = lambda: gensim_word2vec(text, stream.n_tokens, skip_gram=False, whole=True)
     for kind in ("CBOW", "skip-gram"):
         skip_gram = kind == "skip-gram"
-        works[f"gensim {kind}"] = lambda s=skip_gram: gensim_word2vec(text, stream, skip_gram=s)  # type: ignore[misc]
+        works[f"gensim {kind}"] = lambda s=skip_gram: gensim_word2vec(text, stream.n_tokens, skip_gram=s)  # type: ignore[misc]
         try:
             import fasttext  # noqa: F401
         except ImportError:
