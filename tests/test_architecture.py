@@ -26,7 +26,7 @@ LEVELS = [
     ],
     ["training", "baselines"],
     ["evaluation"],
-    ["report", "interop"],
+    ["report", "interop", "retrieval"],
     ["demo", "cli"],
 ]
 LEVEL_OF = {name: level for level, names in enumerate(LEVELS) for name in names}

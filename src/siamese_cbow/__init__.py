@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from siamese_cbow.model import Model
     from siamese_cbow.preparation import prepare
     from siamese_cbow.report.reproduce import reproduce
+    from siamese_cbow.retrieval.search import search
     from siamese_cbow.storage import load
     from siamese_cbow.stream import Stream
     from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
@@ -51,6 +52,7 @@ _HOMES = {
     "prepare": "preparation",
     "read_recipe": "training.recipe_file",
     "reproduce": "report.reproduce",
+    "search": "retrieval.search",
     "sts": "evaluation.sts",
     "write_recipe": "training.recipe_file",
 }
@@ -75,6 +77,7 @@ __all__ = [
     "prepare",
     "read_recipe",
     "reproduce",
+    "search",
     "sts",
     "write_recipe",
 ]

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "encode": ("encode", "Turn each line of a text into a vector."),
     "similarity": ("similarity", "Print how similar two texts are, from -1 to 1."),
     "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
+    "search": ("search", "Find the lines that are nearest in meaning to a query, best first."),
     "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
     "evaluate": ("evaluate", "Score models on semantic textual similarity."),
     "reproduce": ("reproduce", "Train every system of the paper on one stream and write its tables and figures."),

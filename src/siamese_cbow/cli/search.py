@@ -1,0 +1,95 @@
+"""`siamese-cbow search`: semantic grep."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import click
+
+from siamese_cbow.cli.hit_lines import HitLines, json_line
+from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.progress import SILENT, Progress, bar
+
+
+@click.command(name="search", context_settings={"show_default": True, "help_option_names": ["--help"]})
+@click.argument("query")
+@click.argument("files", nargs=-1)
+@model_option
+@click.option("-k", default=10, metavar="N", type=click.IntRange(min=0),
+              help="How many to print; 0 for all that reach --threshold.")  # fmt: skip
+@click.option("--threshold", type=float, metavar="SCORE", help="Only hits with at least this cosine.")
+@click.option("-A", "--after-context", default=0, metavar="N", type=click.IntRange(min=0), help="Lines after each hit.")
+@click.option("-B", "--before-context", default=0, metavar="N", type=click.IntRange(min=0),
+              help="Lines before each hit.")  # fmt: skip
+@click.option("-C", "--context", metavar="N", type=click.IntRange(min=0), help="Lines before and after each hit.")
+@click.option("-H/-h", "--with-filename/--no-filename", "with_file", default=None,
+              help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
+@click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
+              help="Whether hits tell their line.")  # fmt: skip
+@click.option("--sentences", is_flag=True, help="Cut running text into sentences, and search those.")
+@click.option("--sentence-language", default="en", help="For splitting into sentences: en, de, zh, ...")
+@click.option("--text-column", default="text", help="The column of JSON lines, CSV, TSV and Parquet to read.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+@click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
+              help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
+@click.option("--threads", type=int, help="[default: all cores]")
+def command(
+    query: str,
+    files: tuple[str, ...],
+    folder: Path | None,
+    k: int,
+    threshold: float | None,
+    after_context: int,
+    before_context: int,
+    context: int | None,
+    with_file: bool | None,
+    with_line: bool,
+    sentences: bool,
+    sentence_language: str,
+    text_column: str,
+    as_json: bool,
+    color: str,
+    threads: int | None,
+) -> None:
+    """Find the lines that are nearest in meaning to a query, best first.
+
+    FILES: files, folders, globs or - for standard input; plain text, also packed (.gz .bz2 .xz .zst), JSON lines, CSV,
+    TSV or Parquet. Prints the cosine, then file, line and text as grep does; leaves with exit code 1 where nothing
+    was found.
+    """
+    from siamese_cbow.retrieval.rows import RowSettings, Source
+    from siamese_cbow.retrieval.search import search
+
+    if not files and sys.stdin.isatty():
+        raise click.UsageError("got no FILES; expected some, or text on standard input")
+    before, after = (before_context, after_context) if context is None else (context, context)
+    model = open_model(folder)
+    settings = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
+    source = Source(list(files) or ["-"], settings, lambda message: click.echo(f"siamese-cbow: {message}", err=True))
+    with progress_bar("searching", source.total_bytes) as progress:
+        hits = search(
+            query, source, model=model, k=k or None, threshold=threshold, before=before, after=after,
+            threads=threads, progress=progress,
+        )  # fmt: skip
+    tell_unknown(model.unknown_words(query))
+    with_file = source.n_files > 1 if with_file is None else with_file
+    lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
+    for i, hit in enumerate(hits):
+        for line in [json_line(hit)] if as_json else lines.of(hit, first=i == 0):
+            click.echo(line, color=lines.coloured)
+    if not hits:
+        click.get_current_context().exit(1)
+
+
+def tell_unknown(words: list[str]) -> None:
+    """One line about words of the query that the model does not know."""
+    if words:
+        click.echo(f"siamese-cbow: the model does not know {', '.join(words)}: left out of the query", err=True)
+
+
+def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:
+    """A bar where somebody is watching and the work is long enough for it: importing it takes a tenth of a second."""
+    small = total is not None and total < 50_000_000
+    return nullcontext(SILENT) if small or not sys.stderr.isatty() else bar(title, total, unit="B")

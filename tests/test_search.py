@@ -1,0 +1,266 @@
+"""Semantic grep in the library: rows, both paths, context, bad input."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import siamese_cbow as sc
+from search_world import exact, topic_lines, topic_model, write_lines
+from siamese_cbow import InputError, Model, SettingsError, Texts, Vocabulary
+from siamese_cbow.kernels.bounds import COLUMNS, promising
+from siamese_cbow.retrieval import rows as rows_module
+from siamese_cbow.retrieval import scoring, search
+from siamese_cbow.retrieval.hits import Best, Cutoff
+from siamese_cbow.retrieval.rows import Block, RowSettings, Source, finished
+from siamese_cbow.retrieval.sentences import sentence_rows
+
+LINES = topic_lines(3000)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return topic_model()
+
+
+@pytest.fixture(params=["plain", "bulk"])
+def path_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test that asks for it runs on both paths, the bulk one in small pieces and blocks."""
+    if request.param == "bulk":
+        monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
+        monkeypatch.setattr(scoring, "PIECE_BYTES", 500)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("query", ["the guitar song", "storm", "apple of the sailor"])
+@pytest.mark.parametrize("k", [1, 10, 200])
+def test_finds_what_a_sort_of_all_finds(path_name: str, model: Model, query: str, k: int, tmp_path: Path) -> None:
+    found = sc.search(query, write_lines(tmp_path / "a.txt", LINES), model=model, k=k)
+    wanted = exact(model, query, LINES, k)
+    np.testing.assert_allclose([hit.score for hit in found], [score for _, score in wanted], atol=1e-6)
+    assert len({hit.line for hit in found}) == k
+    for hit in found:
+        assert hit.text == LINES[hit.line - 1]
+        assert hit.score == pytest.approx(model.similarity(query, hit.text), abs=1e-5)
+
+
+def test_threshold_gives_all_that_reach_it(path_name: str, model: Model) -> None:
+    found = sc.search("guitar", Texts(LINES), model=model, k=None, threshold=0.5)
+    wanted = [line for line, score in exact(model, "guitar", LINES, len(LINES)) if score >= 0.5]
+    assert sorted(hit.line for hit in found) == sorted(wanted)
+    assert (
+        sc.search("guitar", Texts(LINES), model=model, threshold=0.9999999)
+        == [hit for hit in found if hit.score >= 0.9999999][:10]
+    )
+
+
+def test_far_rows_are_found_where_all_are_asked_for(path_name: str, model: Model) -> None:
+    found = sc.search("guitar", Texts(LINES), model=model, k=None, threshold=-1)
+    assert len(found) == sum(bool(model.encode(line).any()) for line in LINES)
+    assert found[-1].score < 0
+
+
+@given(
+    seed=st.integers(0, 1000),
+    dim=st.integers(1, 40),
+    cutoff=st.floats(-1, 1),
+    n=st.integers(0, 60),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_bound_never_drops_a_row_that_reaches_the_cutoff(seed: int, dim: int, cutoff: float, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = Model(Vocabulary.of_words([f"w{i}" for i in range(50)]), rng.standard_normal((50, dim), dtype=np.float32))
+    query = model.encode("w1 w2", normalize_embeddings=True)
+    if not query.any():
+        return
+    ids = rng.integers(0, 50, 8 * n).astype(np.int32)
+    ends = np.sort(rng.integers(0, 8 * n + 1, n)).astype(np.int64)
+    low = scoring.projected(model, query, ["w3 w4", "w5", "w6 w7 w8"])
+    assert low.shape == (50, COLUMNS)
+    np.testing.assert_allclose(low[:, 0], model.vectors @ query, atol=1e-5)
+    out = np.empty(n, np.int32)
+    kept = set(out[: promising(low, ids, ends, cutoff - scoring.MARGIN, np.empty(COLUMNS, np.float32), out)].tolist())
+    for i, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+        if end > start:
+            total = model.vectors[ids[start:end]].astype(np.float64).sum(axis=0)
+            if np.linalg.norm(total) > 1e-3 and total @ query / np.linalg.norm(total) >= cutoff:
+                assert i in kept
+        else:
+            assert i not in kept
+
+
+def test_threads_make_no_difference(model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
+    monkeypatch.setattr(rows_module, "BLOCK_BYTES", 1000)
+    path = tmp_path / "lines.jsonl"
+    path.write_text("".join(json.dumps({"text": line or "-"}) + "\n" for line in LINES))
+    hits = [sc.search("soup", path, model=model, k=40, threads=n, before=1, after=2) for n in (1, 2, 5)]
+    assert hits[0] == hits[1] == hits[2]
+    assert len(hits[0]) == 40
+
+
+def test_equal_rows_come_in_their_order(path_name: str, model: Model) -> None:
+    found = sc.search("soup", Texts(["ship", "soup", "SOUP", "the wave", "soup"] * 3), model=model, k=5)
+    assert [hit.line for hit in found] == [2, 3, 5, 7, 8]
+
+
+# context
+
+
+def in_blocks(monkeypatch: pytest.MonkeyPatch, lines: list[str], size: int) -> None:
+    """Every source is these lines, in blocks of `size` lines."""
+    blocks = [
+        Block("".join(f"{line}\n" for line in lines[i : i + size]).encode(), "a.txt", i + 1, 0)
+        for i in range(0, len(lines), size)
+    ]
+    monkeypatch.setattr(Source, "blocks", lambda self: iter(blocks))
+
+
+@pytest.mark.parametrize("size", [4, 5, 7, 100])
+def test_context_crosses_blocks(path_name: str, model: Model, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    lines = [f"ship {i}" for i in range(12)]
+    lines[4], lines[11] = "guitar", "song"
+    in_blocks(monkeypatch, lines, size)
+    found = sc.search("guitar song", Texts([]), model=model, k=2, before=2, after=3)
+    by_line = {hit.line: hit for hit in found}
+    assert by_line[5].before == ((3, "ship 2"), (4, "ship 3"))
+    assert by_line[5].after == ((6, "ship 5"), (7, "ship 6"), (8, "ship 7"))
+    assert by_line[12].before == ((10, "ship 9"), (11, "ship 10"))
+    assert by_line[12].after == ()
+
+
+def test_context_stays_inside_its_file(model: Model, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        write_lines(tmp_path / f"{name}.txt", [f"ship {name}", "guitar", f"wave {name}"])
+    found = sc.search("guitar", tmp_path, model=model, k=3, before=5, after=5)
+    assert [(Path(hit.source).name, hit.line) for hit in found] == [("a.txt", 2), ("b.txt", 2), ("c.txt", 2)]
+    assert found[1].before == ((1, "ship b"),)
+    assert found[1].after == ((3, "wave b"),)
+
+
+# rows
+
+
+def test_packed_files_and_tables(model: Model, tmp_path: Path) -> None:
+    text = b"ship\n\nthe guitar\n"
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "b.txt.bz2").write_bytes(bz2.compress(text))
+    (tmp_path / "c.csv").write_text("id,text\n1,ship\n2,guitar\n")
+    found = sc.search("guitar", tmp_path, model=model, k=3)
+    assert {(Path(hit.source).name, hit.line) for hit in found} == {("a.txt.gz", 3), ("b.txt.bz2", 3), ("c.csv", 2)}
+
+
+def test_lines_of_windows_and_broken_utf8(path_name: str, model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"ship\r\ncaf\xe9 guitar\r\n\xff\xfe\xfa\r\nsong")
+    found = sc.search("guitar song", path, model=model, k=2)
+    assert {(hit.line, hit.text) for hit in found} == {(2, "caf\ufffd guitar"), (4, "song")}
+
+
+def test_an_endless_line_is_cut_and_keeps_its_number(model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    with path.open("wb") as file:
+        file.write(b"ship\n" + b"wave " * 7_000_000 + b"\nguitar\nsoup\n")
+    found = sc.search("guitar", path, model=model, k=2)
+    assert (found[0].line, found[0].text) == (3, "guitar")
+    wave = sc.search("wave", path, model=model, k=2)
+    assert wave[0].line == 2
+    assert len(wave[0].text) < 17 << 20
+
+
+def test_sentences_know_their_line() -> None:
+    text = b"It rains. We stay.\n\nYes. No.\n"
+    rows, numbers = sentence_rows(text, "en", wrapped=False)
+    assert rows == b"It rains.\nWe stay.\nYes.\nNo.\n"
+    assert numbers.tolist() == [0, 0, 2, 2]
+    wrapped = b"It rains a\nlot. We stay\nat home. So\nbe it.\n\n\nYes it\nis. No.\n"
+    rows, numbers = sentence_rows(wrapped, "en", wrapped=True)
+    assert rows == b"It rains a lot.\nWe stay at home.\nSo be it.\nYes it is.\nNo.\n"
+    assert numbers.tolist() == [0, 1, 2, 6, 7]
+    assert sentence_rows(b"\n\n", "en", wrapped=False)[0] == b""
+
+
+def test_search_in_sentences(model: Model, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.txt", ["The ship sank. A guitar played.", "", "We had soup. The storm came."])
+    found = sc.search("guitar", path, model=model, k=1, after=2, rows=RowSettings(sentences=True))
+    assert (found[0].line, found[0].text) == (1, "A guitar played.")
+    assert found[0].after == ((3, "We had soup."), (3, "The storm came."))
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0\r"), max_size=30), max_size=30)
+)
+@settings(max_examples=50, deadline=None)
+def test_a_row_is_a_line_whatever_it_holds(lines: list[str]) -> None:
+    block = Block("".join(f"{line}\n" for line in lines).encode(), "a", 1, 0)
+    rows = finished(block, RowSettings())
+    assert rows.texts(0, 1000) == lines
+    assert [rows.number(i) for i in range(len(rows))] == list(range(1, len(lines) + 1))
+
+
+# the best
+
+
+@given(st.lists(st.floats(-1, 1, width=32), max_size=60), st.integers(1, 12))
+def test_best_and_cutoff_agree_with_a_sort(scores: list[float], k: int) -> None:
+    best, cutoff = Best(k), Cutoff(k, None)
+    alive: set[int] = set()
+    for place, score in enumerate(scores):
+        taken, left = best.offer(score, place)
+        alive |= {place} if taken else set()
+        alive -= {left}
+        cutoff.offer(np.array([score], np.float32))
+    wanted = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
+    assert best.places() == wanted
+    assert alive == set(wanted)
+    assert cutoff.value == (scores[wanted[-1]] if len(scores) >= k else -np.inf)
+
+
+# bad input
+
+
+def test_bad_queries_and_settings(model: Model) -> None:
+    with pytest.raises(InputError, match="query is empty"):
+        sc.search("  ", Texts(["a"]), model=model)
+    with pytest.raises(InputError, match=r"no word that the model knows \('blorf', 'zork'\)"):
+        sc.search("blorf zork", Texts(["a"]), model=model)
+    with pytest.raises(SettingsError, match="k is 0"):
+        sc.search("ship", Texts(["a"]), model=model, k=0)
+    with pytest.raises(SettingsError, match="neither k nor a threshold"):
+        sc.search("ship", Texts(["a"]), model=model, k=None)
+    with pytest.raises(SettingsError, match=r"threshold is 1\.5"):
+        sc.search("ship", Texts(["a"]), model=model, threshold=1.5)
+    with pytest.raises(SettingsError, match="context is -1"):
+        sc.search("ship", Texts(["a"]), model=model, before=-1)
+
+
+def test_nothing_to_find(path_name: str, model: Model, tmp_path: Path) -> None:
+    assert sc.search("ship", Texts([]), model=model) == []
+    assert sc.search("ship", Texts(["", "blorf", "!"]), model=model) == []
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert sc.search("ship", tmp_path / "empty.txt", model=model) == []
+
+
+def test_files_that_cannot_be_searched(model: Model, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file or folder"):
+        sc.search("ship", tmp_path / "none.txt", model=model)
+    with pytest.raises(InputError, match="expected strings"):
+        sc.search("ship", Texts(["a", 3]), model=model)  # type: ignore[list-item]
+    (tmp_path / "bad.txt").write_bytes(bytes(range(256)) * 100)
+    write_lines(tmp_path / "good.txt", ["the ship"])
+    with pytest.raises(InputError, match=r"bad\.txt"):
+        sc.search("ship", tmp_path / "bad.txt", model=model)
+    said: list[str] = []
+    source = Source([str(tmp_path)], RowSettings(), said.append)
+    assert [hit.text for hit in search.search("ship", source, model=model)] == ["the ship"]
+    assert len(said) == 1
+    assert "left out" in said[0]
+    assert "bad.txt" in said[0]
