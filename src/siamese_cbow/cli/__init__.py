@@ -74,7 +74,7 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake of the user's ends with one clear line and exit code 2."""
     try:
-        group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
+        code = group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
@@ -85,3 +85,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SiameseCBOWError as error:
         click.echo(f"siamese-cbow: {error}", err=True)
         sys.exit(error.exit_code)
+    if code:  # of a command that called `exit`, such as a search that found nothing
+        sys.exit(code)
