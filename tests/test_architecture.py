@@ -15,7 +15,7 @@ PACKAGE = Path(siamese_cbow.__file__).parent
 
 # From raw text to the command line; a folder stands for all of its modules.
 LEVELS = [
-    ["errors", "arrays", "progress", "files", "safe_pickle"],
+    ["errors", "arrays", "progress", "files", "intrinsics", "numba_options", "safe_pickle"],
     ["text"],
     ["vocabulary", "lookup", "counting", "languages"],
     ["stream", "stream_writer", "spool", "preparation"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from siamese_cbow.kernels.stale import forget_stale_kernels
+from siamese_cbow.numba_options import forget_stale_kernels
 
 
 def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
@@ -14,6 +14,7 @@ def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
     for name, age in (("a.py", 100), ("b.py", 50), ("__pycache__/old.nbi", 70), ("__pycache__/new.nbi", 10)):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
-    assert forget_stale_kernels(tmp_path) == 1
+    assert forget_stale_kernels(tmp_path, shared=()) == 1
     assert [path.name for path in cache.iterdir()] == ["new.nbi"]
-    assert forget_stale_kernels(tmp_path / "nowhere") == 0
+    assert forget_stale_kernels(tmp_path) == 1, "what all kernels share is newer"
+    assert forget_stale_kernels(tmp_path / "nowhere", shared=()) == 0

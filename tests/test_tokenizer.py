@@ -118,11 +118,11 @@ def test_ids_of_the_tokenizers_library() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(lines=st.lists(texts, max_size=8), threads=st.sampled_from([1, 3]))
-def test_lookup_equals_index(lines: list[str], threads: int) -> None:
+@given(lines=st.lists(texts, max_size=8))
+def test_lookup_equals_index(lines: list[str]) -> None:
     tokenizer = Tokenizer()
     vocabulary = Vocabulary.of_words(["a", "z", "the", "don't", "9", "σ", "日", "😀", "é"])
-    ids, offsets = Lookup(vocabulary, tokenizer).ids(lines, threads=threads)
+    ids, offsets = Lookup(vocabulary, tokenizer).ids(lines)
     known = [[vocabulary.index[word] for word in tokenizer.words(line) if word in vocabulary] for line in lines]
     assert [ids[start:end].tolist() for start, end in itertools.pairwise(offsets)] == known
     assert ids.dtype == np.int32, "16 bits are too few for the paper's 315,643 words"
@@ -131,8 +131,8 @@ def test_lookup_equals_index(lines: list[str], threads: int) -> None:
 def test_lookup_of_many_pieces() -> None:
     lines = ["the cat " * (i % 50) + "x" * (i % 7) for i in range(20_000)]
     lookup = Lookup(Vocabulary.of_words(["the", "cat"]), Tokenizer())
-    _, offsets = lookup.ids(lines, threads=4)
+    _, offsets = lookup.ids(lines)
     assert np.array_equal(np.diff(offsets), [2 * (i % 50) for i in range(20_000)])
-    long, bounds = lookup.ids(["cat " * 300_000, "the"], threads=2)
+    long, bounds = lookup.ids(["cat " * 300_000, "the"])
     assert bounds.tolist() == [0, 300_000, 300_001]
     assert long[-1] == 0

@@ -8,7 +8,7 @@ handed as much text as the small path reads during that wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,7 +31,7 @@ Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polar
 MUCH_TEXT = 3_000_000
 
 # Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
-BATCH_SIZE = 2_048
+BATCH_SIZE = 4_096
 BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
 
 
@@ -65,8 +65,8 @@ class Encoder:
         progress: Progress = SILENT,
     ) -> Vectors:
         """The vectors of many texts, (n_texts, dim): a row a text, in order, whatever the path, batches and threads."""
-        out = np.empty((len(texts), dim), np.float32)
         bulk = self._is_bulk(texts)
+        out = np.empty((len(texts), dim), np.float32)
         fill = self._fill_bulk if bulk else self._fill
 
         def batch(start: int) -> int:
@@ -74,22 +74,23 @@ class Encoder:
             fill(texts[rows], normalize, out[rows])
             return len(out[rows])
 
-        if bulk:
-            _ = self._lookup  # made here, once, before several threads ask for it
         starts = range(0, len(texts), batch_size)
-        if threads == 1 or not bulk or len(starts) < 2:  # plain Python gains nothing from threads
-            for start in starts:
+        if not bulk:
+            for start in starts:  # plain Python gains nothing from threads
                 progress.advance(batch(start))
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(threads) as pool:
-                for n in pool.map(batch, starts):
-                    progress.advance(n)
+            return out
+        _ = self._lookup  # made here, once, before several threads ask for it
+        try:
+            for n in _in_threads(batch, starts, threads):
+                progress.advance(n)
+        except TypeError:  # in joining the texts
+            check_strings(texts)
+            raise
         return out
 
     def _is_bulk(self, texts: list[str]) -> bool:
         if self._seen <= MUCH_TEXT:
+            check_strings(texts)
             self._seen += sum(map(len, texts))
         return self._seen > MUCH_TEXT
 
@@ -105,7 +106,7 @@ class Encoder:
             self._fill_bulk(texts[:middle], normalize, out[:middle])
             self._fill_bulk(texts[middle:], normalize, out[middle:])
             return
-        ids, offsets = self._lookup.ids(texts, threads=1)
+        ids, offsets = self._lookup.ids(texts)
         means(self._vectors, ids, offsets, normalize, out)
 
     @cached_property
@@ -115,11 +116,18 @@ class Encoder:
         return Lookup(self._vocabulary, self._tokenizer)
 
 
-def as_list(texts: Iterable[str]) -> list[str]:
-    """Texts of any kind of column or iterable as a list, each checked to be a string.
+def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:
+    if threads == 1 or len(starts) < 2:
+        yield from map(work, starts)
+        return
+    from concurrent.futures import ThreadPoolExecutor
 
-    `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]; `as_list(["a", None])` -> InputError that names position 1
-    """
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, starts)
+
+
+def as_list(texts: Iterable[str]) -> list[str]:
+    """Texts of any kind of column or iterable as a list: `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]."""
     if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
         raise InputError(
             f"can't encode {_described(texts)}; expected a string or many strings (list, column, iterator)"
@@ -129,15 +137,18 @@ def as_list(texts: Iterable[str]) -> list[str]:
         if hasattr(texts, method):
             texts = getattr(texts, method)()
             break
-    listed = texts if isinstance(texts, list) else list(texts)
-    if set(map(type, listed)) - {str}:
-        for position, text in enumerate(listed):
+    return texts if isinstance(texts, list) else list(texts)
+
+
+def check_strings(texts: list[str]) -> None:
+    """`check_strings(["a", None])` -> InputError that names position 1."""
+    if set(map(type, texts)) - {str}:
+        for position, text in enumerate(texts):
             if not isinstance(text, str):
                 raise InputError(
                     f"text {position:,} is {_described(text)}; expected a string "
                     "(fill or drop missing values first, for instance with fillna(''))"
                 )
-    return listed
 
 
 def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:

@@ -1,4 +1,4 @@
-"""Bulk text -> ids: many sentences at once, through the scanner, on several threads.
+"""Bulk text -> ids: many sentences at once, through the scanner, which holds no lock: several threads can call it.
 
 Loads numba, so it is imported only where bulk work is to be done; small calls use `Tokenizer.words` and
 `Vocabulary.index`, with the same result.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -16,10 +15,12 @@ from siamese_cbow.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import scanner
 from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.text.word_hash import hash_words
 from siamese_cbow.vocabulary import Vocabulary
 
 # Small enough for a piece's text and ids to stay in the second-level cache, large enough to hide the call.
 PIECE_BYTES = 1 << 18
+NEWLINE = ord("\n")
 
 
 class Lookup:
@@ -29,32 +30,27 @@ class Lookup:
         self._tables = scanner.tables(tokenizer)
         self._slots = word_slots(vocabulary)
 
-    def ids(self, texts: Sequence[str], *, threads: int = 1) -> tuple[Ids, Offsets]:
+    def ids(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """Ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`.
 
         vocabulary the, cat: `ids(["the the", "?", "a cat"])` -> [0, 0, 1], [0, 2, 2, 3]
         """
         if not len(texts):
             return np.empty(0, np.int32), np.zeros(1, np.int64)
-        lines = as_lines(texts)
-        pieces = _pieces(lines)
-        if threads == 1 or len(pieces) == 1:
-            found = [self._look_up(piece) for piece in pieces]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                found = list(pool.map(self._look_up, pieces))
         offsets = np.zeros(len(texts) + 1, np.int64)
-        line = n_ids = 0
-        for ids, ends in found:
-            np.add(ends, n_ids, out=offsets[line + 1 : line + 1 + len(ends)])
-            line, n_ids = line + len(ends), n_ids + len(ids)
-        return np.concatenate([ids for ids, _ in found]), offsets
+        lines = as_lines(texts)
+        line, found = 1, []
+        for piece in _pieces(lines):
+            ends = offsets[line : line + np.count_nonzero(piece == NEWLINE)]
+            found.append(self._look_up(piece, ends))
+            ends += offsets[line - 1]
+            line += len(ends)
+        return np.concatenate(found), offsets
 
-    def _look_up(self, piece: Bytes) -> tuple[Ids, Offsets]:
+    def _look_up(self, piece: Bytes, ends: Offsets) -> Ids:
+        waiting = np.empty(scanner.AHEAD, np.uint64)
         ids = np.empty(len(piece), np.int32)
-        ends = np.empty(np.count_nonzero(piece == ord("\n")), np.int64)
-        n_ids = scanner.look_up(piece, self._tables, self._slots, ids, ends)
-        return ids[:n_ids].copy(), ends
+        return ids[: scanner.look_up(piece, self._tables, self._slots, waiting, ids, ends)].copy()
 
 
 def word_slots(vocabulary: Vocabulary) -> scanner.Slots:
@@ -63,7 +59,7 @@ def word_slots(vocabulary: Vocabulary) -> scanner.Slots:
     starts = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
     hashes = np.empty(len(encoded), np.uint64)
-    scanner.hash_words(np.frombuffer(b"".join(encoded) + b"\n", np.uint8), starts, hashes)
+    hash_words(np.frombuffer(b"".join(encoded) + b"\n", np.uint8), starts, hashes)
     slots = scanner.empty_slots(len(encoded))
     clash = scanner.fill_slots(slots, hashes)
     if clash >= 0:
@@ -76,9 +72,13 @@ def as_lines(texts: Sequence[str]) -> Bytes:
 
     neither is part of a word, so the words stay the same.
     """
-    joined = "\n".join(texts)
-    if joined.count("\n") != len(texts) - 1:
-        joined = "\n".join(text.replace("\n", " ") for text in texts)
+    lines = _encoded("\n".join(texts))
+    if np.count_nonzero(lines == NEWLINE) != len(texts):
+        lines = _encoded("\n".join(text.replace("\n", " ") for text in texts))
+    return lines
+
+
+def _encoded(joined: str) -> Bytes:
     try:
         encoded = joined.encode() + b"\n"
     except UnicodeEncodeError:
@@ -91,8 +91,8 @@ def _pieces(lines: Bytes) -> list[Bytes]:
     pieces, start = [], 0
     while start < len(lines):
         end = min(start + PIECE_BYTES, len(lines))
-        while lines[end - 1] != ord("\n"):
-            ahead = np.flatnonzero(lines[end : end + PIECE_BYTES] == ord("\n"))
+        while lines[end - 1] != NEWLINE:
+            ahead = np.flatnonzero(lines[end : end + PIECE_BYTES] == NEWLINE)
             end = end + int(ahead[0]) + 1 if len(ahead) else min(end + PIECE_BYTES, len(lines))
         pieces.append(lines[start:end])
         start = end

@@ -38,8 +38,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from siamese_cbow.kernels.lean import INLINE, LEAN
-from siamese_cbow.kernels.stale import forget_stale_kernels
+from siamese_cbow.numba_options import INLINE, LEAN, forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)  # all training kernels are built on this module: nothing is loaded yet
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, wait
 from siamese_cbow.kernels.exponential import exp_all
-from siamese_cbow.kernels.lean import INLINE, LEAN, WITH_RUNTIME
 from siamese_cbow.kernels.phases import (
     Matrices,
     Objective,
@@ -36,6 +35,7 @@ from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH, LINE
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill
+from siamese_cbow.numba_options import INLINE, LEAN, WITH_RUNTIME
 
 CONTRASTIVE, MARGIN = range(3, 5)
 TILE = 64

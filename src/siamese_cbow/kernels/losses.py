@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.lean import INLINE, LEAN
+from siamese_cbow.numba_options import INLINE, LEAN
 
 
 @njit(**INLINE)

@@ -11,9 +11,9 @@ from numba import njit
 
 from siamese_cbow.arrays import Ids, Offsets, Vectors
 from siamese_cbow.kernels.means_reference import GROUP
+from siamese_cbow.numba_options import INLINE, LEAN
 
 
-@njit(nogil=True, cache=True)
 def means(vectors: Vectors, ids: Ids, offsets: Offsets, normalize: bool, out: Vectors) -> None:
     """out[i] becomes the mean of the rows of text i, and of length 1 if `normalize`; zeros where it has no ids.
 
@@ -21,75 +21,87 @@ def means(vectors: Vectors, ids: Ids, offsets: Offsets, normalize: bool, out: Ve
     offsets  (n_texts + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
     out      (n_texts, dim) float32; with fewer columns than `vectors`, the first ones are taken
     """
-    total = np.empty(out.shape[1], np.float64)
+    _means(vectors, ids, offsets, normalize, np.empty(out.shape[1], np.float64), out)
+
+
+@njit(**LEAN)
+def _means(vectors: Vectors, ids: Ids, offsets: Offsets, normalize: bool, total: np.ndarray, out: Vectors) -> None:
     for i in range(len(out)):
-        start, end, row = offsets[i], offsets[i + 1], out[i]
+        start, end = offsets[i], offsets[i + 1]
         if end - start > GROUP:
-            _long_mean(vectors, ids[start:end], total, row)
+            _long_mean(vectors, ids, start, end, total, out, i)
         else:
-            _sum(vectors, ids[start:end], row)
+            _sum(vectors, ids, start, end, out, i)
             if not normalize and end > start:
                 n = np.float32(end - start)
-                for d in range(len(row)):
-                    row[d] /= n
+                for d in range(out.shape[1]):
+                    out[i, d] /= n
         if normalize:
-            _to_unit(row)
+            _to_unit(out, i)
 
 
-@njit(nogil=True, cache=True)
-def _sum(vectors: Vectors, ids: Ids, row: Vectors) -> None:
-    # Some rows at a time: fewer reads and writes of `row`, and several reads of memory under way at once. Asking for
-    # the rows beforehand (llvm.prefetch) gains nothing more.
-    n, i = len(ids), 0
-    if n >= 8:
-        a, b, c, e = vectors[ids[0]], vectors[ids[1]], vectors[ids[2]], vectors[ids[3]]
-        f, g, h, j = vectors[ids[4]], vectors[ids[5]], vectors[ids[6]], vectors[ids[7]]
-        for d in range(len(row)):
-            row[d] = ((((((a[d] + b[d]) + c[d]) + e[d]) + f[d]) + g[d]) + h[d]) + j[d]
-        i = 8
-    elif n >= 4:
-        a, b, c, e = vectors[ids[0]], vectors[ids[1]], vectors[ids[2]], vectors[ids[3]]
-        for d in range(len(row)):
-            row[d] = ((a[d] + b[d]) + c[d]) + e[d]
-        i = 4
-    else:
-        row[:] = 0
-    while i + 4 <= n:
-        a, b, c, e = vectors[ids[i]], vectors[ids[i + 1]], vectors[ids[i + 2]], vectors[ids[i + 3]]
-        for d in range(len(row)):
-            row[d] = (((row[d] + a[d]) + b[d]) + c[d]) + e[d]
+@njit(**INLINE)
+def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -> None:
+    """out[row] becomes the sum of the rows ids[i:end].
+
+    Some rows at a time: fewer reads and writes of the sum, and several reads of memory under way at once. Asking for
+    the rows beforehand (llvm.prefetch) gains nothing more.
+    """
+    dim = out.shape[1]
+    if end - i >= 8:
+        a, b, c, e, f, g, h, j = (
+            *(ids[i], ids[i + 1], ids[i + 2], ids[i + 3]),
+            *(ids[i + 4], ids[i + 5], ids[i + 6], ids[i + 7]),
+        )
+        for d in range(dim):
+            half = ((vectors[a, d] + vectors[b, d]) + vectors[c, d]) + vectors[e, d]
+            out[row, d] = (((half + vectors[f, d]) + vectors[g, d]) + vectors[h, d]) + vectors[j, d]
+        i += 8
+    elif end - i >= 4:
+        a, b, c, e = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
+        for d in range(dim):
+            out[row, d] = ((vectors[a, d] + vectors[b, d]) + vectors[c, d]) + vectors[e, d]
         i += 4
-    while i < n:
-        a = vectors[ids[i]]
-        for d in range(len(row)):
-            row[d] += a[d]
+    else:
+        for d in range(dim):
+            out[row, d] = 0
+    while i + 4 <= end:
+        a, b, c, e = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
+        for d in range(dim):
+            out[row, d] = (((out[row, d] + vectors[a, d]) + vectors[b, d]) + vectors[c, d]) + vectors[e, d]
+        i += 4
+    while i < end:
+        a = ids[i]
+        for d in range(dim):
+            out[row, d] += vectors[a, d]
         i += 1
 
 
-@njit(nogil=True, cache=True)
-def _long_mean(vectors: Vectors, ids: Ids, total: np.ndarray, row: Vectors) -> None:
-    total[:] = 0
-    for start in range(0, len(ids), GROUP):
-        _sum(vectors, ids[start : start + GROUP], row)
-        for d in range(len(row)):
-            total[d] += row[d]
-    for d in range(len(row)):
-        row[d] = np.float32(total[d] / len(ids))
+@njit(**LEAN)
+def _long_mean(vectors: Vectors, ids: Ids, start: int, end: int, total: np.ndarray, out: Vectors, row: int) -> None:
+    for d in range(len(total)):
+        total[d] = 0
+    for group in range(start, end, GROUP):
+        _sum(vectors, ids, group, min(group + GROUP, end), out, row)
+        for d in range(len(total)):
+            total[d] += out[row, d]
+    for d in range(len(total)):
+        out[row, d] = np.float32(total[d] / (end - start))
 
 
-@njit(nogil=True, cache=True)
-def _to_unit(row: Vectors) -> None:
-    squares = _squares(row)
+@njit(**LEAN)
+def _to_unit(out: Vectors, row: int) -> None:
+    squares = _squares(out, row)
     if squares > 0:
         scale = 1.0 / squares**0.5
-        for d in range(len(row)):
-            row[d] = np.float32(row[d] * scale)
+        for d in range(out.shape[1]):
+            out[row, d] = np.float32(out[row, d] * scale)
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _squares(row: Vectors) -> float:
+@njit(**LEAN, fastmath={"reassoc"})
+def _squares(out: Vectors, row: int) -> float:
     # In any order, four or eight at once: float64 has digits to spare, and hardly ever does the order show in float32.
     squares = 0.0
-    for d in range(len(row)):
-        squares += np.float64(row[d]) * np.float64(row[d])
+    for d in range(out.shape[1]):
+        squares += np.float64(out[row, d]) * np.float64(out[row, d])
     return squares

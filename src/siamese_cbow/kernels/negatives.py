@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.lean import LEAN
+from siamese_cbow.intrinsics import prefetch_item
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text, starts_document
-from siamese_cbow.kernels.prefetch import prefetch_item
 from siamese_cbow.kernels.random import below
+from siamese_cbow.numba_options import LEAN
 
 _AHEAD = 8  # anchors whose negatives are asked for while those of one are looked at
 _TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few

@@ -13,12 +13,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.plans import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
 from siamese_cbow.kernels.rules import Rule, is_light, move_light, update
 from siamese_cbow.kernels.words import Words
+from siamese_cbow.numba_options import INLINE, LEAN
 
 SENTENCES, ROWS = 4, 16  # sizes of tiles: small enough to share out evenly, large enough that claiming costs nothing
 

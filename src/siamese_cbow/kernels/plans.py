@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Bytes, Ids, Offsets
-from siamese_cbow.kernels.lean import INLINE
+from siamese_cbow.numba_options import INLINE
 
 
 class Text(NamedTuple):

@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.lean import INLINE
+from siamese_cbow.numba_options import INLINE
 
 # Sums may be regrouped (vector registers need it), but NaN and infinity stay what they are: they must show in the loss.
 FASTMATH: Any = {"reassoc", "contract", "arcp", "nsz"}

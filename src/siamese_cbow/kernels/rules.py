@@ -20,8 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.rows import FASTMATH, add_rows
+from siamese_cbow.numba_options import INLINE, LEAN
 
 SGD, NESTEROV, ADAGRAD, ADADELTA, ADAM, ADAMAX = range(6)
 

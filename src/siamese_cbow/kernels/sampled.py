@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, wait
-from siamese_cbow.kernels.lean import INLINE, LEAN
 from siamese_cbow.kernels.losses import logistic, sigmoid, softmax
 from siamese_cbow.kernels.phases import (
     Matrices,
@@ -36,6 +35,7 @@ from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rows import FASTMATH, add_scaled
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill
+from siamese_cbow.numba_options import INLINE, LEAN
 
 SOFTMAX, SIGMOID, LOGISTIC = range(3)
 

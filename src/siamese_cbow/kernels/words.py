@@ -12,9 +12,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Ids
-from siamese_cbow.kernels.lean import LEAN
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.random import fraction
+from siamese_cbow.numba_options import LEAN
 
 
 class Words(NamedTuple):

@@ -1,12 +1,10 @@
 """The tokenizer at the speed of the memory: UTF-8 bytes in, word ids out, without making a string.
 
-Equal to `Tokenizer.words` on every text, which tests prove. A word is known by a 64-bit hash of its folded
-characters; with a million different words, the chance that any two of them share one is below one in ten million.
+Equal to `Tokenizer.words` on every text, which tests prove. A word is known by a 64-bit hash (`word_hash`).
 
 Text comes as lines, each ending in a newline (so no loop has to look for the end of the array). A line is a
 sentence. Text must be valid UTF-8: whoever reads it from outside has checked that.
 
-    hashes   a word's hash starts at SEED and takes in one folded character after another (FNV-1a)
     slots    (capacity, 2) uint64, open addressing, capacity a power of two: [hash, id + 1], 0 where free
 """
 
@@ -20,16 +18,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Bytes, Counts, Ids, Offsets
+from siamese_cbow.intrinsics import eight_bytes, prefetch_item
+from siamese_cbow.numba_options import INLINE, LEAN
 from siamese_cbow.text import characters
 from siamese_cbow.text.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
 from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.text.word_hash import HALF, NOTHING, SEED, finish, mix, plain_letters, take, utf8
 
 Slots: TypeAlias = NDArray[np.uint64]
 
-SEED = np.uint64(0xCBF29CE484222325)
-PRIME = np.uint64(0x100000001B3)
-HALF = np.uint64(32)
+AHEAD = 64  # words that wait for their slots
 NEWLINE_BYTE = np.uint8(ord("\n"))
+ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS = range(3)  # what a byte behind plain letters says about their word
 
 
 class Tables(NamedTuple):
@@ -37,7 +37,9 @@ class Tables(NamedTuple):
 
     kinds: NDArray[np.uint8]  # (0x110000,) kind of each code point
     folds: NDArray[np.int32]  # (0x110000,) what it is written as; -1 for the one letter that becomes two
-    word_bytes: NDArray[np.uint8]  # (256,) the folded byte where an ASCII letter or digit goes on a word, else 0
+    after_letters: NDArray[np.uint8]  # (256,) ENDS, MAY_GO_ON or GOES_ON_AFTER_DIGITS, for each byte
+    words: bool  # whether plain words are made of letters and digits, or of all that can be seen
+    lowercase: bool
     punctuation: bool  # whether a point, comma or apostrophe on its own is a word
 
 
@@ -49,18 +51,13 @@ def tables(tokenizer: Tokenizer) -> Tables:
     # What counts is the kind of the folded character: a capital may be newer than the table, its small letter older.
     folded = np.where(folds < 0, ord("i"), folds)
     kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation)[folded]
-    word_bytes = np.zeros(256, np.uint8)
-    plain = np.isin(kinds[:128], (LETTER, DIGIT))
-    word_bytes[:128][plain] = folds[:128][plain]
-    return Tables(kinds, folds, word_bytes, tokenizer.punctuation)
+    after_letters = np.full(256, MAY_GO_ON, np.uint8)
+    after_letters[:128] = np.where(np.isin(kinds[:128], (LETTER, DIGIT, MARK, APOSTROPHE)), MAY_GO_ON, ENDS)
+    after_letters[:128][kinds[:128] == POINT] = GOES_ON_AFTER_DIGITS
+    return Tables(kinds, folds, after_letters, words, tokenizer.lowercase, tokenizer.punctuation)
 
 
-@njit(inline="always")
-def _mix(hashed: Any, code_point: Any) -> Any:
-    return (hashed ^ np.uint64(code_point)) * PRIME
-
-
-@njit(inline="always")
+@njit(**INLINE)
 def _decode(text: Bytes, i: int) -> Any:
     """The code point at byte `i` of valid UTF-8, and its length in bytes."""
     first = np.int64(text[i])
@@ -74,43 +71,51 @@ def _decode(text: Bytes, i: int) -> Any:
     return high | np.int64(text[i + 2] & 0x3F) << 6 | (text[i + 3] & 0x3F), 4
 
 
-@njit(nogil=True, cache=True)
-def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> tuple[int, Any]:
-    """End and hash of a number with inner points or commas that starts at `i`; end is `i` where there is none.
+@njit(**LEAN)
+def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
+    """End of a number with inner points or commas that starts at `i`; `i` itself where there is none.
 
     "3.14 apples" -> 4; "3 apples" -> 0; "3.x" -> 0
     """
-    start, hashed, groups = i, SEED, 0
+    start, groups = i, 0
     while True:
         while kinds[text[i]] == DIGIT:
-            hashed = _mix(hashed, text[i])
             i += 1
         if text[i] < 0x80 and kinds[text[i]] == POINT and text[i + 1] < 0x80 and kinds[text[i + 1]] == DIGIT:
-            hashed = _mix(hashed, text[i])
             i += 1
             groups += 1
         else:
-            return (i if groups else start), hashed
+            return i if groups else start
 
 
-@njit(nogil=True, cache=True)
-def _word_beyond_ascii(text: Bytes, i: int, hashed: Any, tables: Tables) -> tuple[int, Any]:
-    """Goes on with a word at a byte that is no plain letter: the next place and hash, or the same place at its end."""
-    code_point, size = _decode(text, i)
-    kind = tables.kinds[code_point]
-    if kind == APOSTROPHE:
-        after, _ = _decode(text, i + size)
-        if tables.kinds[after] != LETTER and tables.kinds[after] != DIGIT:
-            return i, hashed
-    elif kind != LETTER and kind != MARK:
-        return i, hashed
-    folded = tables.folds[code_point]
-    if folded < 0:  # the dotted capital I
-        return i + size, _mix(_mix(hashed, 0x69), 0x307)
-    return i + size, _mix(hashed, folded)
+@njit(**LEAN)
+def _any_word(text: Bytes, i: int, tables: Tables) -> tuple[int, Any]:
+    """End and hash of the word at `i`, whatever it is made of, one character at a time."""
+    hashed, chunk, size = SEED, NOTHING, 0
+    number = _number(text, i, tables.kinds) if text[i] < 0x80 and tables.kinds[text[i]] == DIGIT else i
+    if number > i:
+        for j in range(i, number):
+            hashed, chunk, size = take(hashed, chunk, size, text[j])
+        return number, finish(hashed, chunk, size)
+    while True:
+        code_point, n = _decode(text, i)
+        kind = tables.kinds[code_point]
+        if kind == APOSTROPHE:
+            after, _ = _decode(text, i + n)
+            inside = tables.kinds[after] == LETTER or tables.kinds[after] == DIGIT
+        else:
+            inside = kind == LETTER or kind == DIGIT or kind == MARK
+        if not inside:
+            return i, finish(hashed, chunk, size)
+        folded = tables.folds[code_point]
+        if folded < 0:  # the dotted capital I
+            hashed, chunk, size = take(hashed, chunk, size, 0x69)
+            folded = np.int32(0x307)
+        hashed, chunk, size = take(hashed, chunk, size, folded)
+        i += n
 
 
-@njit(inline="always")
+@njit(**INLINE)
 def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
     """Start, end and hash of the first word at or after `i`; start == end at the newline before which there is none."""
     while True:
@@ -118,60 +123,72 @@ def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
         if code_point >= 0x80:
             code_point, size = _decode(text, i)
         kind = tables.kinds[code_point]
-        if kind == SINGLE or (tables.punctuation and (kind == POINT or kind == APOSTROPHE)):
-            return i, i + size, _mix(SEED, tables.folds[code_point])
-        if kind == NEWLINE:
-            return i, i, SEED
         if kind == LETTER or kind == DIGIT:
             break
+        if kind == SINGLE or (tables.punctuation and (kind == POINT or kind == APOSTROPHE)):
+            hashed, chunk, length = take(SEED, NOTHING, 0, tables.folds[code_point])
+            return i, i + size, finish(hashed, chunk, length)
+        if kind == NEWLINE:
+            return i, i, SEED
         i += size  # a separator, or a mark without a letter before it
+    # Most words are plain ASCII and are read eight bytes at a time; a word that may not be is read anew.
     start, hashed = i, SEED
-    if kind == DIGIT:
-        i, hashed = _number(text, i, tables.kinds)
-        if i > start:
-            return start, i, hashed
-        hashed = SEED
-    while True:
-        byte = tables.word_bytes[text[i]]
-        while byte:
-            hashed = _mix(hashed, byte)
-            i += 1
-            byte = tables.word_bytes[text[i]]
-        before = i
-        if text[i] >= 0x80 or tables.kinds[text[i]] == APOSTROPHE:
-            i, hashed = _word_beyond_ascii(text, i, hashed, tables)
-        if i == before:
-            return start, i, hashed
+    while i + 8 <= len(text):
+        n, chunk = plain_letters(eight_bytes(text, i), tables.words, tables.lowercase)
+        if n:
+            hashed = mix(hashed, chunk)
+            i += n
+        if n < 8:
+            after = tables.after_letters[text[i]]
+            if after == ENDS or (after == GOES_ON_AFTER_DIGITS and kind == LETTER):
+                return start, i, mix(hashed, np.uint64(i - start))
+            break
+    end, hashed = _any_word(text, start, tables)
+    return start, end, hashed
 
 
-@njit(inline="always")
+@njit(**INLINE)
+def _place(slots: Slots, hashed: Any) -> Any:
+    """Where the search for a hash begins."""
+    return (hashed ^ (hashed >> HALF)) & np.uint64(len(slots) - 1)
+
+
+@njit(**INLINE)
 def _slot(slots: Slots, hashed: Any) -> Any:
     """Where a hash stands, or the free place where it belongs."""
     mask = np.uint64(len(slots) - 1)
-    place = (hashed ^ (hashed >> HALF)) & mask
+    place = _place(slots, hashed)
     while slots[place, 1] != 0 and slots[place, 0] != hashed:
         place = (place + np.uint64(1)) & mask
     return place
 
 
-@njit(nogil=True, cache=True)
-def look_up(text: Bytes, tables: Tables, slots: Slots, ids: Ids, ends: Offsets) -> int:
+@njit(**LEAN)
+def look_up(text: Bytes, tables: Tables, slots: Slots, hashes: NDArray[np.uint64], ids: Ids, ends: Offsets) -> int:
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 
-    Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line.
+    Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line. `hashes` (AHEAD,) is room
+    to work in: a word's slot is asked for at once and looked at a few words later, when memory has answered.
     """
-    i, n_ids, line = 0, 0, 0
+    i, n_ids, line, n_waiting = 0, 0, 0, 0
     while i < len(text):
         start, i, hashed = _next_word(text, i, tables)
+        if start < i:
+            prefetch_item(slots, 2 * np.int64(_place(slots, hashed)))
+            hashes[n_waiting] = hashed
+            n_waiting += 1
+            if n_waiting < AHEAD:
+                continue
+        for waiting in range(n_waiting):
+            known = slots[_slot(slots, hashes[waiting]), 1]
+            if known != 0:
+                ids[n_ids] = np.int32(known - np.uint64(1))
+                n_ids += 1
+        n_waiting = 0
         if start == i:
             ends[line] = n_ids
             line += 1
             i += 1
-            continue
-        known = slots[_slot(slots, hashed), 1]
-        if known != 0:
-            ids[n_ids] = np.int32(known - np.uint64(1))
-            n_ids += 1
     return n_ids
 
 
@@ -185,7 +202,7 @@ class Progress(NamedTuple):
     n_letters: int
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def count(
     text: Bytes,
     tables: Tables,
@@ -229,46 +246,22 @@ def count(
     return Progress(i, n_ids, line, n_words, n_letters)
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def _write_folded(text: Bytes, i: int, end: int, folds: NDArray[np.int32], letters: Bytes, n: int) -> int:
     """Writes text[i:end], folded, to letters[n:] and returns the new end."""
     while i < end:
         code_point, size = _decode(text, i)
         folded = np.int64(folds[code_point])
         i += size
-        if folded < 0:
-            letters[n], letters[n + 1], letters[n + 2] = 0x69, 0xCC, 0x87
-            n += 3
-        elif folded < 0x80:
-            letters[n] = folded
+        packed, size = utf8(folded) if folded >= 0 else (0x87CC69, 3)  # the dotted capital I: i and a combining dot
+        for _ in range(size):
+            letters[n] = packed & 0xFF
+            packed >>= 8
             n += 1
-        elif folded < 0x800:
-            letters[n], letters[n + 1] = 0xC0 | folded >> 6, 0x80 | folded & 0x3F
-            n += 2
-        elif folded < 0x10000:
-            letters[n], letters[n + 1] = 0xE0 | folded >> 12, 0x80 | folded >> 6 & 0x3F
-            letters[n + 2] = 0x80 | folded & 0x3F
-            n += 3
-        else:
-            letters[n], letters[n + 1] = 0xF0 | folded >> 18, 0x80 | folded >> 12 & 0x3F
-            letters[n + 2], letters[n + 3] = 0x80 | folded >> 6 & 0x3F, 0x80 | folded & 0x3F
-            n += 4
     return n
 
 
-@njit(nogil=True, cache=True)
-def hash_words(letters: Bytes, starts: Offsets, hashes: NDArray[np.uint64]) -> None:
-    """The hash of each word of a list written one after another; words are taken as they are, nothing is folded."""
-    for word in range(len(starts) - 1):
-        i, hashed = starts[word], SEED
-        while i < starts[word + 1]:
-            code_point, size = _decode(letters, i)
-            hashed = _mix(hashed, code_point)
-            i += size
-        hashes[word] = hashed
-
-
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def fill_slots(slots: Slots, hashes: NDArray[np.uint64]) -> int:
     """Puts word i with hashes[i] into the empty `slots`; returns the first word whose hash was there already, or -1."""
     for word in range(len(hashes)):

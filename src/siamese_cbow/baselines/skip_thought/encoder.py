@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors, thread_count
 from siamese_cbow.baselines.skip_thought.packing import Rows, pack
-from siamese_cbow.encoding import Texts, as_list, at_least_1
+from siamese_cbow.encoding import Texts, as_list, at_least_1, check_strings
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.progress import SILENT, Progress, bar
 from siamese_cbow.text.tokenizer import Tokenizer
@@ -158,6 +158,7 @@ class SkipThoughtEncoder:
                                        normalize_embeddings=normalize_embeddings, threads=threads)[0]  # fmt: skip
             return row
         listed = as_list(sentences)
+        check_strings(listed)
         at_least_1("batch_size", batch_size)
         with bar("encode", len(listed), unit="texts") if show_progress_bar else nullcontext(SILENT) as progress:
             vectors = self._encoded(listed, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)

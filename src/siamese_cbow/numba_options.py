@@ -1,0 +1,38 @@
+"""How kernels are compiled: without the GIL, kept on disk, and without counting references to arrays.
+
+Numba counts a reference whenever a function takes an array out of a record or makes a view of one, and the counters are
+atomic. Threads that work on the same arrays then fight for the counters' cache lines, which cost a quarter of the speed
+of one thread and most of the gain from a second. Without the runtime system (`_nrt=False`) nothing is counted and
+nothing can be allocated: kernels get all their memory from outside.
+
+Numba recompiles a function that it kept when its own file changes, but not when the change is in a function it calls
+from another file. A kernel here is made of functions from a dozen files: after an update it would go on with parts of
+old ones, and its bytes would differ from those of a fresh install. So packages of kernels throw away what is older than
+any of their sources, before anything of it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+LEAN: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
+INLINE: dict[str, Any] = {**LEAN, "forceinline": True}
+WITH_RUNTIME: dict[str, Any] = {"nogil": True, "cache": True}  # for np.dot, and for whoever calls what calls it
+
+SHARED = (Path(__file__), Path(__file__).with_name("intrinsics.py"))  # sources of all kernels
+
+
+def forget_stale_kernels(folder: Path, shared: Sequence[Path] = SHARED) -> int:
+    """Delete Numba's index files of a package that are older than a source of it; the number of deleted ones."""
+    newest = max((path.stat().st_mtime_ns for path in [*shared, *folder.glob("*.py")]), default=0)
+    n = 0
+    for index in (folder / "__pycache__").glob("*.nbi"):
+        try:
+            if index.stat().st_mtime_ns < newest:
+                index.unlink()
+                n += 1
+        except OSError:  # another process was faster, or the folder is read-only
+            continue
+    return n

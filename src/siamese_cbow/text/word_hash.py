@@ -1,0 +1,120 @@
+"""The 64-bit hash by which the scanner knows a word, taken eight bytes at a time.
+
+    "cats"       one chunk: the bytes c a t s, and four zeros
+    "elephants"  two chunks: elephant, then s and seven zeros
+
+A hash starts at SEED, takes in one chunk of the word's folded UTF-8 bytes after another, and last its number of bytes
+(`finish`). Each step can be undone, so that no two words of up to eight bytes and equal length share a hash. With a
+million different words, the chance that any two share one is below one in ten million.
+
+Plain ASCII text is folded and cut at the end of the word eight bytes at once, without a branch for each letter
+(`plain_letters`); everything else comes one character at a time (`take`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Bytes, Offsets
+from siamese_cbow.intrinsics import trailing_zeros
+from siamese_cbow.numba_options import INLINE, LEAN, forget_stale_kernels
+
+forget_stale_kernels(Path(__file__).parent)  # the scanner is built on this module: nothing is loaded yet
+
+SEED = np.uint64(0xCBF29CE484222325)
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying can be undone
+HALF = np.uint64(32)
+NOTHING = np.uint64(0)
+
+# A byte repeated eight times, to compare eight bytes at once: adding 0x80 - x sets the top bit of bytes from x on.
+ONES = 0x0101010101010101
+TOP = np.uint64(0x80 * ONES)
+LOW = np.uint64(0x7F * ONES)
+FROM_0, FROM_COLON = np.uint64((0x80 - ord("0")) * ONES), np.uint64((0x80 - ord("9") - 1) * ONES)
+FROM_A, FROM_BRACE = np.uint64((0x80 - ord("a")) * ONES), np.uint64((0x80 - ord("z") - 1) * ONES)
+FROM_BANG, FROM_DELETE = np.uint64((0x80 - ord("!")) * ONES), np.uint64((0x80 - 0x7F) * ONES)
+CASE = np.uint64(0x20 * ONES)  # the bit in which a small letter differs from its capital
+CASE_SHIFT = np.uint64(2)  # from the top bit to that one
+
+
+@njit(**INLINE)
+def mix(hashed: Any, chunk: Any) -> Any:
+    """The hash after one more chunk (or, at the end, the number of bytes)."""
+    hashed = (hashed ^ chunk) * MULTIPLIER
+    return hashed ^ (hashed >> HALF)
+
+
+@njit(**INLINE)
+def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
+    """How many of eight bytes, from the first one on, go on a plain ASCII word, and these bytes, folded.
+
+    "Cats, an" -> 4, "cats"; with `words` letters and digits, otherwise all that can be seen
+    """
+    low = eight & LOW
+    small = low | CASE
+    letters = (small + FROM_A) & ~(small + FROM_BRACE)
+    inside = letters | ((low + FROM_0) & ~(low + FROM_COLON)) if words else (low + FROM_BANG) & ~(low + FROM_DELETE)
+    outside = ~inside | eight
+    outside &= TOP
+    n = trailing_zeros(outside) >> np.uint64(3)
+    if lowercase:
+        eight |= (letters & TOP) >> CASE_SHIFT
+    # All eight: a shift by 64 is not defined. In two steps it is.
+    kept = (np.uint64(1) << (n << np.uint64(2)) << (n << np.uint64(2))) - np.uint64(1)
+    return np.int64(n), eight & kept
+
+
+@njit(**INLINE)
+def utf8(code_point: Any) -> Any:
+    """The UTF-8 bytes of a code point as one number, the first byte lowest, and how many they are."""
+    if code_point < 0x80:
+        return code_point, 1
+    last = 0x80 | (code_point & 0x3F)
+    if code_point < 0x800:
+        return 0xC0 | code_point >> 6 | last << 8, 2
+    middle = 0x80 | (code_point >> 6 & 0x3F)
+    if code_point < 0x10000:
+        return 0xE0 | code_point >> 12 | middle << 8 | last << 16, 3
+    return 0xF0 | code_point >> 18 | (0x80 | (code_point >> 12 & 0x3F)) << 8 | middle << 16 | last << 24, 4
+
+
+@njit(**INLINE)
+def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
+    """One more folded character: the hash of the full chunks, the chunk that is not full yet, the size in bytes."""
+    packed, n = utf8(np.int64(code_point))
+    for _ in range(n):
+        chunk |= np.uint64(packed & 0xFF) << np.uint64(8 * (size & 7))
+        packed >>= 8
+        size += 1
+        if size & 7 == 0:
+            hashed, chunk = mix(hashed, chunk), NOTHING
+    return hashed, chunk, size
+
+
+@njit(**INLINE)
+def finish(hashed: Any, chunk: Any, size: int) -> Any:
+    """The hash of a word whose characters are all taken."""
+    if size & 7:
+        hashed = mix(hashed, chunk)
+    return mix(hashed, np.uint64(size))
+
+
+@njit(**LEAN)
+def hash_words(letters: Bytes, starts: Offsets, hashes: NDArray[np.uint64]) -> None:
+    """The hash of each word of a list written one after another; words are taken as they are, nothing is folded.
+
+    Word i is letters[starts[i] : starts[i + 1]].
+    """
+    for word in range(len(starts) - 1):
+        hashed, chunk, size = SEED, NOTHING, 0
+        for i in range(starts[word], starts[word + 1]):
+            chunk |= np.uint64(letters[i]) << np.uint64(8 * (size & 7))
+            size += 1
+            if size & 7 == 0:
+                hashed, chunk = mix(hashed, chunk), NOTHING
+        hashes[word] = finish(hashed, chunk, size)
