@@ -28,6 +28,7 @@ texts = st.one_of(
     st.text(st.sampled_from(TRICKY), max_size=40),
     st.text(max_size=40),
     st.text(st.characters(codec="ascii"), max_size=40),
+    st.lists(st.text(st.sampled_from("aZ09'é."), min_size=6, max_size=20), max_size=4).map(" ".join),  # eights of bytes
 )
 
 
@@ -118,10 +119,11 @@ def test_ids_of_the_tokenizers_library() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(lines=st.lists(texts, max_size=8))
+@given(lines=st.lists(st.one_of(texts, st.text(st.sampled_from("aaaaaaaAé' "), max_size=40)), max_size=8))
 def test_lookup_equals_index(lines: list[str]) -> None:
     tokenizer = Tokenizer()
-    vocabulary = Vocabulary.of_words(["a", "z", "the", "don't", "9", "σ", "日", "😀", "é"])
+    long = ["aaaaaaa", "aaaaaaaa", "aaaaaaaaa", "a" * 16, "aaaaaaé", "aaaaaaaé", "aaaaaaaa'a"]
+    vocabulary = Vocabulary.of_words(["a", "z", "the", "don't", "9", "σ", "日", "😀", "é", *long])
     ids, offsets = Lookup(vocabulary, tokenizer).ids(lines)
     known = [[vocabulary.index[word] for word in tokenizer.words(line) if word in vocabulary] for line in lines]
     assert [ids[start:end].tolist() for start, end in itertools.pairwise(offsets)] == known

@@ -163,9 +163,12 @@ def merge(counters: list[Counter], *, min_count: int, max_words: int | None, voc
     if vocabulary is None:
         _check_some_word(totals, words, min_count)
         frequent = np.flatnonzero(totals >= min_count)
-        ordered = sorted(zip((-totals[frequent]).tolist(), words(frequent), frequent.tolist(), strict=True))[:max_words]
-        kept = np.array([distinct for _, _, distinct in ordered], np.int64)
-        vocabulary = Vocabulary([letters.decode("utf-8") for _, letters, _ in ordered], totals[kept])
+        spelled = [letters.decode("utf-8") for letters in words(frequent)]
+        # Strings stand in the order of their UTF-8 bytes; sorting by count leaves that order among equals.
+        by_word = np.array(sorted(range(len(spelled)), key=spelled.__getitem__), np.int64)
+        order = by_word[np.argsort(-totals[frequent[by_word]], kind="stable")][:max_words]
+        kept = frequent[order]
+        vocabulary = Vocabulary([spelled[i] for i in order.tolist()], totals[kept])
         final[kept] = np.arange(len(kept), dtype=np.int32)
     else:
         index = vocabulary.index

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from siamese_cbow.arrays import thread_count
+from siamese_cbow.arrays import Ids, Offsets, thread_count
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.files import atomic_folder
 from siamese_cbow.progress import SILENT, Progress
@@ -23,6 +25,10 @@ from siamese_cbow.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_
 from siamese_cbow.text.corpus import Corpus, TextSettings
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.counting import Merged
+    from siamese_cbow.spool import Spool, SpooledBlock
 
 
 def prepare(
@@ -148,8 +154,8 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
         )
         with StreamWriter(new) as writer:
-            for block, ids, ends in spool.blocks():
-                writer.write(merged.remaps[block.counter][block.generation][ids], ends)
+            for ids, ends in _final_blocks(spool, merged):
+                writer.write(ids, ends)
         spool.remove()
         merged.vocabulary.write(new / VOCABULARY)
         about = {
@@ -162,9 +168,26 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             "messages": spool.tallies.messages(),
         }
         (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
-    stream = Stream.load(folder)
+    stream = Stream.load(folder, vocabulary=merged.vocabulary)
     _say_what_happened(stream, progress)
     return stream
+
+
+def _final_blocks(spool: Spool, merged: Merged) -> Iterator[tuple[Ids, Offsets]]:
+    """Ids of the vocabulary and line ends, block after block; the next block is made while one is being used."""
+
+    def final(block: SpooledBlock, ids: Ids, ends: Offsets) -> tuple[Ids, Offsets]:
+        return merged.remaps[block.counter][block.generation].take(ids), ends
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting: Future[tuple[Ids, Offsets]] | None = None
+        for spooled in spool.blocks():
+            following = pool.submit(final, *spooled)
+            if waiting:
+                yield waiting.result()
+            waiting = following
+        if waiting:
+            yield waiting.result()
 
 
 def _say_what_happened(stream: Stream, progress: Progress) -> None:

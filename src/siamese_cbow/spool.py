@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -77,6 +77,17 @@ class SpooledBlock:
     n_lines: int
 
 
+class Scanned(NamedTuple):
+    """A block that a counter has scanned."""
+
+    which: int  # of the counters
+    block: RawBlock
+    lines: Lines
+    ids: Ids
+    ends: Offsets
+    generation: int
+
+
 class Spool:
     """Provisional ids and line ends of a corpus, on disk."""
 
@@ -87,11 +98,11 @@ class Spool:
         self.tallies = Tallies()
 
     def fill(self, corpus: Corpus, *, threads: int, progress: Progress) -> None:
-        """Reads the corpus. While the threads scan one round of blocks, the next round is read."""
+        """Reads the corpus: while the threads scan a round of blocks, the next is read and the last one is written."""
 
-        def scan(counter: BlockCounter, block: RawBlock) -> tuple[Lines, Ids, Offsets, int]:
-            lines = corpus.lines(block)
-            return lines, *counter.scan(lines.text), counter.generation
+        def scan(which: int, block: RawBlock) -> Scanned:
+            lines, counter = corpus.lines(block), self._counters[which]
+            return Scanned(which, block, lines, *counter.scan(lines.text), counter.generation)
 
         with (
             ThreadPoolExecutor(threads) as pool,
@@ -99,18 +110,17 @@ class Spool:
             (self._folder / "ends").open("wb") as ends_file,
         ):
             blocks = corpus.blocks()
-            current = list(islice(blocks, len(self._counters)))
-            while current:
-                scans = [pool.submit(scan, counter, block) for counter, block in zip(self._counters, current)]  # noqa: B905 (the last round is shorter)
-                following = list(islice(blocks, len(self._counters)))
-                for which, (block, future) in enumerate(zip(current, scans, strict=True)):
-                    lines, ids, ends, generation = future.result()
-                    ids.tofile(ids_file)
-                    ends.tofile(ends_file)
-                    self._blocks.append(SpooledBlock(which, generation, len(ids), len(ends)))
-                    self.tallies.add(lines)
-                    progress.advance(block.n_source_bytes)
-                current = following
+            current, scanned = list(islice(blocks, len(self._counters))), list[Scanned]()
+            while current or scanned:
+                scans = [pool.submit(scan, which, block) for which, block in enumerate(current)]
+                current = list(islice(blocks, len(self._counters)))
+                for one in scanned:
+                    one.ids.tofile(ids_file)
+                    one.ends.tofile(ends_file)
+                    self._blocks.append(SpooledBlock(one.which, one.generation, len(one.ids), len(one.ends)))
+                    self.tallies.add(one.lines)
+                    progress.advance(one.block.n_source_bytes)
+                scanned = [future.result() for future in scans]
         self.tallies.layouts, self.tallies.languages = corpus.layouts, corpus.settings.languages
 
     def blocks(self) -> Iterator[tuple[SpooledBlock, Ids, Offsets]]:

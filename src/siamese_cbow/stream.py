@@ -96,12 +96,16 @@ class Stream:
         return cls(ids, sentences, bounds, vocabulary, tokenizer, digest.hexdigest(), kind)
 
     @classmethod
-    def load(cls, path: Path | str) -> Stream:
-        """Opens a folder that `prepare` has written; the arrays stay on disk."""
+    def load(cls, path: Path | str, *, vocabulary: Vocabulary | None = None) -> Stream:
+        """Opens a folder that `prepare` has written; the arrays stay on disk.
+
+        vocabulary  what its vocabulary file holds, if that is known: a large one takes a while to read
+        """
         folder = Path(path)
         about = read_about(folder)
         arrays = {name: _open_array(folder, name, about) for name in ARRAYS}
-        vocabulary = Vocabulary.read(folder / VOCABULARY, languages=about["settings"]["text"].get("languages", ()))
+        if vocabulary is None:
+            vocabulary = Vocabulary.read(folder / VOCABULARY, languages=about["settings"]["text"].get("languages", ()))
         if len(vocabulary) != about["n_words"]:
             raise FormatError(
                 f"{folder / VOCABULARY} has {len(vocabulary):,} words, {ABOUT} says {about['n_words']:,}; prepare again"
