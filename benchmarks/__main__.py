@@ -31,6 +31,7 @@ def main() -> None:
     run("prepare", *text)
     run("encode")
     run("cold_start")
+    run("serve")
     run("train")
     run("skip_thought")
     run("paper_scale")

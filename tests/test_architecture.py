@@ -27,12 +27,13 @@ LEVELS = [
     ["training", "baselines"],
     ["evaluation"],
     ["report", "interop", "retrieval"],
-    ["demo", "cli"],
+    ["demo", "cli", "serve"],
 ]
 LEVEL_OF = {name: level for level, names in enumerate(LEVELS) for name in names}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or not path.name.startswith("__"))
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
+HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64"}
 
 
 def top(path: Path) -> str:

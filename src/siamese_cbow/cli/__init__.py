@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
     "search": ("search", "Find the lines that are nearest in meaning to a query, best first."),
     "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
+    "serve": ("serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
     "evaluate": ("evaluate", "Score models on semantic textual similarity."),
     "reproduce": ("reproduce", "Train every system of the paper on one stream and write its tables and figures."),
     "download": ("download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),

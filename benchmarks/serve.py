@@ -1,0 +1,202 @@
+"""Requests a second of `siamese-cbow serve`, against the same HTTP stack serving model2vec.
+
+    python -m benchmarks.serve [--seconds N] [--rounds N] [--write]
+
+Both servers are this project's application, limits and all, on one core each; only what makes the vectors differs:
+ours, or model2vec's `encode` on the same vectors (it loads the folder that we save, and need not count tokens). Clients
+keep their connections; the two servers take turns, and the best of equally many rounds counts. Then our server is told
+to stop while clients ask, again and again, and requests without an answer are counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from benchmarks.encode import DIM, N_WORDS, saved_model, sentences
+from benchmarks.tables import machine, markdown, report
+
+BATCH, CLIENTS, STOPS = 256, 8, 8
+SYSTEMS = ["siamese-cbow", "model2vec"]
+
+
+class Model2Vec:
+    """model2vec as our application wants it."""
+
+    def __init__(self, folder: Path) -> None:
+        from model2vec import StaticModel
+
+        self._model = StaticModel.from_pretrained(folder)
+        self.dim = DIM
+
+    def is_quick(self, n_characters: int) -> bool:
+        return n_characters < 1_000  # about a millisecond, as with ours
+
+    def texts(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Any, int]:
+        return self._model.encode(list(texts)), 0  # one text in a list is as fast as one without
+
+
+def serve(system: str, folder: Path) -> None:
+    """The process that is measured."""
+    from siamese_cbow import load
+    from siamese_cbow.serve.app import build
+    from siamese_cbow.serve.embedder import Embedder
+    from siamese_cbow.serve.limits import Limits
+    from siamese_cbow.serve.server import listen, run
+
+    embedder: Any = Model2Vec(folder) if system == "model2vec" else Embedder(load(folder))
+    if system == "siamese-cbow":
+        embedder.warm()
+    heard = listen("127.0.0.1", 0)
+    print(heard.getsockname()[1], flush=True)
+    run(build({"m": embedder}, warm=False), heard, Limits())
+
+
+class Process:
+    def __init__(self, system: str, folder: Path) -> None:
+        command = [sys.executable, "-m", "benchmarks.serve", "--serve", system, "--folder", str(folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def cpu(self) -> float:
+        times = psutil.Process(self.process.pid).cpu_times()
+        return times.user + times.system
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+async def ask(port: int, bodies: list[bytes], n_clients: int, seconds: float) -> tuple[list[float], int]:
+    """How long each request took, and how many got no answer. Being refused at the door is no loss."""
+    requests = [
+        b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+        % (len(body), body)
+        for body in bodies
+    ]
+    times: list[float] = []
+    lost = 0
+    end = time.perf_counter() + seconds
+
+    async def client(number: int) -> None:
+        nonlocal lost
+        while time.perf_counter() < end:
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+            except ConnectionError:
+                return
+            keep = True
+            try:
+                while keep and time.perf_counter() < end:
+                    number = (number + CLIENTS) % len(requests)
+                    began = time.perf_counter()
+                    writer.write(requests[number])
+                    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                    await reader.readexactly(int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+                    times.append(time.perf_counter() - began)
+                    assert head.startswith(b"http/1.1 200"), head
+                    keep = b"connection: close" not in head
+            except (ConnectionError, asyncio.IncompleteReadError):
+                lost += 1
+            finally:
+                writer.close()
+
+    await asyncio.gather(*(client(i) for i in range(n_clients)))
+    return times, lost
+
+
+def measure(servers: dict[str, Process], bodies: list[bytes], n_clients: int, options: argparse.Namespace) -> list[Any]:
+    """The best round of each: requests/s, median and 99th percentile in ms, CPU time of the server a request in ms."""
+    best: dict[str, tuple[float, ...]] = {}
+    for _ in range(options.rounds):
+        for name, server in servers.items():
+            busy, began = server.cpu(), time.perf_counter()
+            times, lost = asyncio.run(ask(server.port, bodies, n_clients, options.seconds))
+            speed = len(times) / (time.perf_counter() - began)
+            assert lost == 0
+            middle, late = np.quantile(times, [0.5, 0.99]) * 1e3
+            found = (speed, middle, late, (server.cpu() - busy) / len(times) * 1e3)
+            best[name] = max(best.get(name, found), found)
+    return [best[name] for name in SYSTEMS]
+
+
+def stops(folder: Path, bodies: list[bytes]) -> tuple[int, int]:
+    """Requests that were answered, and that were lost, around so many times SIGTERM."""
+    answered = lost = 0
+
+    async def stopped(server: Process) -> tuple[list[float], int]:
+        asking = asyncio.create_task(ask(server.port, bodies, 4 * CLIENTS, 60))
+        await asyncio.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        return await asking
+
+    for _ in range(STOPS):
+        server = Process("siamese-cbow", folder)
+        times, missing = asyncio.run(stopped(server))
+        server.process.wait()
+        answered, lost = answered + len(times), lost + missing
+    return answered, lost
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
+    parser.add_argument("--serve", choices=SYSTEMS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve, options.folder)
+        return
+    texts, words = sentences(BATCH * 32)
+    batches = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
+    loads = {
+        "one sentence, 1 client": ([{"input": text} for text in texts[:512]], 1),
+        f"one sentence, {CLIENTS} clients": ([{"input": text} for text in texts[:512]], CLIENTS),
+        f"batches of {BATCH}, base64": ([{"input": batch, "encoding_format": "base64"} for batch in batches], 2),
+        f"batches of {BATCH}, JSON numbers": ([{"input": batch} for batch in batches], 2),
+    }
+    before = os.getloadavg()[0]
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "model"
+        saved_model(words, folder)
+        servers = {name: Process(name, folder) for name in SYSTEMS}
+        for title, (bodies, n_clients) in loads.items():
+            found = measure(servers, [json.dumps(body).encode() for body in bodies], n_clients, options)
+            for name, (speed, middle, late, cpu) in zip(SYSTEMS, found, strict=True):
+                ratio, thrift = speed / found[1][0], found[1][3] / cpu
+                rows.append([title, name, f"{speed:,.0f}", f"{ratio:.1f}x", f"{middle:.2f}", f"{late:.2f}"])
+                rows[-1] += [f"{cpu:.2f}", f"{thrift:.1f}x"]
+        for server in servers.values():
+            server.stop()
+        answered, lost = stops(folder, [json.dumps({"input": text}).encode() for text in texts[:512]])
+    header = ["requests", "system", "a second", "ratio", "median ms", "p99 ms", "CPU ms of the server", "thrift"]
+    page = (
+        f"{machine('starlette', 'uvicorn', 'model2vec', 'numpy', 'numba')}; {N_WORDS:,} words, {DIM} dimensions, "
+        f"sentences of 12 words; clients and servers share the cores. Load before and after: {before:.1f} and "
+        f"{os.getloadavg()[0]:.1f}. Ratio: speed against model2vec's; thrift: its CPU time against ours.\n\n"
+        f"{markdown(header, rows)}\n\n"
+        f"Told to stop {STOPS} times by SIGTERM while {4 * CLIENTS} clients asked: {answered:,} requests answered, "
+        f"{lost} lost."
+    )
+    report("serve", "Serving vectors over HTTP", page, write=options.write)
+
+
+if __name__ == "__main__":
+    main()

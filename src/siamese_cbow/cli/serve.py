@@ -1,0 +1,89 @@
+"""`siamese-cbow serve`: models over HTTP, and a page to look at them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from siamese_cbow.model import Model
+
+KEY_VARIABLE = "SIAMESE_CBOW_API_KEY"
+MEGABYTE = 1 << 20
+
+
+@click.command(name="serve", context_settings={"show_default": True})
+@click.argument("given", metavar="[[NAME=]MODEL]...", nargs=-1)
+@model_option
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 for the whole network.")
+@click.option("--port", default=8080, metavar="N", help="0 takes any that is free.")
+@click.option(
+    "--api-key",
+    metavar="KEY",
+    envvar=KEY_VARIABLE,
+    help=f"Answer only requests with 'Authorization: Bearer KEY'.  [env var: {KEY_VARIABLE}]",
+)
+@click.option("--max-megabytes", default=8.0, metavar="N", help="Size of a request.")
+@click.option("--max-inputs", default=2048, metavar="N", help="Texts in a request.")
+@click.option("--max-seconds", default=30.0, metavar="N", help="Time for a request, from first to last byte.")
+@click.option("--max-concurrent", default=256, metavar="N", help="Requests under way at once.")
+@click.option("--max-idle", default=75.0, metavar="N", help="Seconds a connection may stay without a whole request.")
+@click.option("--verbose", is_flag=True, help="Write a line for each request to standard error.")
+def command(
+    given: tuple[str, ...],
+    folder: Path | None,
+    host: str,
+    port: int,
+    api_key: str | None,
+    max_megabytes: float,
+    max_inputs: int,
+    max_seconds: float,
+    max_concurrent: int,
+    max_idle: float,
+    verbose: bool,
+) -> None:
+    """Answer OpenAI's clients over HTTP, and show models on a page.
+
+    Several models may be served at once, each under the name of its folder or the one given before it:
+    serve models/books news=models/2026. Ctrl-C or SIGTERM ends it once every request has its answer.
+    """
+    try:
+        from siamese_cbow.serve.app import build
+        from siamese_cbow.serve.server import listen, run
+    except ImportError as error:
+        raise MissingExtra(error.name or "starlette", "serve") from error
+    from siamese_cbow.serve.limits import Limits
+
+    limits = Limits(
+        max_bytes=int(max_megabytes * MEGABYTE),
+        max_inputs=max_inputs,
+        max_concurrent=max_concurrent,
+        seconds=max_seconds,
+        idle_seconds=max_idle,
+    )
+    models = _models(given, folder)
+    app = build(models, limits=limits, api_key=api_key)
+    with listen(host, port) as heard:
+        address = f"[{host}]" if ":" in host else host
+        click.echo(f"serving {', '.join(models)} on http://{address}:{heard.getsockname()[1]}", err=True)
+        run(app, heard, limits, log_level="info" if verbose else "warning")
+
+
+def _models(given: tuple[str, ...], folder: Path | None) -> dict[str, Model]:
+    """The models by name: ("books=models/a", "models/b") -> {"books": ..., "b": ...}."""
+    models: dict[str, Model] = {}
+    for one in given or ("",):
+        name, equals, path = one.partition("=")
+        if not equals or Path(one).exists():
+            name, path = "", one
+        at = Path(path) if path else folder
+        name = name or (at.resolve().name if at else "siamese-cbow")
+        if name in models:
+            raise InputError(f"two models are called {name!r}; give one another name: NAME={path}")
+        models[name] = open_model(at)
+    return models

@@ -1,0 +1,136 @@
+"""The endpoints of the page: a map of words or texts, and the lengths of vectors by frequency."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.requests import Request
+from starlette.responses import Response
+
+from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.model import Model
+from siamese_cbow.neighbours import lengths, units
+from siamese_cbow.serve.bodies import Reader
+from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.problems import Problem, json_response
+from siamese_cbow.serve.projection import project
+from siamese_cbow.serve.requests import MapRequest
+from siamese_cbow.serve.shelf import Shelf
+from siamese_cbow.serve.texts import Texts, folded
+
+N_DOTS = 1500  # of the picture of norms: more hide each other
+N_BINS = 24
+N_FREQUENT = 10_000  # rare words have hardly left their random start, so the extremes are looked for among these
+N_EXTREMES = 12
+N_NEAR = 12  # neighbours of each word that is named for a map
+
+
+class Explorer:
+    """The endpoints of the page over one shelf of models."""
+
+    def __init__(self, shelf: Shelf, limits: Limits, texts: Texts) -> None:
+        self._shelf, self._limits, self._texts = shelf, limits, texts
+        self._read_map = Reader(MapRequest, limits)
+        self._norms: dict[str, dict[str, Any]] = {}
+
+    async def map(self, request: Request) -> Response:
+        """`POST /explore/map`."""
+        asked = cast(MapRequest, await self._read_map(request))
+        model = self._shelf[asked.model].model
+        n = len(asked.texts or asked.words)
+        if n > self._limits.max_inputs:
+            raise Problem(400, f"{n:,} points; expected at most {self._limits.max_inputs:,}", param="texts")
+        try:
+            content = await self._texts.run(False, lambda: _map(model, asked))
+        except MissingExtra as error:
+            raise Problem(400, str(error), param="method", code="missing_extra") from None
+        except InputError as error:
+            raise Problem(400, str(error), param="method") from None
+        return json_response({"model": self._shelf[asked.model].name, **content})
+
+    async def norms(self, request: Request) -> Response:
+        """`GET /explore/norms?model=NAME`; worked out once for each model."""
+        entry = self._shelf[request.query_params.get("model")]
+        if entry.name not in self._norms:
+            self._norms[entry.name] = await self._texts.run(False, lambda: norms(entry.model))
+        return json_response({"model": entry.name, **self._norms[entry.name]})
+
+
+def _map(model: Model, asked: MapRequest) -> dict[str, Any]:
+    if asked.texts is not None:
+        rows = model.encode(asked.texts, normalize_embeddings=True, threads=1)
+        known: NDArray[np.bool_] = np.any(rows, axis=1)
+        plane, shares = project(rows[known], asked.method)
+        labels = [text for text, is_known in zip(asked.texts, known.tolist(), strict=True) if is_known]
+        points = [{"label": label, "x": x, "y": y} for label, (x, y) in zip(labels, plane.tolist(), strict=True)]
+        return {"points": points, "shares": shares, "left_out": len(asked.texts) - len(labels)}
+    ids, named = _chosen(model, asked)
+    rows = model.vectors[ids]
+    plane, shares = project(units(rows), asked.method)
+    sizes = lengths(rows).tolist()
+    points = [
+        {"label": model.vocabulary.words[i], "x": x, "y": y, "norm": norm, "group": named.get(i)}
+        for i, (x, y), norm in zip(ids, plane.tolist(), sizes, strict=True)
+    ]
+    return {"points": points, "shares": shares, "left_out": 0}
+
+
+def _chosen(model: Model, asked: MapRequest) -> tuple[list[int], dict[int, str]]:
+    """The words of a map: those named and their neighbours, each with the word it belongs to, and frequent ones."""
+    named: dict[int, str] = {}
+    for word in asked.words[:20]:
+        word = folded(model, word)
+        if word in model:
+            named[model.vocabulary.index[word]] = word
+            for near, _ in model.neighbours(word, N_NEAR):
+                named.setdefault(model.vocabulary.index[near], word)
+    ids = list(named)
+    for i, word in enumerate(model.vocabulary.words[: 4 * asked.n_words]):
+        if len(ids) >= asked.n_words:
+            break
+        if i not in named and re.search(r"[^\W\d_]", word):  # marks and numbers say little on a map
+            ids.append(i)
+    return ids or [0], named
+
+
+def norms(model: Model) -> dict[str, Any]:
+    """Lengths of vectors by frequency: some words, quantiles of all, and the extremes among frequent words.
+
+    Without counts, the rank takes the place of the frequency.
+    """
+    sizes, counts = lengths(model.vectors), model.vocabulary.counts
+    has_counts = bool(counts.any())
+    at: NDArray[np.float64] = np.maximum(counts, 1).astype(np.float64)
+    if not has_counts:
+        at = np.arange(1, len(sizes) + 1, dtype=np.float64)
+    words = model.vocabulary.words
+    order = np.argsort(sizes[:N_FREQUENT], kind="stable").tolist()
+
+    def shown(i: int) -> dict[str, Any]:
+        return {"word": words[i], "at": float(at[i]), "norm": float(sizes[i])}
+
+    ranks = np.unique(np.geomspace(1, len(sizes), N_DOTS).astype(int)) - 1  # as many rare words as frequent ones
+    return {
+        "axis": "count" if has_counts else "rank",
+        "dots": [shown(i) for i in ranks.tolist()],
+        "bins": _quantiles(at, sizes),
+        "shortest": [shown(i) for i in order[:N_EXTREMES]],
+        "longest": [shown(i) for i in order[::-1][:N_EXTREMES]],
+    }
+
+
+def _quantiles(at: NDArray[np.float64], sizes: NDArray[np.float64]) -> list[dict[str, float]]:
+    """The tenth, the middle and the ninth of ten words by length, in bins of equal width on a logarithmic axis."""
+    edges = np.geomspace(at.min(), max(at.max(), at.min() + 1), N_BINS + 1)
+    which = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, N_BINS - 1)
+    found = []
+    for i in range(N_BINS):
+        inside = sizes[which == i]
+        if len(inside):
+            low, middle, high = np.quantile(inside, [0.1, 0.5, 0.9]).tolist()
+            centre = float(np.sqrt(edges[i] * edges[i + 1]))
+            found.append({"at": centre, "low": low, "middle": middle, "high": high, "n": len(inside)})
+    return found

@@ -1,0 +1,54 @@
+"""Vectors on a plane: by principal components in NumPy, or by UMAP where that is installed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import InputError, MissingExtra
+
+Plane = NDArray[np.float64]  # (n, 2)
+FEWEST_FOR_UMAP = 5
+
+
+def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Plane, list[float] | None]:
+    """Rows (n, dim) on a plane, between -1 and 1, and the shares of the variance that the two axes hold (PCA only)."""
+    plane, shares = (umap(vectors), None) if method == "umap" else pca(vectors)
+    reach = np.abs(plane).max(initial=0.0)
+    return (plane / reach if reach > 0 else plane), shares
+
+
+def pca(vectors: Vectors) -> tuple[Plane, list[float]]:
+    """The two directions in which rows differ most: [[1, 0], [3, 0]] -> [[-1, 0], [1, 0]], [1.0, 0.0].
+
+    The sign of a direction is arbitrary; here its largest number is positive, so that a map is the same each time.
+    """
+    rows = vectors.astype(np.float64)
+    rows -= rows.mean(axis=0)
+    strengths, directions = np.linalg.eigh(rows.T @ rows)  # in rising order
+    best = directions[:, ::-1][:, :2]
+    best = best * np.sign(best[np.abs(best).argmax(axis=0), range(best.shape[1])])
+    plane = np.zeros((len(rows), 2))
+    plane[:, : best.shape[1]] = rows @ best
+    total = max(float(strengths.sum()), np.finfo(np.float64).tiny)
+    shares = [max(0.0, float(strength)) / total for strength in strengths[::-1][:2]]
+    return plane, [*shares, 0.0][:2]
+
+
+def umap(vectors: Vectors) -> Plane:
+    """Rows on a plane such that those that are near stay near; the same each time."""
+    try:
+        from umap import UMAP
+    except ImportError:
+        raise MissingExtra("umap-learn", "umap") from None
+    if len(vectors) < FEWEST_FOR_UMAP:
+        raise InputError(
+            f"{len(vectors)} points; UMAP needs at least {FEWEST_FOR_UMAP}, principal components any number"
+        )
+    reducer = UMAP(n_neighbors=min(15, len(vectors) - 1), metric="cosine", random_state=1, n_jobs=1, init="pca")
+    plane = np.asarray(reducer.fit_transform(vectors), np.float64)
+    centred: Plane = plane - (plane.max(axis=0) + plane.min(axis=0)) / 2
+    return centred

@@ -1,0 +1,368 @@
+"""The server's API, asked inside this process: every endpoint, and every way to ask wrongly."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from serve_world import WORDS, toy_model
+from siamese_cbow import Model, Vocabulary
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.serve.app import build
+from siamese_cbow.serve.embedder import Embedder
+from siamese_cbow.serve.guard import Guard
+from siamese_cbow.serve.limits import Limits
+
+MODEL = toy_model(info={"recipe": {"name": "toy"}})
+OTHER = toy_model(2)
+LIMITS = Limits(max_bytes=20_000, max_inputs=50)
+
+
+class Client:
+    """Asks an application without a network; each request has an event loop of its own."""
+
+    def __init__(self, app: Guard, **headers: str) -> None:
+        self._app, self._headers = app, headers
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://t", headers=self._headers) as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(ask())
+
+    def post(self, path: str, json: Any = None, **options: Any) -> httpx.Response:
+        return (
+            self.request("POST", path, json=json, **options)
+            if json is not None
+            else self.request("POST", path, **options)
+        )
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("GET", path, **options)
+
+
+@pytest.fixture(scope="module", params=["small", "bulk"])
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """On either path, with the same answers."""
+    embedders: dict[str, Any] = {"toy": Embedder(MODEL), "other": Embedder(OTHER)}
+    if request.param == "bulk":
+        for embedder in embedders.values():
+            embedder.warm()
+    return Client(build(embedders, limits=LIMITS, warm=False))
+
+
+def failure(response: httpx.Response, status: int) -> dict[str, Any]:
+    """The error of a response, whose shape is checked."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    error = response.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert error["type"] == ("server_error" if status >= 500 else "invalid_request_error")
+    assert error["message"]
+    result: dict[str, Any] = error
+    return result
+
+
+def vectors(response: httpx.Response) -> Any:
+    assert response.status_code == 200, response.text
+    assert [one["index"] for one in response.json()["data"]] == list(range(len(response.json()["data"])))
+    return np.array([one["embedding"] for one in response.json()["data"]], np.float32)
+
+
+# embeddings
+
+
+def test_embeddings_are_the_models(client: Client) -> None:
+    texts = ["the cat purrs", "A guitar, a song", "nothing known here"]
+    answer = client.post("/v1/embeddings", {"input": texts, "model": "toy"})
+    np.testing.assert_allclose(vectors(answer), MODEL.encode(texts, normalize_embeddings=True), rtol=2e-7)
+    assert answer.json()["object"] == "list"
+    assert answer.json()["model"] == "toy"
+    assert answer.json()["usage"] == {"prompt_tokens": 8, "total_tokens": 8}
+    one = client.post("/v1/embeddings", {"input": texts[0]})
+    assert (vectors(one) == vectors(answer)[:1]).all()
+    plain = client.post("/v1/embeddings", {"input": texts, "normalize": False, "model": "other"})
+    assert (vectors(plain) == OTHER.encode(texts)).all()
+
+
+def test_base64_is_the_same_to_the_bit(client: Client) -> None:
+    body = {"input": ["the cat", "a dog"], "encoding_format": "base64"}
+    packed = client.post("/v1/embeddings", body).json()["data"]
+    rows = [np.frombuffer(base64.b64decode(one["embedding"]), "<f4") for one in packed]
+    assert (np.array(rows) == vectors(client.post("/v1/embeddings", {"input": ["the cat", "a dog"]}))).all()
+
+
+def test_token_ids_are_rows_of_the_vocabulary(client: Client) -> None:
+    ids = [WORDS.index("the"), WORDS.index("cat")]
+    expected = vectors(client.post("/v1/embeddings", {"input": ["the cat", "cat"]}))
+    assert (vectors(client.post("/v1/embeddings", {"input": ids})) == expected[:1]).all()
+    both = client.post("/v1/embeddings", {"input": [ids, ids[1:]]})
+    assert (vectors(both) == expected).all()
+    assert both.json()["usage"]["prompt_tokens"] == 3
+    many = client.post("/v1/embeddings", {"input": ids * 40})  # one text, so no limit on inputs
+    assert vectors(many).shape == (1, MODEL.dim)
+    for wrong in (len(WORDS), 10**30):
+        assert str(len(WORDS) - 1) in failure(client.post("/v1/embeddings", {"input": [0, wrong]}), 400)["message"]
+
+
+def test_dimensions(client: Client) -> None:
+    short = vectors(client.post("/v1/embeddings", {"input": "the cat", "dimensions": 5}))
+    np.testing.assert_allclose(short[0], MODEL.encode("the cat", truncate_dim=5, normalize_embeddings=True), rtol=2e-7)
+    assert failure(client.post("/v1/embeddings", {"input": "a", "dimensions": 25}), 400)["param"] == "dimensions"
+    assert failure(client.post("/v1/embeddings", {"input": "a", "dimensions": 0}), 400)["param"] == "dimensions"
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", [], [""], ["a", ""], [[]], None, 3, {}, True, ["a", 1], [1, [1]], ["a", None], [1.5], [True], [-1], [["a"]]],
+)
+def test_inputs_that_make_no_sense(client: Client, given: Any) -> None:
+    assert failure(client.post("/v1/embeddings", {"input": given}), 400)["param"].startswith("input")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("dimensions", "3"), ("encoding_format", "binary"), ("model", 7), ("normalize", "yes"), ("dimensions", 1.5)],
+)
+def test_options_of_the_wrong_type(client: Client, field: str, value: Any) -> None:
+    assert failure(client.post("/v1/embeddings", {"input": "a", field: value}), 400)["param"] == field
+
+
+def test_unknown_fields_are_ignored_and_null_is_nothing(client: Client) -> None:
+    body = {"input": "a", "dimensions": None, "encoding_format": None, "model": None, "user": "me", "what": [1]}
+    assert client.post("/v1/embeddings", body).status_code == 200
+
+
+# requests that are wrong in ways that no endpoint cares about
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"{", b"nonsense", b'{"input": "a"} x', b'{"input": NaN}', b'"a"', b"[]", b"null", b"[" * 9000),
+        *(b"\xff\xfe", b'{"input": "\xff"}', b'{"input": "\\ud800"}', b'{"input": "a\x00"}'),
+        '{"input": "a"}'.encode("utf-16"),
+    ],
+)
+def test_bodies_that_are_no_json_object(client: Client, body: bytes) -> None:
+    failure(client.post("/v1/embeddings", content=body, headers={"content-type": "application/json"}), 400)
+    assert client.post("/v1/embeddings", {"input": "a"}).status_code == 200
+
+
+def test_other_types_of_body(client: Client) -> None:
+    for headers in ({}, {"content-type": "text/plain"}, {"content-type": "application/x-www-form-urlencoded"}):
+        failure(client.post("/v1/embeddings", content=b'{"input": "a"}', headers=headers), 415)
+    packed = {"content-type": "application/json", "content-encoding": "gzip"}
+    failure(client.post("/v1/embeddings", content=b"...", headers=packed), 415)
+    assert client.post(
+        "/v1/embeddings", content=b'{"input": "a"}', headers={"content-type": "Application/JSON; charset=utf-8"}
+    ).is_success
+
+
+def test_too_much(client: Client) -> None:
+    assert failure(client.post("/v1/embeddings", {"input": ["a"] * 51}), 400)["code"] == "too_many_inputs"
+    assert client.post("/v1/embeddings", {"input": ["a"] * 50}).status_code == 200
+    failure(client.post("/v1/embeddings", {"input": "a" * 20_001}), 413)
+    failure(client.post("/search", {"query": "a", "texts": ["b"] * 51}), 400)
+    failure(client.post("/similarity", {"a": ["a"] * 26, "b": ["b"] * 25}), 400)
+    failure(client.post("/neighbours", {"positive": ["cat"] * 51}), 400)
+    failure(client.post("/explore/map", {"texts": ["cat"] * 51}), 400)
+
+
+def test_unknown_model_path_and_method(client: Client) -> None:
+    for path, body in [("/v1/embeddings", {"input": "a"}), ("/similarity", {"a": "a", "b": "b"})]:
+        error = failure(client.post(path, {**body, "model": "gpt"}), 404)
+        assert (error["param"], error["code"]) == ("model", "model_not_found")
+        assert "'toy', 'other'" in error["message"]
+    failure(client.get("/v1/models/gpt"), 404)
+    failure(client.get("/v1/nothing"), 404)
+    failure(client.get("/page/../app.py"), 404)
+    wrong = client.get("/v1/embeddings")
+    failure(wrong, 405)
+    assert wrong.headers["allow"] == "POST"
+
+
+# the other endpoints
+
+
+def test_similarity(client: Client) -> None:
+    a, b = ["the cat", "a song"], ["a dog", "music", "unheard"]
+    assert client.post("/similarity", {"a": a[0], "b": b[0]}).json()["similarity"] == pytest.approx(
+        MODEL.similarity(a[0], b[0]), abs=1e-6
+    )
+    matrix = client.post("/similarity", {"a": a, "b": b, "model": "other"}).json()
+    assert matrix["model"] == "other"
+    np.testing.assert_allclose(matrix["similarity"], OTHER.similarity(a, b), atol=1e-6)
+    pairs = client.post("/similarity", {"a": a, "b": b[:2], "pairwise": True}).json()["similarity"]
+    np.testing.assert_allclose(pairs, MODEL.similarity_pairwise(a, b[:2]), atol=1e-6)
+    failure(client.post("/similarity", {"a": a, "b": b, "pairwise": True}), 400)
+    failure(client.post("/similarity", {"a": a, "b": b, "explain": True}), 400)
+    failure(client.post("/similarity", {"a": "cat " * 201, "b": "dog", "explain": True}), 400)
+    failure(client.post("/similarity", {"a": "cat"}), 400)
+
+
+def test_the_shares_of_word_pairs_add_up(client: Client) -> None:
+    a, b = "The cat purrs blorf", "a dog , a dog"
+    found = client.post("/similarity", {"a": a, "b": b, "explain": True}).json()
+    shares = np.array(found["shares"])
+    assert shares.shape == (4, 5)
+    assert shares.sum() == pytest.approx(MODEL.similarity(a, b), abs=1e-6)
+    assert found["similarity"] == pytest.approx(shares.sum())
+    assert [one["word"] for one in found["a"]] == ["the", "cat", "purrs", "blorf"]
+    assert found["a"][3]["norm"] is None
+    assert (shares[3] == 0).all()
+    assert found["a"][1]["norm"] == pytest.approx(float(np.linalg.norm(MODEL.vector("cat"))), rel=1e-6)
+    assert client.post("/similarity", {"a": "blorf", "b": "?!", "explain": True}).json()["similarity"] == 0
+
+
+def test_neighbours(client: Client) -> None:
+    found = client.post("/neighbours", {"text": "Cat", "k": 3}).json()["neighbours"]
+    assert [(one["word"], pytest.approx(one["cosine"])) for one in found] == MODEL.neighbours("cat", 3)
+    found = client.post("/neighbours", {"positive": ["King", "woman"], "negative": ["man"], "k": 2}).json()
+    expected = MODEL.most_similar(["king", "woman"], ["man"], topn=2)
+    assert [one["word"] for one in found["neighbours"]] == [word for word, _ in expected]
+    assert client.post("/neighbours", {"text": "the cat barks", "k": 1000}).json()["neighbours"]
+    assert failure(client.post("/neighbours", {"text": "blorf"}), 404)["code"] == "unknown_word"
+    assert failure(client.post("/neighbours", {"positive": ["blorf"]}), 404)["code"] == "unknown_word"
+    for wrong in ({}, {"text": "cat", "positive": ["dog"]}, {"text": "cat", "k": 0}, {"text": "cat", "k": 1001}):
+        failure(client.post("/neighbours", wrong), 400)
+
+
+def test_search(client: Client) -> None:
+    texts = ["a song of the band", "", "the dog barks", "blorf", "a kitten"]
+    found = client.post("/search", {"query": "my cat", "texts": texts}).json()["results"]
+    assert [one["index"] for one in found][:2] in ([4, 2], [2, 4])
+    assert {one["index"] for one in found} == {0, 2, 4}  # texts without a known word are passed over
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+    assert all(texts[one["index"]] == one["text"] for one in found)
+    assert len(client.post("/search", {"query": "my cat", "texts": texts, "k": 1}).json()["results"]) == 1
+    strict = client.post("/search", {"query": "my cat", "texts": texts, "threshold": 0.5}).json()["results"]
+    assert {one["index"] for one in strict} == {2, 4}
+    failure(client.post("/search", {"query": "cat", "texts": []}), 400)
+    failure(client.post("/search", {"query": "cat", "texts": [None]}), 400)
+
+
+def test_models_health_metrics(client: Client) -> None:
+    models = client.get("/v1/models").json()
+    assert models["object"] == "list"
+    assert [(one["id"], one["dim"], one["n_words"]) for one in models["data"]] == [("toy", 24, 30), ("other", 24, 30)]
+    assert client.get("/v1/models/toy").json()["recipe"] == "toy"
+    assert client.get("/health").json()["status"] == "ok"
+    client.post("/v1/embeddings", {"input": ["the cat", "a dog"], "model": "other"})
+    client.get("/no/such/path")
+    page = client.get("/metrics")
+    assert page.headers["content-type"].startswith("text/plain")
+    assert 'siamese_cbow_requests_total{path="other",status="404"}' in page.text
+    assert 'siamese_cbow_request_seconds_count{path="/v1/embeddings"}' in page.text
+    assert 'siamese_cbow_texts_total{model="other"}' in page.text
+    assert "siamese_cbow_requests_under_way 1.0" in page.text
+    assert "/no/such/path" not in page.text
+
+
+def test_headers_for_browsers(client: Client) -> None:
+    answer = client.get("/health")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+# keys, limits, mistakes
+
+
+def test_without_the_key_there_is_no_answer() -> None:
+    app = build({"toy": MODEL}, api_key="secret", warm=False)
+    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "secret"}, {"authorization": "Bearer é"}):
+        sent = {name: value.encode() for name, value in headers.items()}
+        for method, path in [("POST", "/v1/embeddings"), ("GET", "/v1/models"), ("GET", "/metrics"), ("GET", "/no")]:
+            answer = Client(app).request(method, path, headers=sent)
+            assert failure(answer, 401)["code"] == "invalid_api_key"
+            assert answer.headers["www-authenticate"] == "Bearer"
+    assert Client(app).get("/health").status_code == 200
+    assert Client(app, authorization="Bearer secret").post("/v1/embeddings", {"input": "a"}).status_code == 200
+
+
+class Slow(Embedder):
+    """Takes its time, in a thread or on the spot; may be wrong altogether."""
+
+    def is_quick(self, n_characters: int) -> bool:
+        return False
+
+    def texts(self, texts: Any, *, dim: int, normalize: bool) -> Any:
+        if texts[0] == "mistake":
+            raise ZeroDivisionError
+        self.release.wait(20)
+        return super().texts(texts, dim=dim, normalize=normalize)
+
+
+def test_a_mistake_of_ours_is_no_end() -> None:
+    client = Client(build({"slow": Slow(MODEL)}, warm=False))
+    assert "ZeroDivisionError" in failure(client.post("/v1/embeddings", {"input": "mistake"}), 500)["message"]
+    assert client.get("/health").status_code == 200
+
+
+def test_too_long_and_too_many_at_once() -> None:
+    import threading
+
+    slow = Slow(MODEL)
+    slow.release = threading.Event()
+    client = Client(build({"slow": slow}, limits=Limits(seconds=0.2), warm=False))
+    assert failure(client.post("/v1/embeddings", {"input": "a"}), 503)["code"] == "timeout"
+    slow.release.set()
+    assert client.post("/v1/embeddings", {"input": "a"}).status_code == 200
+
+    app = build({"slow": Slow(MODEL)}, limits=Limits(max_concurrent=2), warm=False)
+    app._under_way = 2
+    answer = Client(app).post("/v1/embeddings", {"input": "a"})
+    assert failure(answer, 503)["code"] == "overloaded"
+    assert answer.headers["retry-after"] == "1"
+    assert app._under_way == 2
+
+
+def test_a_body_that_never_ends() -> None:
+    app = build({"toy": MODEL}, limits=Limits(seconds=0.2), warm=False)
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/search", "headers": headers, "query_string": b""}
+    sent: list[Any] = []
+
+    async def trickle() -> dict[str, Any]:
+        await asyncio.sleep(0.05)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, trickle, send))
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"])["error"]["code"] == "timeout"
+    sent.clear()
+    asyncio.run(app(scope, leave, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 499  # for the metrics; nobody hears it
+
+
+def test_settings_that_make_no_sense() -> None:
+    for wrong in ({"max_bytes": 0}, {"max_inputs": -1}, {"seconds": 0.0}):
+        with pytest.raises(SettingsError, match=next(iter(wrong))):
+            Limits(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no model"):
+        build({})
+
+
+def test_a_model_of_two_languages_is_two_models() -> None:
+    words = Vocabulary(["en:house", "de:haus"], np.array([2, 1]), ("en", "de"))
+    joint = Model(words, np.array([[1, 0], [0.8, 0.6]], np.float32))
+    client = Client(build({"talks": joint}, warm=False))
+    assert [one["id"] for one in client.get("/v1/models").json()["data"]] == ["talks/en", "talks/de"]
+    german = vectors(client.post("/v1/embeddings", {"input": "Haus", "model": "talks/de"}))
+    np.testing.assert_allclose(german, [[0.8, 0.6]], rtol=1e-6)
+    assert client.get("/v1/models/talks/de").json()["language"] == "de"
