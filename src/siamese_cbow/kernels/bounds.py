@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 
 from siamese_cbow.arrays import Ids, Offsets, Vectors
-from siamese_cbow.kernels.lean import LEAN
-from siamese_cbow.kernels.prefetch import prefetch_item
+from siamese_cbow.intrinsics import prefetch_item
+from siamese_cbow.numba_options import LEAN
 
 COLUMNS = 16  # one cache line
 AHEAD = 12  # words; rows lie all over the memory, and asking for them beforehand makes it 1.7 times as fast

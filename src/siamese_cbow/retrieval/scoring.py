@@ -63,7 +63,8 @@ class Bulk:
 
             self._tables, self._slots = scanner.tables(model.tokenizer), word_slots(model.vocabulary)
             self._low = low.result()
-        self._promising, self._means, self._look_up = promising, means, scanner.look_up
+        self._promising, self._means = promising, means
+        self._look_up, self._ahead = scanner.look_up, scanner.AHEAD
         self._vectors, self._query = model.vectors, query
 
     def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
@@ -80,7 +81,7 @@ class Bulk:
     def _scores(self, piece: Bytes, cutoff: Cutoff) -> Scored:
         ids = np.empty(len(piece), np.int32)
         ends = np.empty(np.count_nonzero(piece == ord("\n")), np.int64)
-        self._look_up(piece, self._tables, self._slots, ids, ends)
+        self._look_up(piece, self._tables, self._slots, np.empty(self._ahead, np.uint64), ids, ends)
         kept = np.empty(len(ends), np.int32)
         n = self._promising(self._low, ids, ends, cutoff.value - MARGIN, np.empty(self._low.shape[1], np.float32), kept)
         chosen, offsets = _chosen(ids, ends, kept[:n])
