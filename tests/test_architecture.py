@@ -15,13 +15,13 @@ PACKAGE = Path(siamese_cbow.__file__).parent
 
 # From raw text to the command line; a folder stands for all of its modules.
 LEVELS = [
-    ["errors", "arrays", "progress", "files", "intrinsics", "numba_options", "safe_pickle"],
+    ["errors", "arrays", "progress", "files", "intrinsics", "notebook", "numba_options", "safe_pickle"],
     ["text"],
     ["vocabulary", "lookup", "counting", "languages"],
     ["stream", "stream_writer", "spool", "preparation"],
     ["kernels"],
     [
-        *("description", "encoding", "model", "model_card", "model_checks", "neighbours", "storage"),
+        *("description", "encoding", "hub", "model", "model_card", "model_checks", "neighbours", "plots", "storage"),
         *("tensor_file", "vector_files", "vector_layouts"),
     ],
     ["training", "baselines"],

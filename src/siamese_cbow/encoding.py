@@ -23,6 +23,7 @@ from siamese_cbow.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from siamese_cbow.lookup import Lookup
+    from siamese_cbow.text.json_tokenizer import JsonLookup
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
@@ -110,10 +111,10 @@ class Encoder:
         means(self._vectors, ids, offsets, normalize, out)
 
     @cached_property
-    def _lookup(self) -> Lookup:
-        from siamese_cbow.lookup import Lookup
+    def _lookup(self) -> Lookup | JsonLookup:
+        from siamese_cbow.lookup import lookup_of
 
-        return Lookup(self._vocabulary, self._tokenizer)
+        return lookup_of(self._vocabulary, self._tokenizer)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:

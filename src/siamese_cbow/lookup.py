@@ -14,6 +14,7 @@ import numpy as np
 from siamese_cbow.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import scanner
+from siamese_cbow.text.json_tokenizer import JsonLookup, JsonTokenizer
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.text.word_hash import hash_words
 from siamese_cbow.vocabulary import Vocabulary
@@ -51,6 +52,15 @@ class Lookup:
         waiting = np.empty(scanner.AHEAD, np.uint64)
         ids = np.empty(len(piece), np.int32)
         return ids[: scanner.look_up(piece, self._tables, self._slots, waiting, ids, ends)].copy()
+
+
+def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer) -> Lookup | JsonLookup:
+    """The way to ids that fits the tokenizer: our scanner, or the library that a foreign tokenizer comes from."""
+    return (
+        JsonLookup(vocabulary.index, tokenizer)
+        if isinstance(tokenizer, JsonTokenizer)
+        else Lookup(vocabulary, tokenizer)
+    )
 
 
 def word_slots(vocabulary: Vocabulary) -> scanner.Slots:

@@ -29,6 +29,7 @@ from siamese_cbow.arrays import Vectors, thread_count
 from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.errors import InputError
 from siamese_cbow.model_checks import checked_vectors, plain_info
+from siamese_cbow.notebook import card
 from siamese_cbow.progress import SILENT, bar
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
@@ -88,6 +89,16 @@ class Model:
         made = f", recipe {name}" if name else ""
         of = f" of {', '.join(self.languages)}" if self.languages else ""
         return f"<Model of {len(self.vocabulary):,} words{of} in {self.dim} dimensions{made}>"
+
+    def _repr_html_(self) -> str:
+        entries = {
+            "words": f"{len(self.vocabulary):,}, {self.vectors.nbytes / 1e6:,.1f} MB",
+            "languages": ", ".join(self.languages),
+            "frequent": " ".join(self.vocabulary.frequent(12)),
+            "tokenizer": ", ".join(f"{key}: {value}" for key, value in self.tokenizer.settings().items()),
+            **{key: _shown(value) for key, value in self.info.items()},
+        }
+        return card(repr(self)[1:-1], entries)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Model, (self.vocabulary, self.vectors, self.tokenizer, dict(self.info))
@@ -263,6 +274,20 @@ class Model:
     def _lengths(self) -> NDArray[np.float64]:
         return near.lengths(self.vectors)
 
+    # pictures
+
+    def plot_words(self, words: Sequence[str], *, ax: Any = None) -> Any:
+        """A map of words with matplotlib; returns the axes: `plot_words(["cat", "dog", "king", "queen"])`."""
+        from siamese_cbow.plots import plot_words
+
+        return plot_words(self, words, ax=ax)
+
+    def plot_similarity(self, a: Sequence[str], b: Sequence[str] | None = None, *, ax: Any = None) -> Any:
+        """A heat map of the cosines of some texts with others, or among themselves; returns the axes."""
+        from siamese_cbow.plots import plot_similarity
+
+        return plot_similarity(self, a, b, ax=ax)
+
     # files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -270,3 +295,23 @@ class Model:
         from siamese_cbow.storage import save
 
         save(self, Path(path))
+
+    save_pretrained = save  # the name that users of the Hugging Face libraries know
+
+    @classmethod
+    def from_pretrained(cls, name_or_path: str | os.PathLike[str], **options: Any) -> Model:
+        """The model in a folder, or on the Hugging Face Hub (options: see `hub.from_pretrained`)."""
+        from siamese_cbow.hub import from_pretrained
+
+        return from_pretrained(name_or_path, **options)
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Uploads the model to the Hugging Face Hub; returns its address (options: see `hub.push_to_hub`)."""
+        from siamese_cbow.hub import push_to_hub
+
+        return push_to_hub(self, repo_id, **options)
+
+
+def _shown(value: Any) -> str:
+    """{"epochs": 1, "dim": 300} -> "epochs: 1, dim: 300"."""
+    return ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)

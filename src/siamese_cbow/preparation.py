@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from siamese_cbow.arrays import Ids, Offsets, thread_count
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.files import atomic_folder
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
 from siamese_cbow.text.corpus import Corpus, TextSettings
 from siamese_cbow.text.tokenizer import Tokenizer
@@ -42,7 +42,7 @@ def prepare(
     text: TextSettings | None = None,
     max_distinct: int = 16_000_000,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Stream:
     """Turns text into a stream.
 
@@ -53,20 +53,22 @@ def prepare(
     vocabulary    use these words (a `count word` file) instead of counting
     text          how the text is read; with languages in it, min_count and max_words apply to each language
     max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
+    progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
     settings = Settings(
         min_count, max_words, max_distinct, tokenizer or Tokenizer(), corpus.settings, _given(vocabulary)
     )
-    if output is None:
-        with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
-            # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
-            return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), progress)
-    folder_path = Path(output)
-    if _up_to_date(folder_path, corpus, settings):
-        progress.say(f"{folder_path} is up to date: the text and the settings have not changed")
-        return Stream.load(folder_path)
-    return _prepare_into(folder_path, corpus, settings, thread_count(threads), progress)
+    with shown(progress, "preparing", corpus.total_bytes, unit="B") as told:
+        if output is None:
+            with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
+                # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
+                return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), told)
+        folder_path = Path(output)
+        if _up_to_date(folder_path, corpus, settings):
+            told.say(f"{folder_path} is up to date: the text and the settings have not changed")
+            return Stream.load(folder_path)
+        return _prepare_into(folder_path, corpus, settings, thread_count(threads), told)
 
 
 @dataclass(frozen=True)

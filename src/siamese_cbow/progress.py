@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from time import monotonic
 from typing import Protocol
+
+BETWEEN_DRAWINGS = 0.2  # seconds, of a bar in a notebook
 
 
 class Progress(Protocol):
@@ -50,7 +54,8 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
     """A progress bar on standard error with speed and time left.
 
     `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s, no unit no speed. `total=None` is for work of
-    unknown length (standard input): the bar pulses. On something that is no terminal, only the messages are printed.
+    unknown length (standard input): the bar pulses. In a notebook it is a widget (of ipywidgets, in the extra
+    `notebook`); on anything else that is no terminal, only the messages are printed.
     """
     from rich.console import Console
     from rich.progress import (
@@ -85,19 +90,40 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     ]
+    can_draw = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     display = RichProgress(
-        *columns, TextColumn("{task.fields[note]}"), console=console, disable=not console.is_terminal
+        *columns,
+        TextColumn("{task.fields[note]}"),
+        console=console,
+        disable=not can_draw,
+        # A widget swallows what is said while it is drawn: in a notebook, only one thread does both.
+        auto_refresh=not console.is_jupyter,
     )
     with display:
         task = display.add_task(title, total=total, note="")
+        drawn = 0.0
 
         def advance(amount: float, note: str) -> None:
+            nonlocal drawn
             if note:
                 display.update(task, advance=amount, note=note)
             else:
                 display.update(task, advance=amount)
+            if console.is_jupyter and monotonic() - drawn > BETWEEN_DRAWINGS:
+                display.refresh()
+                drawn = monotonic()
 
         yield _Bar(advance, lambda message: console.print(message, highlight=False, markup=False, soft_wrap=True))
+
+
+@contextmanager
+def shown(progress: Progress | bool, title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
+    """What a function was given as `progress`: True is a bar of its own, False nothing, anything else itself."""
+    if progress is True:
+        with bar(title, total, unit=unit) as drawn:
+            yield drawn
+    else:
+        yield progress or SILENT
 
 
 def _short(number: float) -> str:

@@ -76,7 +76,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
     for name in HASHED:
         _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
     try:
-        tokenizer = Tokenizer.from_settings(config["tokenizer"])
+        tokenizer = _read_tokenizer(folder / TOKENIZER, config["tokenizer"])
         vocabulary = _read_vocabulary(folder / VOCABULARY, config["info"].get("languages", ()))
     except SiameseCBOWError as error:
         raise FormatError(f"{error}; {ANEW}") from error
@@ -207,6 +207,15 @@ def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
     if not plain:  # such as a word with a space in it, from another program's vectors
         return Vocabulary.read(path, languages=languages)
     return Vocabulary(fields[1::2], np.fromstring(counts, np.int64, sep=" "), tuple(languages))
+
+
+def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
+    """The tokenizer with these settings, or the one in the file if they say so: that of another program's model."""
+    if settings.get("kind") != "json":
+        return Tokenizer.from_settings(settings)
+    from siamese_cbow.text.json_tokenizer import JsonTokenizer
+
+    return JsonTokenizer(json=path.read_text("utf-8"))
 
 
 def _check_file(path: Path, expected: Any, *, whole: bool) -> None:

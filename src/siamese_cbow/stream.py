@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Ids, Offsets
 from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.notebook import card
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
@@ -69,6 +70,19 @@ class Stream:
             f"<Stream of {self.n_tokens:,} tokens in {self.n_sentences:,} sentences and {self.n_documents:,} "
             f"{'documents' if self.kind == 'text' else 'groups'}; {len(self.vocabulary):,} words>"
         )
+
+    def _repr_html_(self) -> str:
+        sources = self.about.get("sources")
+        entries = {
+            "tokens": f"{self.n_tokens:,}",
+            "sentences": f"{self.n_sentences:,}",
+            "documents" if self.kind == "text" else "groups": f"{self.n_documents:,}",
+            "words": f"{len(self.vocabulary):,}",
+            "frequent": " ".join(self.vocabulary.frequent(12)),
+            "languages": ", ".join(self.vocabulary.languages),
+            "sources": f"{len(sources):,}" if isinstance(sources, list | Mapping) else "",
+        }
+        return card("Stream", entries)
 
     @classmethod
     def of_words(

@@ -11,6 +11,8 @@ fastText's `.bin` models, and says what to do instead.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -23,6 +25,8 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.files import atomic_file
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.vector_layouts import ADVICE, Layout, find_layout, opened
+
+PACKERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by the ending of a file to write
 
 
 def read_word_vectors(
@@ -51,10 +55,14 @@ def read_word_vectors(
     return rows.words, rows.finished()
 
 
-def write_word_vectors(path: str | Path, words: Sequence[str], vectors: Vectors, *, binary: bool = False) -> None:
+def write_word_vectors(
+    path: str | Path, words: Sequence[str], vectors: Vectors, *, binary: bool = False, header: bool = True
+) -> None:
     """Write a word2vec file, text or binary; gensim, spaCy and `read_word_vectors` read it back to the same bits.
 
     (["the", "cat"], [[0.5, 0.2], [0.3, 0.4]]) -> "2 2\\nthe 0.5 0.200000003\\ncat 0.300000012 0.400000006\\n"
+
+    Without its header it is a GloVe file. A name that ends in .gz, .bz2 or .xz is packed.
     """
     path = Path(path)
     if vectors.ndim != 2 or len(words) != len(vectors):
@@ -64,8 +72,9 @@ def write_word_vectors(path: str | Path, words: Sequence[str], vectors: Vectors,
             raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it by _")
     # Nine digits give every float32 back exactly, and printf is three times faster than the shortest such text.
     pattern = " ".join(["%.9g"] * vectors.shape[1])
-    with atomic_file(path) as target, target.open("wb") as file:
-        file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
+    with atomic_file(path) as target, PACKERS.get(path.suffix, Path.open)(target, "wb") as file:  # type: ignore[operator]
+        if header:
+            file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
         for word, row in zip(words, vectors, strict=True):
             numbers = row.astype("<f4").tobytes() if binary else (pattern % tuple(row.tolist())).encode()
             file.write(word.encode("utf-8") + b" " + numbers + b"\n")

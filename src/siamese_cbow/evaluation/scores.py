@@ -19,6 +19,7 @@ import numpy as np
 from siamese_cbow.evaluation.correlation import Floats, Interval, interval, pearson, spearman
 from siamese_cbow.evaluation.pairs import Collection, TextFacts
 from siamese_cbow.evaluation.protocol import Protocol
+from siamese_cbow.notebook import grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,17 @@ class Scores:
     def mean_spearman(self) -> float | None:
         """The mean over sets of Spearman's rho, over the same sets as `mean_pearson`."""
         return self.aggregates[0].mean_spearman
+
+    def _repr_html_(self) -> str:
+        def shown(value: float | None) -> str:
+            return "undefined" if value is None else f"{value:.4f}"
+
+        rows = [
+            [one.label, f"{one.n_sets:,}", f"{one.n_pairs:,}", shown(one.mean_pearson), shown(one.mean_spearman)]
+            for one in self.aggregates
+        ]
+        heads = ["sets of", "sets", "pairs", "mean Pearson", "mean Spearman"]
+        return grid(f"{self.system}, protocol {self.protocol}", heads, rows)
 
     @cached_property
     def aggregates(self) -> tuple[Aggregate, ...]:

@@ -21,6 +21,7 @@ from siamese_cbow.retrieval import scoring
 from siamese_cbow.retrieval.hits import Best, Cutoff, Hit
 from siamese_cbow.retrieval.rows import Block, Rows, RowSettings, Source, finished
 from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Plain, Scored, Scorer
+from siamese_cbow.text.tokenizer import Tokenizer
 
 
 def search(
@@ -118,8 +119,8 @@ def _until_much(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _scorer(first: list[Block], settings: RowSettings, model: Model, query: Vectors) -> Scorer:
-    if sum(len(block.data) for block in first) <= scoring.LITTLE_TEXT:
-        return Plain(model, query)
+    if type(model.tokenizer) is not Tokenizer or sum(len(block.data) for block in first) <= scoring.LITTLE_TEXT:
+        return Plain(model, query)  # another library's tokenizer has no scanner
     sample: list[str] = []
     for block in first:
         end = block.data.find(b"\n", 1 << 19) + 1 or len(block.data)

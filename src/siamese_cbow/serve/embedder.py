@@ -22,6 +22,7 @@ from siamese_cbow.model import Model
 
 if TYPE_CHECKING:
     from siamese_cbow.lookup import Lookup
+    from siamese_cbow.text.json_tokenizer import JsonLookup
 
 
 class Embeds(Protocol):
@@ -54,7 +55,7 @@ class Embedder:
     def __init__(self, model: Model) -> None:
         self.model = model
         _ = model.vocabulary.index  # made now, not while the first client waits
-        self._lookup: Lookup | None = None
+        self._lookup: Lookup | JsonLookup | None = None
         self._warming = threading.Lock()
 
     @property
@@ -72,9 +73,9 @@ class Embedder:
         with self._warming:
             if self._lookup is None:
                 from siamese_cbow.kernels.means import means
-                from siamese_cbow.lookup import Lookup
+                from siamese_cbow.lookup import lookup_of
 
-                lookup = Lookup(self.model.vocabulary, self.model.tokenizer)
+                lookup = lookup_of(self.model.vocabulary, self.model.tokenizer)
                 ids, offsets = lookup.ids(["a", "b"])
                 for normalize in (False, True):
                     means(self.model.vectors, ids, offsets, normalize, np.empty((2, self.dim), np.float32))

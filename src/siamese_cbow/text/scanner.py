@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Bytes, Counts, Ids, Offsets
+from siamese_cbow.errors import SettingsError
 from siamese_cbow.intrinsics import eight_bytes, prefetch_item
 from siamese_cbow.numba_options import INLINE, LEAN
 from siamese_cbow.text import characters
@@ -46,6 +47,8 @@ class Tables(NamedTuple):
 @cache
 def tables(tokenizer: Tokenizer) -> Tables:
     """The arrays that make the scanner cut text as `tokenizer` does."""
+    if type(tokenizer) is not Tokenizer:
+        raise SettingsError(f"{tokenizer!r} can't count words; this needs a tokenizer of ours: siamese_cbow.Tokenizer")
     words = tokenizer.kind == "words"
     folds = characters.folds(lowercase=tokenizer.lowercase, words=words)
     # What counts is the kind of the folded character: a capital may be newer than the table, its small letter older.

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 
 if TYPE_CHECKING:
     from siamese_cbow.model import Model
@@ -116,13 +116,17 @@ class SiameseCBOW:
         stream: Stream,
         *,
         threads: int | None = None,
-        progress: Progress = SILENT,
+        progress: Progress | bool = SILENT,
         callbacks: Sequence[Callback] = (),
     ) -> Model:
-        """Learn word vectors from a stream: the same bytes each time, on any number of threads."""
+        """Learn word vectors from a stream: the same bytes each time, on any number of threads.
+
+        `progress=True` shows a bar, in a terminal or a notebook.
+        """
         from siamese_cbow.training.loop import train
 
-        return train(self, stream, threads=threads, progress=progress, callbacks=callbacks).model()
+        with shown(progress, "training", self.epochs * stream.n_tokens, unit="words") as told:
+            return train(self, stream, threads=threads, progress=told, callbacks=callbacks).model()
 
 
 def _check(recipe: SiameseCBOW) -> None:

@@ -1,0 +1,48 @@
+"""gensim's KeyedVectors: to and from, in memory. Files of gensim: see `formats`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.baselines.vector_file import has_capitals
+from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.model import Model
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+
+def to_keyed_vectors(model: Model) -> Any:
+    """The words, counts and vectors of a model as gensim's `KeyedVectors`: `to_keyed_vectors(model)["cat"]`.
+
+    A sentence's vector there is `get_mean_vector(model.tokenizer.words(text), pre_normalize=False)`; left at its
+    default, gensim brings all words to one length first, and loses what training has learnt about their weight.
+    """
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        raise MissingExtra("gensim", "baselines") from None
+    vectors = KeyedVectors(model.dim)
+    vectors.add_vectors(list(model.vocabulary.words), np.array(model.vectors))
+    for word, count in zip(model.vocabulary.words, model.vocabulary.counts.tolist(), strict=True):
+        vectors.set_vecattr(word, "count", count)
+    return vectors
+
+
+def from_keyed_vectors(vectors: Any, *, tokenizer: Tokenizer | None = None) -> Model:
+    """A model of the words of gensim's `KeyedVectors` (or of a `Word2Vec`, whose `wv` it is).
+
+    Without a tokenizer it is our own, which lowercases text unless the words have capitals.
+    """
+    vectors = getattr(vectors, "wv", vectors)
+    words = list(getattr(vectors, "index_to_key", ()))
+    if not words or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{type(vectors).__name__} has no words; expected gensim's KeyedVectors with strings as keys")
+    counts = getattr(vectors, "expandos", {}).get("count", np.zeros(len(words)))
+    return Model(
+        Vocabulary(words, np.asarray(counts, np.int64)),
+        np.array(vectors.vectors, np.float32),
+        tokenizer or Tokenizer(lowercase=not has_capitals(words)),
+        {"recipe": {"name": f"gensim {type(vectors).__name__}"}},
+    )

@@ -1,0 +1,42 @@
+"""A model as LangChain's `Embeddings`: for its vector stores, retrievers and semantic splitters.
+
+store = InMemoryVectorStore(SentenceEmbeddings(model))
+store.add_texts(["A cat sleeps.", "Taxes rise."]); store.similarity_search("a dog", k=1)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from siamese_cbow.errors import MissingExtra
+from siamese_cbow.model import Model
+from siamese_cbow.storage import load
+
+try:
+    from langchain_core.embeddings import Embeddings
+except ImportError:
+    raise MissingExtra("langchain-core", "langchain") from None
+
+
+class SentenceEmbeddings(Embeddings):
+    """Vectors of documents and queries, made in the same way.
+
+    model      a model, or the folder of one
+    normalize  vectors of length 1, which stores that compare by dot product expect
+    options    passed on to `Model.encode`: truncate_dim, batch_size, threads, ...
+    """
+
+    def __init__(self, model: Model | str | os.PathLike[str], *, normalize: bool = True, **options: Any) -> None:
+        self.model = model if isinstance(model, Model) else load(model)
+        self._options = {"normalize_embeddings": normalize, **options}
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """A vector for each text, as plain numbers: `embed_documents(["a cat", "a dog"])` -> [[0.12, ...], ...]."""
+        rows: list[list[float]] = self.model.encode(list(texts), **self._options).tolist()
+        return rows
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of one text: `embed_query("a cat")` -> [0.12, ...]."""
+        row: list[float] = self.model.encode(text, **self._options).tolist()
+        return row

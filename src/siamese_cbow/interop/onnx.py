@@ -1,0 +1,127 @@
+"""A model as an ONNX graph: ids of words in, sentence vectors out, on any runtime and in any language.
+
+    ids      (n_tokens,) int64         the words of all sentences, one after the other; unknown words are left out
+    offsets  (n_sentences,) int64      where each sentence starts, as in PyTorch's EmbeddingBag
+    vectors  (n_sentences, dim) float32      zeros for a sentence without words
+
+The file carries `tokenizer.json` in its metadata, so that it is all that is needed: `tokens_of` shows how. Text itself
+does not go through the graph: the operators that cut text in onnxruntime-extensions can't be told our words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.arrays import Offsets
+from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.files import atomic_file
+from siamese_cbow.model import Model
+
+OPSET = 18  # ScatterND with a sum came with 16; 18 is what every runtime of the last years knows
+IR_VERSION = 9
+LARGEST = 2_000_000_000  # bytes; a protobuf message ends at 2 GiB
+TOKENIZER = "tokenizer.json"
+
+
+def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
+    """Writes the graph to a file; with `normalize` its vectors have length 1."""
+    if model.vectors.nbytes > LARGEST:
+        raise InputError(
+            f"the vectors take {model.vectors.nbytes / 1e9:.1f} GB, an ONNX file holds 2; leave out rare words or dims"
+        )
+    graph = onnx_graph(model, normalize=normalize)
+    with atomic_file(Path(path)) as target:
+        target.write_bytes(graph.SerializeToString())
+
+
+def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
+    """The graph as an `onnx.ModelProto`, checked by the library."""
+    try:
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+    except ImportError:
+        raise MissingExtra("onnx", "onnx") from None
+
+    def constant(name: str, value: Any) -> Any:
+        return numpy_helper.from_array(np.asarray(value), name)
+
+    node = helper.make_node
+    nodes = [
+        # Which sentence each token is of: a mark where one starts, added up. Empty sentences are several marks on one
+        # spot; those at the end stand behind the last token, and are cut off.
+        node("Shape", ["ids"], ["n_tokens"]),
+        node("Shape", ["offsets"], ["n_sentences"]),
+        node("Add", ["n_tokens", "one"], ["n_marks"]),
+        node("ConstantOfShape", ["n_marks"], ["no_marks"], value=helper.make_tensor("z", TensorProto.INT64, [1], [0])),
+        node("ConstantOfShape", ["n_sentences"], ["ones"], value=helper.make_tensor("o", TensorProto.INT64, [1], [1])),
+        node("ScatterElements", ["no_marks", "offsets", "ones"], ["marks"], axis=0, reduction="add"),
+        node("CumSum", ["marks", "zero"], ["sentences_begun"]),
+        node("Slice", ["sentences_begun", "start", "n_tokens"], ["begun"]),
+        node("Sub", ["begun", "one"], ["sentence_of"]),
+        node("Unsqueeze", ["sentence_of", "last"], ["places"]),
+        # The sum of each sentence's rows, and how many there are.
+        node("Gather", ["embeddings", "ids"], ["rows"], axis=0),
+        node("Concat", ["n_sentences", "dim"], ["shape"], axis=0),
+        node("ConstantOfShape", ["shape"], ["no_sums"]),
+        node("ScatterND", ["no_sums", "places", "rows"], ["sums"], reduction="add"),
+        node("ConstantOfShape", ["n_sentences"], ["no_counts"]),
+        node("ConstantOfShape", ["n_tokens"], ["each"], value=helper.make_tensor("e", TensorProto.FLOAT, [1], [1.0])),
+        node("ScatterND", ["no_counts", "places", "each"], ["counts"], reduction="add"),
+        node("Max", ["counts", "one_float"], ["divisors"]),
+        node("Unsqueeze", ["divisors", "last"], ["column"]),
+        node("Div", ["sums", "column"], ["means"]),
+    ]
+    if normalize:
+        nodes += [
+            node("ReduceL2", ["means", "last"], ["lengths"], keepdims=1),
+            node("Max", ["lengths", "tiny"], ["divisor"]),
+            node("Div", ["means", "divisor"], ["vectors"]),
+        ]
+    else:
+        nodes.append(node("Identity", ["means"], ["vectors"]))
+    graph = helper.make_graph(
+        nodes,
+        "siamese-cbow",
+        [
+            helper.make_tensor_value_info("ids", TensorProto.INT64, ["n_tokens"]),
+            helper.make_tensor_value_info("offsets", TensorProto.INT64, ["n_sentences"]),
+        ],
+        [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["n_sentences", model.dim])],
+        [
+            constant("embeddings", model.vectors),
+            constant("one", np.array([1], np.int64)),
+            constant("zero", np.array(0, np.int64)),
+            constant("start", np.array([0], np.int64)),
+            constant("last", np.array([1], np.int64)),
+            constant("dim", np.array([model.dim], np.int64)),
+            constant("one_float", np.array(1, np.float32)),
+            *([constant("tiny", np.array(1e-30, np.float32))] if normalize else []),
+        ],
+    )
+    made = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="siamese-cbow", ir_version=IR_VERSION
+    )
+    helper.set_model_props(
+        made,
+        {
+            TOKENIZER: model.tokenizer.to_json(model.vocabulary.words),
+            "unknown_id": str(len(model.vocabulary)),
+            "dim": str(model.dim),
+        },
+    )
+    onnx.checker.check_model(made)
+    return made
+
+
+def tokens_of(encodings: Sequence[Sequence[int]], unknown_id: int) -> tuple[Offsets, Offsets]:
+    """The graph's inputs from the ids of each sentence, without unknown words.
+
+    `tokens_of([[4, 7], [], [9]], unknown_id=7)` -> [4, 9], [0, 1, 1]
+    """
+    kept = [[i for i in ids if i != unknown_id] for ids in encodings]
+    offsets = np.cumsum([0, *map(len, kept)])[:-1]
+    return np.array([i for ids in kept for i in ids], np.int64), offsets.astype(np.int64)

@@ -1,0 +1,121 @@
+"""Sentence vectors inside scikit-learn: in pipelines, in grid searches, beside other features.
+
+make_pipeline(SentenceVectorizer("models/books"), LogisticRegression()).fit(texts, labels)
+SentenceVectorizer(dim=100, epochs=5).fit(texts)         learns its word vectors from these very texts
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.encoding import as_list
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.model import Model
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise MissingExtra("scikit-learn", "sklearn") from None
+
+
+class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Raw texts -> (n_texts, dim) float32, the means of their words' vectors.
+
+    model         a model, or the folder of one; None: `fit` learns word vectors from the texts it gets
+    normalize     vectors of length 1
+    truncate_dim  only the first dimensions; None: all
+    dim, epochs, min_count, seed, recipe, changes
+                  how to learn, where there is no model: `recipe` is a name such as "contrastive" or "paper", `changes`
+                  more settings of `SiameseCBOW`. A few thousand texts want many epochs, a low min_count and a softer
+                  softmax: changes={"temperature": 0.1}
+    threads       all cores, unless said; the result does not depend on it
+
+    After `fit`, `model_` is the model: `vectorizer.model_.neighbours("cat")`.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str] | None = None,
+        *,
+        normalize: bool = False,
+        truncate_dim: int | None = None,
+        dim: int = 100,
+        epochs: int = 10,
+        min_count: int = 2,
+        seed: int = 1,
+        recipe: str = "contrastive",
+        changes: dict[str, Any] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.model = model
+        self.normalize = normalize
+        self.truncate_dim = truncate_dim
+        self.dim = dim
+        self.epochs = epochs
+        self.min_count = min_count
+        self.seed = seed
+        self.recipe = recipe
+        self.changes = changes
+        self.threads = threads
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> SentenceVectorizer:
+        """Learns word vectors from the texts, each of them a document; or takes the model that was given."""
+        listed = _texts(texts)
+        self.model_ = self._learn(listed) if self.model is None else self._given()
+        self._n_features_out = self.truncate_dim or self.model_.dim
+        if self._n_features_out > self.model_.dim:
+            raise SettingsError(f"truncate_dim is {self.truncate_dim}; expected 1 to {self.model_.dim}")
+        return self
+
+    def transform(self, texts: Iterable[str]) -> Vectors:
+        """The vector of each text, (n_texts, dim); zeros for a text without a known word."""
+        check_is_fitted(self)
+        return self.model_.encode(
+            _texts(texts),
+            normalize_embeddings=self.normalize,
+            truncate_dim=self.truncate_dim,
+            threads=self.threads,
+        )
+
+    def _given(self) -> Model:
+        if isinstance(self.model, Model):
+            return self.model
+        from siamese_cbow.interop.convert import read_model
+
+        return read_model(cast("str | os.PathLike[str]", self.model))
+
+    def _learn(self, texts: Sequence[str]) -> Model:
+        from siamese_cbow.preparation import prepare
+        from siamese_cbow.training.recipe import SiameseCBOW
+
+        settings = {"dim": self.dim, "epochs": self.epochs, "seed": self.seed, **(self.changes or {})}
+        recipe = SiameseCBOW.preset(self.recipe, **settings)
+        documents = ([text] for text in texts)  # lists: a text is a document, whatever lines it has
+        stream = prepare(documents, min_count=self.min_count, threads=self.threads)
+        if stream.n_sentences == stream.n_documents:
+            raise InputError(
+                "every text is a single sentence, and word vectors are learnt from sentences that stand side by side; "
+                "fit on longer texts, or give a model that has been trained: SentenceVectorizer(model)"
+            )
+        return recipe.train(stream, threads=self.threads)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    """A list of strings; of an (n, 1) array, as ColumnTransformer may hand over, its only column."""
+    if isinstance(texts, np.ndarray) and texts.ndim == 2 and texts.shape[1] == 1:
+        texts = texts[:, 0]
+    if isinstance(texts, str):
+        raise SettingsError("got one string; expected many: a list or a column of texts")
+    return as_list(texts)

@@ -1,0 +1,126 @@
+"""Folders of model2vec, and of sentence-transformers where the model is a table of vectors, as our models.
+
+Both keep a vector for each token of a `tokenizer.json`. model2vec leaves unknown tokens out of the mean, as we do;
+sentence-transformers counts them in, so there the unknown token stays a word with a vector of its own. model2vec's
+weights and its table from tokens to fewer vectors are folded into the rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import InputError
+from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.text.json_tokenizer import JsonTokenizer, known_tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+TENSORS, TOKENIZER, CONFIG, MODULES = "model.safetensors", "tokenizer.json", "config.json", "modules.json"
+AGAIN = "copy the folder anew, or save the model again"
+HARMLESS = ("StaticEmbedding", "Normalize")  # modules of sentence-transformers that a mean of rows can stand for
+
+
+def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
+    """The model in a folder of model2vec or sentence-transformers; what is different in our hands is said."""
+    folder = find_table(path)
+    if folder is None:
+        raise InputError(f"{path} has no {TENSORS} with {TOKENIZER} beside it; {AGAIN}")
+    _check_modules(path)
+    tensors = _tensors(folder / TENSORS)
+    tokenizer = JsonTokenizer(json=_text(folder / TOKENIZER))
+    vectors = _folded(tensors, folder / TENSORS)
+    if len(vectors) != len(tokenizer.ids):
+        raise InputError(
+            f"{folder / TOKENIZER} has {len(tokenizer.ids):,} tokens, {TENSORS} {len(vectors):,} vectors; "
+            f"expected one for each token; {AGAIN}"
+        )
+    counted = "embeddings" not in tensors and tokenizer.unknown is not None
+    words = list(tokenizer.ids)
+    if tokenizer.unknown is not None and not (counted and vectors[tokenizer.ids[tokenizer.unknown]].any()):
+        words.remove(tokenizer.unknown)
+        vectors = np.delete(vectors, tokenizer.ids[tokenizer.unknown], axis=0)
+    library = "sentence-transformers" if "embeddings" not in tensors else "model2vec"
+    for message in _differences(path, tensors, library):
+        progress.say(message)
+    info = {"recipe": {"name": library, "folder": path.resolve().name}}
+    return Model(Vocabulary.of_words(words), vectors, known_tokenizer(tokenizer.json) or tokenizer, info)
+
+
+def find_table(path: Path) -> Path | None:
+    """The folder with vectors and tokenizer: the model's own, or that of its first module."""
+    places = [path, path / "0_StaticEmbedding"]
+    return next((place for place in places if (place / TENSORS).is_file() and (place / TOKENIZER).is_file()), None)
+
+
+def _check_modules(path: Path) -> None:
+    modules = _json(path / MODULES, [])
+    kinds = [str(module.get("type")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
+    strange = [kind for kind in kinds if kind not in HARMLESS]
+    if strange:
+        raise InputError(
+            f"{path} is a sentence-transformers model with {', '.join(strange)}; only a table of vectors can be read "
+            f"({' and '.join(HARMLESS)}). Models of any kind can be evaluated: siamese-cbow evaluate {path}"
+        )
+
+
+def _tensors(path: Path) -> dict[str, NDArray[Any]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+    except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: bfloat16 in NumPy
+        raise InputError(f"{path} can't be read ({error}); expected float32, float16 or int8; {AGAIN}") from None
+
+
+def _folded(tensors: dict[str, NDArray[Any]], path: Path) -> Vectors:
+    """One float32 row for each token: vectors[mapping[token]] * weights[token]."""
+    table = tensors.get("embeddings", tensors.get("embedding.weight"))
+    if table is None or table.ndim != 2 or 0 in table.shape or table.dtype.kind not in "fi":
+        found = {name: f"{tensor.dtype} {tensor.shape}" for name, tensor in tensors.items()}
+        raise InputError(f"{path} has {found}; expected a table `embeddings` or `embedding.weight`; {AGAIN}")
+    rows = table.astype(np.float32)
+    mapping, weights = tensors.get("mapping"), tensors.get("weights")
+    if mapping is not None:
+        if mapping.ndim != 1 or mapping.dtype.kind not in "iu" or (mapping >= len(rows)).any() or (mapping < 0).any():
+            raise InputError(f"{path} has a mapping beyond its {len(rows):,} rows; {AGAIN}")
+        rows = rows[mapping]
+    if weights is not None:
+        if weights.shape != (len(rows),):
+            raise InputError(f"{path} has weights of shape {weights.shape}, expected ({len(rows)},); {AGAIN}")
+        rows = rows * weights.astype(np.float32)[:, np.newaxis]
+    return rows
+
+
+def _differences(path: Path, tensors: dict[str, NDArray[Any]], library: str) -> Iterator[str]:
+    config = _json(path / CONFIG, {})
+    table = tensors.get("embeddings", tensors.get("embedding.weight"))
+    if table is not None and table.dtype != np.float32:
+        yield f"{table.dtype} numbers became float32: nothing is lost, but the model is larger"
+    if config.get("normalize") or "Normalize" in json.dumps(_json(path / MODULES, [])):
+        yield f"{library} gives this model's vectors at length 1; here that is encode(..., normalize_embeddings=True)"
+    limit = config.get("max_length", 512) if library == "model2vec" else None
+    if limit is not None:
+        yield f"model2vec cuts texts after {limit} tokens; here they are read to the end"
+
+
+def _json(path: Path, default: Any) -> Any:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return default
+    return found if isinstance(found, type(default)) else default
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"can't read {path} ({error}); {AGAIN}") from None

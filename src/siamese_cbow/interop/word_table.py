@@ -1,0 +1,85 @@
+"""A model as a Parquet table of words, counts and vectors, for data frames; tokenizer and info travel as metadata.
+
+word    string            pandas.read_parquet, polars.read_parquet, DuckDB ... read it; a table from there, with
+count   int64             columns `word` and `vector`, is read back as a model
+vector  list of float32
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.baselines.vector_file import has_capitals
+from siamese_cbow.errors import InputError
+from siamese_cbow.files import atomic_file
+from siamese_cbow.interop.columns import as_matrix
+from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.text.json_tokenizer import JsonTokenizer
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+KEY = b"siamese-cbow"
+
+
+def write_word_table(model: Model, path: Path) -> None:
+    """Writes the words of a model as a Parquet table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tokenizer = model.tokenizer
+    settings = {"json": tokenizer.json} if isinstance(tokenizer, JsonTokenizer) else tokenizer.settings()
+    about = {"tokenizer": settings, "info": dict(model.info), "languages": model.languages}
+    table = pa.table(
+        {
+            "word": pa.array(model.vocabulary.words, pa.string()),
+            "count": pa.array(model.vocabulary.counts),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(model.vectors.reshape(-1)), model.dim),
+        }
+    ).replace_schema_metadata({KEY: json.dumps(about).encode()})
+    with atomic_file(path) as target:
+        pq.write_table(table, target, compression="zstd", use_dictionary=False)
+
+
+def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
+    """The model in a Parquet table with the columns `word`, `vector` and, if there are counts, `count`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} is no Parquet file that can be read ({error}); write it again") from None
+    absent = {"word", "vector"} - set(table.column_names)
+    if absent:
+        raise InputError(
+            f"{path} has the columns {', '.join(table.column_names)}; expected `word` and `vector` (and `count`)"
+        )
+    words = table["word"].to_pylist()
+    if not all(isinstance(word, str) and word for word in words):
+        raise InputError(f"{path} has rows without a word; expected a string in each row of `word`")
+    about = _about(table.schema.metadata or {}, path)
+    counts = np.zeros(len(words), np.int64)
+    if "count" in table.column_names:
+        counts = np.asarray(table["count"].to_numpy(), np.int64)
+    vocabulary = Vocabulary(words, counts, tuple(about.get("languages", ())))
+    info = about.get("info") or {"recipe": {"name": "word table", "file": path.name}}
+    return Model(vocabulary, as_matrix(table["vector"]), _tokenizer(about.get("tokenizer"), words), info)
+
+
+def _about(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
+    try:
+        about: dict[str, Any] = json.loads(metadata.get(KEY, b"{}"))
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} has metadata of siamese-cbow that is not JSON; write it again") from None
+    return about
+
+
+def _tokenizer(settings: dict[str, Any] | None, words: list[str]) -> Tokenizer:
+    if settings is None:
+        return Tokenizer(lowercase=not has_capitals(words))
+    return JsonTokenizer(json=settings["json"]) if "json" in settings else Tokenizer.from_settings(settings)

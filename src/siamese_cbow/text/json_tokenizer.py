@@ -1,0 +1,137 @@
+"""Another program's tokenizer: any `tokenizer.json` of the `tokenizers` library, such as the subwords of model2vec.
+
+    "unbelievable"  ->  un · ##believable       whatever the file says; a "word" of such a model is a token
+
+`known_tokenizer` tells our own tokenizers among them, which need no library and are many times faster.
+
+Does not train or count: texts for training are cut by `Tokenizer`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+
+from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.text.tokenizer import Kind, Tokenizer
+
+KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside
+
+
+@dataclass(frozen=True, repr=False)
+class JsonTokenizer(Tokenizer):
+    """A tokenizer of the `tokenizers` library: `JsonTokenizer(json=Path("tokenizer.json").read_text())`."""
+
+    json: str = ""
+
+    def __post_init__(self) -> None:
+        _ = self.library  # broken files are found here
+
+    def __repr__(self) -> str:
+        return f"<JsonTokenizer, {json.loads(self.json)['model']['type']} of {len(self.ids):,} tokens>"
+
+    @cached_property
+    def library(self) -> Any:
+        """The tokenizer as an object of the library; it neither cuts nor fills texts."""
+        try:
+            from tokenizers import Tokenizer as Library
+        except ImportError:
+            raise MissingExtra("tokenizers", "interop") from None
+        try:
+            library = Library.from_str(self.json)
+        except Exception as error:  # the library raises nothing more special
+            raise InputError(f"the tokenizer can't be read ({error}); expected the JSON of `tokenizers`") from None
+        library.no_truncation()
+        library.no_padding()
+        return library
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """Token -> its id in the library, in the order of the ids."""
+        return dict(sorted(self.library.get_vocab().items(), key=lambda pair: pair[1]))
+
+    @cached_property
+    def unknown(self) -> str | None:
+        """The token that stands for what the tokenizer does not know, if it has one."""
+        model = json.loads(self.json)["model"]
+        if isinstance(model.get("vocab"), list):  # Unigram
+            return None if model.get("unk_id") is None else str(model["vocab"][model["unk_id"]][0])
+        token = model.get("unk_token")
+        return token if token in self.ids else None
+
+    def words(self, text: str) -> list[str]:
+        """The tokens of a text: `words("unbelievable!")` -> ["un", "##believable", "!"]."""
+        tokens: list[str] = self.library.encode(_valid([text])[0], add_special_tokens=False).tokens
+        return tokens
+
+    def settings(self) -> dict[str, Any]:
+        """Only the kind: the rest is the file `tokenizer.json`."""
+        return {"kind": KIND}
+
+    def to_json(self, words: Sequence[str]) -> str:
+        """The same tokenizer with the ids of a model: word i has id i, the token for unknown ones `len(words)`."""
+        parsed = json.loads(self.json)
+        model = parsed["model"]
+        rows = {word: i for i, word in enumerate(words)}
+        absent = [token for token in self.ids if token not in rows] or ["[UNKNOWN WORD]"]
+        if isinstance(model["vocab"], list):  # Unigram: tokens with their scores, in the order of the ids
+            scores = dict(model["vocab"])
+            lowest = min(scores.values(), default=0.0)
+            model["vocab"] = [[token, scores.get(token, lowest)] for token in (*rows, *absent)]
+            if self.unknown is not None:
+                model["unk_id"] = rows.get(self.unknown, len(rows))
+        else:
+            model["vocab"] = rows | dict.fromkeys(absent, len(rows))
+        ids = rows | dict.fromkeys(absent, len(rows))
+        for token in parsed.get("added_tokens") or ():
+            token["id"] = ids[token["content"]]
+        # What is added around a text is no part of a mean, and texts are neither cut nor filled.
+        parsed |= {"post_processor": None, "truncation": None, "padding": None}
+        return json.dumps(parsed, ensure_ascii=False, indent=1)
+
+
+class JsonLookup:
+    """Bulk text -> ids by the library, which works on all cores by itself; the face of `lookup.Lookup`."""
+
+    def __init__(self, index: Mapping[str, int], tokenizer: JsonTokenizer) -> None:
+        self._library = tokenizer.library
+        self._rows = np.full(max(tokenizer.ids.values(), default=0) + 1, -1, np.int32)  # id of the library -> row
+        for token, i in tokenizer.ids.items():
+            self._rows[i] = index.get(token, -1)
+
+    def ids(self, texts: Sequence[str], *, threads: int = 1) -> tuple[Ids, Offsets]:
+        """Ids of the known tokens: text i has `ids[offsets[i]:offsets[i + 1]]`."""
+        found = [one.ids for one in self._library.encode_batch_fast(_valid(texts), add_special_tokens=False)]
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        rows = self._rows[np.fromiter(itertools.chain.from_iterable(found), np.int64, int(sizes.sum()))]
+        known = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows >= 0)])
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        return rows[rows >= 0], known[ends]
+
+
+def known_tokenizer(text: str) -> Tokenizer | None:
+    """Our own tokenizer, if that is what a `tokenizer.json` describes: `known_tokenizer(Tokenizer().to_json([]))`."""
+    try:
+        parsed = json.loads(text)
+        described = [parsed["normalizer"], parsed["pre_tokenizer"], parsed["added_tokens"], parsed["model"]["type"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    for kind, lowercase, punctuation in itertools.product(get_args(Kind), (True, False), (True, False)):
+        tokenizer = Tokenizer(kind, lowercase=lowercase, punctuation=punctuation)
+        ours = json.loads(tokenizer.to_json([]))
+        if described == [ours["normalizer"], ours["pre_tokenizer"], ours["added_tokens"], ours["model"]["type"]]:
+            return tokenizer
+    return None
+
+
+def _valid(texts: Iterable[str]) -> list[str]:
+    """Texts that can be written as UTF-8: halves of surrogate pairs become spaces, as in our own tokenizers."""
+    return [text if text.isascii() else re.sub("[\ud800-\udfff]", " ", text) for text in texts]

@@ -1,0 +1,344 @@
+"""Formats: each is told by its content, read and written without loss but what is said, and refused when broken."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import siamese_cbow as sc
+from interop_world import TEXTS, WORDS, small_model
+from python2_pickles import python2_pickle
+from siamese_cbow import Model, Tokenizer, Vocabulary
+from siamese_cbow.cli import convert as command
+from siamese_cbow.cli import main
+from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.interop.convert import convert, read_model, write_model
+from siamese_cbow.interop.formats import BY_NAME, READABLE, WRITABLE
+from siamese_cbow.interop.guessing import format_to_read, format_to_write
+
+THEIRS = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
+
+
+def test_the_command_knows_every_format() -> None:
+    assert list(command.SOURCES) == READABLE
+    assert list(command.TARGETS) == WRITABLE
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("words.txt", "word2vec"), ("words.txt.gz", "word2vec"), ("words.bin", "word2vec-binary"),
+        ("words.vec", "fasttext"), ("words.vec.xz", "fasttext"), ("words.glove", "glove"), ("glove.txt", "glove"),
+        ("words.parquet", "parquet"), ("folder", "siamese-cbow"), ("v1.2", "siamese-cbow"),
+    ],
+)  # fmt: skip
+def test_there_and_back(tmp_path: Path, name: str, kind: str) -> None:
+    model = small_model()
+    write_model(model, tmp_path / name)
+    assert format_to_write(tmp_path / name).name == kind
+    assert format_to_read(tmp_path / name).name == kind.replace("glove.txt", "glove")
+    again = read_model(tmp_path / name)
+    np.testing.assert_array_equal(again.vectors, model.vectors)
+    assert list(again.vocabulary.words) == WORDS
+    np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
+    if kind in ("parquet", "siamese-cbow"):
+        assert again == model
+
+
+words = st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=8, unique=True)
+
+
+@given(words=words, dim=st.integers(1, 4), kind=st.sampled_from(["word2vec", "word2vec-binary", "glove", "parquet"]))
+@settings(max_examples=60, deadline=None)
+def test_any_words_survive_but_those_that_are_said(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], dim: int, kind: str
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "file"
+    vectors = np.random.default_rng(dim).standard_normal((len(words), dim)).astype(np.float32)
+    model = Model(Vocabulary.of_words(words), vectors)
+    fit = [i for i, word in enumerate(words) if kind == "parquet" or not any(c in "\t\n\v\f\r " for c in word)]
+    if not fit:
+        with pytest.raises(InputError, match="none of its words"):
+            write_model(model, path, kind=kind)
+        return
+    notes = write_model(model, path, kind=kind)
+    assert any("white space" in note for note in notes) == (len(fit) < len(words))
+    if kind == "glove" and dim == 1:
+        return  # without a header and with one number a word, words of digits can't be told from a header
+    again = read_model(path, kind=kind)
+    assert list(again.vocabulary.words) == [words[i] for i in fit]
+    np.testing.assert_array_equal(again.vectors, vectors[fit])
+
+
+def test_it_says_what_is_lost_and_what_was_put_in_its_place(tmp_path: Path) -> None:
+    model = small_model()
+    model.save(tmp_path / "model")
+    done = convert(tmp_path / "model", tmp_path / "words.vec")
+    assert (done.source, done.target) == ("siamese-cbow", "fasttext")
+    assert done.notes == (
+        "not kept in fasttext: how often each word was seen",
+        "not kept in fasttext: the tokenizer (kind words, lowercase True, punctuation True)",
+        "not kept in fasttext: where the model comes from (recipe)",
+    )
+    back = convert(tmp_path / "words.vec", tmp_path / "again")
+    assert back.notes == (
+        "fasttext has no counts: every word counts as seen 0 times",
+        "fasttext has no tokenizer: text will be cut by ours, in lower case",
+    )
+    assert convert(tmp_path / "model", tmp_path / "same").notes == ()
+    assert convert(tmp_path / "model", tmp_path / "words.parquet").notes == ()
+
+
+def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text("the 1 2\nNew York 3 4\ncat 5 6\n")
+    done = convert(tmp_path / "glove.txt", tmp_path / "words.bin")
+    assert "left out: 1 words with white space in them, such as 'New York'" in done.notes
+    assert list(read_model(tmp_path / "words.bin").vocabulary.words) == ["the", "cat"]
+    convert(tmp_path / "glove.txt", tmp_path / "folder")
+    assert "New York" in sc.load(tmp_path / "folder")
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_model().save(tmp_path / "model")
+    main(["convert", str(tmp_path / "model"), str(tmp_path / "words.txt")])
+    out, err = capsys.readouterr()
+    assert out == f"{tmp_path / 'words.txt'}\n"
+    assert "siamese-cbow -> word2vec: 24 words of dim 16" in err
+    assert "not kept in word2vec: how often each word was seen" in err
+    main(["convert", str(tmp_path / "words.txt"), str(tmp_path / "words.dat"), "--to", "glove"])
+    assert (tmp_path / "words.dat").read_text().startswith("the ")
+    for arguments, message in (
+        (["nothing", str(tmp_path / "x")], "no file or folder nothing"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.npy")], "can't write"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.kv")], "load_word2vec_format"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.pickle")], "none is written"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "words.txt")], "both source and target"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.parquet.gz")], "leave out .gz"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main(["convert", *arguments])
+        assert stopped.value.code == 2
+        assert message in capsys.readouterr().err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["model", "words.dat", "words.txt"]
+
+
+def test_nothing_is_left_behind_and_nothing_overwritten_by_mistake(tmp_path: Path) -> None:
+    small_model().save(tmp_path / "model")
+    (tmp_path / "folder.txt").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        convert(tmp_path / "model", tmp_path / "folder.txt")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.doc").touch()
+    with pytest.raises(InputError, match=r"letter\.doc"):
+        convert(tmp_path / "model", tmp_path / "mine")
+    (tmp_path / "words.vec").write_text("precious")
+    (tmp_path / "broken.vec").write_text("3 2\nthe 1 2\n")
+    with pytest.raises(InputError):
+        convert(tmp_path / "broken.vec", tmp_path / "words.vec")
+    assert (tmp_path / "words.vec").read_text() == "precious"
+
+
+# the original program
+
+
+class vocabulary:  # noqa: N801 (its name in the original program)
+    pass
+
+
+vocabulary.__module__ = "vocabUtils"
+
+
+def original(**changes: Any) -> dict[str, Any]:
+    names = {"__DUMMY_WORD__": 0, "the": 1, "cat": 2, "naïve": 3}
+    matrix = np.array([[0, 0], [1, 2], [3, 4], [5, 6]], np.float32)
+    content = {"oArgs": None, "npaWordEmbeddings": matrix, "oVocab": names}
+    return {**content, **changes}
+
+
+def old_pickle(content: dict[str, Any], arguments: dict[str, Any]) -> bytes:
+    """As Python 2 wrote it: an argparse.Namespace, and an instance of a class of the old style."""
+
+    def part(value: Any) -> bytes:
+        return python2_pickle(value, protocol=0)[:-1]
+
+    names = {word.encode(): row for word, row in content["oVocab"].items()}
+    rows = {row: word.encode() for word, row in content["oVocab"].items()}
+    return (
+        b"(" + part(b"oArgs") + b"ccopy_reg\n_reconstructor\n(cargparse\nNamespace\nc__builtin__\nobject\nNtR"
+        + part({key.encode(): value for key, value in arguments.items()}) + b"b"
+        + part(b"npaWordEmbeddings") + part(content["npaWordEmbeddings"])
+        + part(b"oVocab") + b"(ivocabUtils\nvocabulary\n" + part({b"dVocab": names, b"dIndex2word": rows}) + b"bd."
+    )  # fmt: skip
+
+
+def test_pickles_of_the_original_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cosine_sharedWeights.pickle"
+    arguments = {"bDontLowercase": False, "iEpochs": 1, "fLearningRate": 0.0001, "iMaxNrOfVocabWords": float("inf")}
+    path.write_bytes(old_pickle(original(), arguments))
+    main(["convert", str(path), str(tmp_path / "model")])
+    assert "original -> siamese-cbow: 3 words of dim 2" in capsys.readouterr().err
+    model = sc.load(tmp_path / "model")
+    assert list(model.vocabulary.words) == ["the", "cat", "naïve"]
+    assert model.encode("The cat").tolist() == [2, 3]
+    assert model.info["recipe"]["arguments"] == {"bDontLowercase": False, "iEpochs": 1, "fLearningRate": 0.0001}
+    path.write_bytes(old_pickle(original(), {"bDontLowercase": True}))
+    assert not read_model(path).tokenizer.lowercase
+
+
+def test_the_same_from_python_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+    import types
+
+    module = types.ModuleType("vocabUtils")
+    module.vocabulary = vocabulary  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "vocabUtils", module)
+    held = vocabulary()
+    held.dVocab = original()["oVocab"]  # type: ignore[attr-defined]
+    path = tmp_path / "x.pickle"
+    path.write_bytes(pickle.dumps(original(oVocab=held, oArgs=argparse.Namespace(bDontLowercase=True))))
+    assert list(read_model(path).vocabulary.words) == ["the", "cat", "naïve"]
+    for changes in ({"npaWordEmbeddings": np.zeros((2, 2))}, {"npaWordEmbeddings": "x"}, {"oVocab": {"a": 1}}):
+        path.write_bytes(pickle.dumps(original(**{"oVocab": held, **changes})))
+        with pytest.raises(InputError, match=r"x\.pickle"):
+            read_model(path)
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return os.system, ("touch ran",)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_a_pickle_with_code_is_refused(tmp_path: Path, protocol: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("evil.pickle").write_bytes(pickle.dumps(original(oArgs=Evil()), protocol))
+    with pytest.raises(InputError, match=r"asks for '(posix|nt)\.system'"):
+        read_model("evil.pickle")
+    Path("evil.kv").write_bytes(pickle.dumps(["gensim", Evil()], protocol))
+    with pytest.raises(InputError, match="system"):
+        read_model("evil.kv")
+    assert not Path("ran").exists()
+
+
+# gensim
+
+
+@THEIRS
+def test_gensim_both_ways(tmp_path: Path) -> None:
+    gensim = pytest.importorskip("gensim.models")
+    from siamese_cbow.interop.gensim import from_keyed_vectors, to_keyed_vectors
+
+    model = small_model()
+    theirs = to_keyed_vectors(model)
+    assert theirs.get_vecattr("the", "count") == len(WORDS)
+    again = from_keyed_vectors(theirs)
+    assert again.vocabulary == model.vocabulary
+    np.testing.assert_array_equal(again.vectors, model.vectors)
+    text = "The cat sat, don't!"
+    mean = theirs.get_mean_vector(model.tokenizer.words(text), pre_normalize=False)
+    np.testing.assert_allclose(mean, model.encode(text), atol=1e-6)
+    for name, binary in (("w.txt", False), ("w.bin", True), ("w.txt.gz", False)):
+        write_model(model, tmp_path / name)
+        loaded = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / name), binary=binary)
+        assert loaded.index_to_key == WORDS
+        np.testing.assert_array_equal(loaded.vectors, model.vectors)
+        theirs.save_word2vec_format(str(tmp_path / f"their{name}"), binary=binary)
+        np.testing.assert_array_equal(read_model(tmp_path / f"their{name}").vectors, model.vectors)
+    write_model(model, tmp_path / "w.glove")
+    glove = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "w.glove"), no_header=True)
+    np.testing.assert_array_equal(glove.vectors, model.vectors)
+    for options in ({}, {"separately": ["vectors"]}):
+        theirs.save(str(tmp_path / "w.kv"), **options)
+        again = read_model(tmp_path / "w.kv")
+        assert again.vocabulary == model.vocabulary
+        np.testing.assert_array_equal(again.vectors, model.vectors)
+    (tmp_path / "w.kv.vectors.npy").unlink()
+    with pytest.raises(InputError, match=r"w\.kv\.vectors\.npy, which must stand beside"):
+        read_model(tmp_path / "w.kv")
+    with pytest.raises(InputError, match="expected gensim's KeyedVectors"):
+        from_keyed_vectors(object())
+
+
+# Parquet
+
+
+def test_tables_of_other_programs(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"word": ["Paris", "the"], "vector": [[1.0, 2.0], [3.0, 4.0]]}), path)
+    model = read_model(path)
+    assert model.vectors.tolist() == [[1, 2], [3, 4]]
+    assert not model.tokenizer.lowercase
+    for table, message in (
+        ({"word": ["a"], "x": [1]}, "has the columns word, x; expected `word` and `vector`"),
+        ({"word": ["a", None], "vector": [[1.0], [2.0]]}, "rows without a word"),
+        ({"word": ["a", "b"], "vector": [[1.0], [2.0, 3.0]]}, "expected vectors of one length"),
+        ({"word": ["a"], "vector": ["x"]}, "expected lists of numbers"),
+        ({"word": ["a"], "vector": pa.array([None], pa.list_(pa.float32()))}, "expected vectors of one length"),
+        ({"word": ["a"], "vector": [[float("nan")]]}, "NaN"),
+    ):
+        pq.write_table(pa.table(table), path)
+        with pytest.raises(InputError, match=message):
+            read_model(path)
+    write_model(small_model(), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="no Parquet file"):
+        read_model(path)
+
+
+# broken files of every kind
+
+
+@pytest.mark.parametrize("name", ["w.txt", "w.bin", "w.glove", "w.parquet", "w.txt.gz"])
+def test_truncated_anywhere(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write_model(small_model(), path)
+    whole = path.read_bytes()
+    for size in range(0, len(whole), max(1, len(whole) // 40)):
+        path.write_bytes(whole[:size])
+        try:
+            model = read_model(path)
+        except InputError as error:
+            assert name in str(error)  # noqa: PT017
+        else:  # GloVe has no header: a file that ends between two lines is a shorter file
+            assert name == "w.glove"
+            assert model.dim == 16 or len(model.vocabulary) == 1
+
+
+def test_formats_that_are_only_written_or_unknown(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    write_model(small_model(), tmp_path / "m.onnx")
+    with pytest.raises(InputError, match="onnx, which is only written"):
+        read_model(tmp_path / "m.onnx")
+    with pytest.raises(SettingsError, match="format is 'blorf'"):
+        read_model(tmp_path / "m.onnx", kind="blorf")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no model that can be read"):
+        read_model(tmp_path / "empty")
+    small_model().save(tmp_path / "ours")
+    (tmp_path / "ours" / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(FormatError, match=r"model\.safetensors"):
+        read_model(tmp_path / "ours")
+    with gzip.open(tmp_path / "code.txt.gz", "wb") as file:
+        file.write(pickle.dumps({"a": 1}))
+    with pytest.raises(InputError, match="a pickle"):
+        read_model(tmp_path / "code.txt.gz")
+    assert json.dumps(BY_NAME["gensim"].instead)
+    assert read_model(write_and_return(tmp_path), kind="word2vec").tokenizer == Tokenizer()
+
+
+def write_and_return(folder: Path) -> Path:
+    write_model(small_model(), folder / "x.dat", kind="word2vec")
+    return folder / "x.dat"
