@@ -99,6 +99,9 @@ def means_tile(
     """The first phase of a batch: the mean of every sentence."""
     for k in range(first, last):
         begin, end = words.starts[b, k], words.starts[b, k + 1]
+        if k + 1 < last:
+            for t in range(end, words.starts[b, k + 2]):
+                prefetch(left.vectors, words.words[t])  # the next sentence's, for writing: they will be moved
         mean(left.vectors, words.words, begin, end, objective.unit, work.left, work.left_norms, k)
         if not objective.shared:
             mean(right.vectors, words.words, begin, end, objective.unit, work.right, work.right_norms, k)
