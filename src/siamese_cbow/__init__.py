@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from siamese_cbow.model import Model
     from siamese_cbow.preparation import prepare
     from siamese_cbow.report.reproduce import reproduce
+    from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.search import search
     from siamese_cbow.storage import load
     from siamese_cbow.stream import Stream
@@ -36,6 +37,7 @@ _HOMES = {
     "Callback": "training.callbacks",
     "Corpus": "text.corpus",
     "FormatError": "errors",
+    "Index": "retrieval.index",
     "InputError": "errors",
     "MissingExtra": "errors",
     "Model": "model",
@@ -61,6 +63,7 @@ __all__ = [
     "Callback",
     "Corpus",
     "FormatError",
+    "Index",
     "InputError",
     "MissingExtra",
     "Model",

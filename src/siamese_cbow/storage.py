@@ -13,7 +13,6 @@ Nothing in it can run code. The vectors are mapped into memory, not read: loadin
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
-from siamese_cbow.files import atomic_folder, file_hash
+from siamese_cbow.files import atomic_folder, file_hash, sample_hash
 from siamese_cbow.model import Model
 from siamese_cbow.model_card import model_card
 from siamese_cbow.model_checks import check_numbers
@@ -158,7 +157,7 @@ def _config(model: Model, folder: Path) -> dict[str, Any]:
 
 
 def _file_entry(path: Path) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "hash": file_hash(path), "sample": _sample_hash(path)}
+    return {"size": path.stat().st_size, "hash": file_hash(path), "sample": sample_hash(path)}
 
 
 def _write_json(path: Path, content: Any) -> None:
@@ -227,16 +226,5 @@ def _check_file(path: Path, expected: Any, *, whole: bool) -> None:
     size = path.stat().st_size
     if size != expected.get("size"):
         raise FormatError(f"{path} has {size:,} bytes, expected {expected.get('size')}: cut short or swapped; {ANEW}")
-    if _sample_hash(path) != expected.get("sample") or (whole and file_hash(path) != expected.get("hash")):
+    if sample_hash(path) != expected.get("sample") or (whole and file_hash(path) != expected.get("hash")):
         raise FormatError(f"{path} is not the file that was saved with this model: damaged or swapped; {ANEW}")
-
-
-def _sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
-    """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
-    hashed = hashlib.blake2b(digest_size=16)
-    last = max(path.stat().st_size - block, 0)
-    with path.open("rb", buffering=0) as file:
-        for i in range(n_blocks):
-            file.seek(last * i // (n_blocks - 1))
-            hashed.update(file.read(block))
-    return hashed.hexdigest()

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "similarity": ("similarity", "Print how similar two texts are, from -1 to 1."),
     "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
     "search": ("search", "Find the lines that are nearest in meaning to a query, best first."),
+    "index": ("index", "Make or update an index of text files, for `search --index`."),
     "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
     "serve": ("serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
     "convert": ("convert", "Turn a model or word vector file into another format."),

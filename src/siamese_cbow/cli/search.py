@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,11 +14,17 @@ from siamese_cbow.cli.hit_lines import HitLines, json_line
 from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.progress import SILENT, Progress, bar
 
+if TYPE_CHECKING:
+    from siamese_cbow.model import Model
+    from siamese_cbow.retrieval.hits import Hit
+
 
 @click.command(name="search", context_settings={"show_default": True, "help_option_names": ["--help"]})
 @click.argument("query")
 @click.argument("files", nargs=-1)
 @model_option
+@click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
+              help="Search in an index that `siamese-cbow index` has made, instead of FILES.")  # fmt: skip
 @click.option("-k", default=10, metavar="N", type=click.IntRange(min=0),
               help="How many to print; 0 for all that reach --threshold.")  # fmt: skip
 @click.option("--threshold", type=float, metavar="SCORE", help="Only hits with at least this cosine.")
@@ -39,6 +47,7 @@ def command(
     query: str,
     files: tuple[str, ...],
     folder: Path | None,
+    index: Path | None,
     k: int,
     threshold: float | None,
     after_context: int,
@@ -59,28 +68,48 @@ def command(
     TSV or Parquet. Prints the cosine, then file, line and text as grep does; leaves with exit code 1 where nothing
     was found.
     """
-    from siamese_cbow.retrieval.rows import RowSettings, Source
-    from siamese_cbow.retrieval.search import search
-
-    if not files and sys.stdin.isatty():
-        raise click.UsageError("got no FILES; expected some, or text on standard input")
     before, after = (before_context, after_context) if context is None else (context, context)
-    model = open_model(folder)
-    settings = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
-    source = Source(list(files) or ["-"], settings, lambda message: click.echo(f"siamese-cbow: {message}", err=True))
-    with progress_bar("searching", source.total_bytes) as progress:
-        hits = search(
-            query, source, model=model, k=k or None, threshold=threshold, before=before, after=after,
-            threads=threads, progress=progress,
-        )  # fmt: skip
+    wanted: Any = {"k": k or None, "threshold": threshold, "before": before, "after": after}
+    if index is not None:
+        if files:
+            raise click.UsageError(f"got FILES ({files[0]}) and --index; expected one of them")
+        model, hits, several = _in_index(query, index, folder, wanted)
+    else:
+        if not files and sys.stdin.isatty():
+            raise click.UsageError("got no FILES; expected some, or text on standard input")
+        rows = {"sentences": sentences, "language": sentence_language, "text_column": text_column}
+        model, hits, several = _in_files(query, list(files) or ["-"], folder, rows, {**wanted, "threads": threads})
     tell_unknown(model.unknown_words(query))
-    with_file = source.n_files > 1 if with_file is None else with_file
+    with_file = several if with_file is None else with_file
     lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
     for i, hit in enumerate(hits):
         for line in [json_line(hit)] if as_json else lines.of(hit, first=i == 0):
             click.echo(line, color=lines.coloured)
     if not hits:
         click.get_current_context().exit(1)
+
+
+def _in_files(
+    query: str, files: list[str], folder: Path | None, rows: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> tuple[Model, list[Hit], bool]:
+    """The model, the hits, and whether there are several files."""
+    from siamese_cbow.retrieval.rows import RowSettings, Source
+    from siamese_cbow.retrieval.search import search
+
+    model = open_model(folder)
+    source = Source(files, RowSettings(**rows), lambda message: click.echo(f"siamese-cbow: {message}", err=True))
+    with progress_bar("searching", source.total_bytes) as progress:
+        return model, search(query, source, model=model, progress=progress, **wanted), source.n_files > 1
+
+
+def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str, Any]) -> tuple[Model, list[Hit], bool]:
+    """The same; without --model, the model is where it was when the index was made."""
+    from siamese_cbow.retrieval.index import Index
+    from siamese_cbow.retrieval.manifest import Manifest
+
+    kept = Manifest.read(index).model_folder
+    opened = Index(index, model=open_model(folder or (Path(kept) if kept else None)))
+    return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
 
 
 def tell_unknown(words: list[str]) -> None:

@@ -109,6 +109,7 @@ class Source:
         self.settings, self._say = settings, say
         self._texts: Iterable[Any] | None = None
         self._paths: list[Path | None] = []
+        self._named: set[Path] = set()
         if isinstance(inputs, Texts):
             self._texts = inputs.texts
         else:
@@ -118,7 +119,11 @@ class Source:
         files = [path for path in self._paths if path is not None and path.is_file()]
         self.files = files if self._texts is None and len(files) == len(self._paths) else []
         self.total_bytes = sum(path.stat().st_size for path in files) if self.files else None
-        self.n_files = len(self._paths) + sum(path is not None and path not in self._named for path in self._paths)
+        self.n_files = len(self._paths) + sum(not self.is_named(path) for path in self._paths)
+
+    def is_named(self, path: Path | None) -> bool:
+        """Whether a file was given by its own name, and not by its folder or a pattern."""
+        return path is None or path in self._named
 
     def blocks(self) -> Iterator[Block]:
         """The text in order, about 4 MB at a time."""
@@ -128,7 +133,7 @@ class Source:
             try:
                 yield from self.file_blocks(path)
             except InputError as error:
-                if path is None or path in self._named:
+                if self.is_named(path):
                     raise
                 self._say(f"left out: {error}")
 

@@ -1,0 +1,184 @@
+"""A query against a million lines: without an index (a whole process), and with one.
+
+    python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--json FILE] [--write]
+
+Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
+dimensions; with it, the first lines of that text (a sentence a line) and the model of --model. Without an index, every
+program starts in a fresh process, loads the model, reads the file, and prints the ten nearest lines. The peers load the
+folder that we save and hold all vectors in memory, which is how it is done with them; taking 100,000 lines at a time
+makes no difference to their speed. All take turns, and the best of equally many rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.tables import machine, markdown, report, zipf_words
+from siamese_cbow import Index, Model, Vocabulary, load
+
+N_WORDS, DIM = 50_000, 300
+PROGRAMS = {
+    "siamese-cbow search": (
+        "from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}, '--json'])"
+    ),
+    "model2vec + NumPy": """
+import json, numpy as np
+from model2vec import StaticModel
+model = StaticModel.from_pretrained({model!r})
+query = model.encode({query!r})
+with open({text!r}, encoding="utf-8") as file:
+    lines = file.read().split("\\n")[:-1]
+scores = model.encode(lines) @ query
+best = np.argpartition(-scores, 10)[:10]
+for i in best[np.argsort(-scores[best])]:
+    print(json.dumps({{"line": int(i) + 1, "score": float(scores[i])}}))
+""",
+}
+STARTING = "from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}])"
+WITH_INDEX = (
+    "from siamese_cbow.cli import main; main(['search', {query!r}, '--index', {index!r}, '--model', {model!r}])"
+)
+
+
+def run(program: str) -> tuple[float, float, str]:
+    """Seconds by the clock, CPU seconds of all cores, and what it printed."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def synthetic(folder: Path, n_lines: int) -> tuple[Path, Path]:
+    """A text and a model for it."""
+    lengths = np.random.default_rng(2).integers(8, 33, n_lines)
+    ids, words = zipf_words(int(lengths.sum()), n_words=N_WORDS)
+    ends = np.cumsum(lengths)
+    with (folder / "text.txt").open("w") as file:
+        for end, n in zip(ends, lengths, strict=True):
+            file.write(" ".join([words[i] for i in ids[end - n : end]]) + "\n")
+    vectors = np.random.default_rng(3).standard_normal((N_WORDS, DIM), dtype=np.float32)
+    Model(Vocabulary.of_words(words), vectors).save(folder / "model")
+    return folder / "text.txt", folder / "model"
+
+
+def first_lines(text: Path, target: Path, n_lines: int) -> Path:
+    with text.open("rb") as source, target.open("wb") as file:
+        for _, line in zip(range(n_lines), source, strict=False):
+            file.write(line)
+    return target
+
+
+def cold(names: dict[str, str], rounds: int) -> dict[str, tuple[float, float]]:
+    """The best round of each program; all must name the same lines."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    answers: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, program in names.items():
+            clock, cpu, printed = run(program)
+            times[name].append((clock, cpu))
+            answers[name] = [json.loads(line)["score"] for line in printed.splitlines()]
+    for name, scores in answers.items():
+        np.testing.assert_allclose(scores, next(iter(answers.values())), atol=1e-4, err_msg=name)
+    return {name: (min(clock for clock, _ in each), min(cpu for _, cpu in each)) for name, each in times.items()}
+
+
+def warm(index: Index, queries: list[str]) -> tuple[float, float]:
+    """Milliseconds of a query inside one process: the median, and the 95th percentile."""
+    index.search(queries[0])
+    taken = []
+    for query in queries:
+        start = time.perf_counter()
+        index.search(query)
+        taken.append(time.perf_counter() - start)
+    return float(np.median(taken)) * 1e3, float(np.percentile(taken, 95)) * 1e3
+
+
+def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -> tuple[str, dict[str, Any]]:
+    start, busy = time.perf_counter(), time.process_time()
+    index = Index.update(folder, text, model=load(model))
+    building = time.perf_counter() - start, time.process_time() - busy
+    checked = index.check(n_queries=200)
+    lines = text.read_text("utf-8").split("\n")
+    queries = [" ".join(lines[i].split()[:6]) for i in range(0, len(lines) - 1, len(lines) // 200)]
+    median, slow = warm(index, [each for each in queries if index.model.encode(each).any()])
+    command = WITH_INDEX.format(query=query, index=str(folder), model=str(model))
+    whole = min(run(command)[:2] for _ in range(max(rounds, 5)))
+    small = folder.parent / "small.txt"
+    small.write_text("\n".join(lines[:100]) + "\n", "utf-8")
+    command = STARTING.format(query=query, text=str(small), model=str(model))
+    starting = min(run(command)[:2] for _ in range(max(rounds, 5)))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+    def milliseconds(seconds: tuple[float, float]) -> str:
+        return f"{seconds[0] * 1e3:.0f} ms ({seconds[1] * 1e3:.0f} ms of CPU time)"
+
+    rows = [
+        ["one query inside one process, median", f"{median:.1f} ms"],
+        ["the same, 95th percentile", f"{slow:.1f} ms"],
+        ["a whole command, from nothing to the answer", milliseconds(whole)],
+        ["a whole command over 100 lines without an index: starting Python, loading the model",
+         milliseconds(starting)],
+        [f"recall@10 of exact search, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
+        ["making the index", f"{building[0]:.0f} s ({building[1]:.0f} s of CPU time), {size / 1e6:,.0f} MB"],
+    ]  # fmt: skip
+    found = {"median_ms": median, "p95_ms": slow, "command": whole, "starting": starting, "building": building}
+    return markdown(["with an index", ""], rows), {**found, "recall": checked}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--text", type=Path, help="a text of one sentence a line; with --model")
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--query", default="trade agreements between China and the United States")
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
+    options = parser.parse_args()
+    load_before = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as temporary:
+        if options.text:
+            text, model, query = (
+                first_lines(options.text, Path(temporary) / "text.txt", options.lines),
+                options.model,
+                options.query,
+            )
+        else:
+            text, model = synthetic(Path(temporary), options.lines)
+            query = " ".join(text.open().readline().split()[:6])
+        names = {"query": query, "text": str(text), "model": str(model)}
+        times = cold({name: program.format(**names) for name, program in PROGRAMS.items()}, options.rounds)
+        indexed, found = with_index(text, model, Path(temporary) / "index", query, options.rounds)
+        n_bytes = text.stat().st_size
+    ours = times["siamese-cbow search"]
+    rows = [
+        [name, f"{clock:.2f}", f"{clock / ours[0]:.1f}", f"{cpu:.2f}", f"{cpu / ours[1]:.1f}"]
+        for name, (clock, cpu) in times.items()
+    ]
+    words = f"{len(load(options.model).vocabulary) if options.text else N_WORDS:,} words"
+    page = (
+        f"{machine('model2vec', 'usearch', 'numpy', 'numba')}; {options.lines:,} lines of "
+        f"{'Wikipedia' if options.text else 'text by Zipf law'}, {n_bytes / 1e6:.0f} MB; {words}, {DIM} dimensions. "
+        f"Load of the machine before and after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
+        "## Without an index: a whole process, from nothing to the ten nearest lines\n\n"
+        f"{markdown(['system', 'seconds', 'times ours', 'CPU seconds', 'times ours'], rows)}\n\n"
+        f"## With an index\n\n{indexed}"
+    )
+    report("search", "Searching in a million lines", page, write=options.write)
+    if options.json:
+        options.json.write_text(json.dumps({"cold": times, **found}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""`siamese-cbow index`: an index on disk, for searching in large collections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.progress import bar
+
+
+@click.command(name="index", context_settings={"show_default": True})
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
+              help="The folder of the index.")  # fmt: skip
+@model_option
+@click.option("--sentences", is_flag=True, help="Cut running text into sentences, and search those.")
+@click.option("--sentence-language", default="en", help="For splitting into sentences: en, de, zh, ...")
+@click.option("--text-column", default="text", help="The column of JSON lines, CSV, TSV and Parquet to read.")
+@click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
+@click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
+@click.option("--threads", type=int, help="[default: all cores]")
+def command(
+    files: tuple[str, ...],
+    folder_of_index: Path,
+    folder: Path | None,
+    sentences: bool,
+    sentence_language: str,
+    text_column: str,
+    rebuild: bool,
+    check: bool,
+    threads: int | None,
+) -> None:
+    """Make or update an index of text files, for `search --index`.
+
+    FILES: files, folders or globs. Given again, only files that are new or have changed are read, and those that are
+    gone leave the index; without FILES, those it knows are looked at. The files themselves are never changed.
+    """
+    from siamese_cbow.retrieval.index import Index
+    from siamese_cbow.retrieval.manifest import kept_model_folder
+    from siamese_cbow.retrieval.rows import RowSettings
+    from siamese_cbow.retrieval.updating import update
+
+    folder = folder or kept_model_folder(folder_of_index, forgiving=rebuild)
+    model = open_model(folder)
+    given = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
+    rows = given if given != RowSettings() else None
+    with bar("indexing", None, unit="B") as progress:
+        changes = update(
+            folder_of_index, files, model=model, rows=rows, rebuild=rebuild, model_folder=folder,
+            threads=threads, progress=progress,
+        )  # fmt: skip
+    files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} gone"
+    click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} as before", err=True)
+    if check and (found := Index(folder_of_index, model=model).check()):
+        found_of = f"recall@{found['k']} {found['recall']} of exact search over {found['n_queries']} queries"
+        click.echo(f"no damage; {found_of}, {found['milliseconds']} ms a query", err=True)
+    click.echo(folder_of_index)

@@ -1,0 +1,81 @@
+"""The graph of near vectors, by usearch: what makes a search among millions take milliseconds.
+
+Vectors are kept as int8. A unit vector of 300 dimensions has numbers of about .06; usearch would multiply by 127 and
+keep three bits of them, so they are stretched here: 4 times the usual size fills the range, and what is beyond is
+cut. Cosines don't mind the stretching, and hits are scored again with the exact vectors.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import MissingExtra
+
+Graph: TypeAlias = Any  # usearch.index.Index
+Keys: TypeAlias = NDArray[np.int64]
+
+CONNECTIVITY, EXPANSION_ADD = 16, 64
+
+
+def new_graph(dim: int) -> Graph:
+    """An empty graph, in memory."""
+    return _library().Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD)
+
+
+def mapped_graph(path: Path) -> Graph:
+    """A graph that was saved, mapped into memory, read-only. Whoever calls this has checked the file."""
+    return _library().Index.restore(str(path), view=True)
+
+
+def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:
+    """Puts vectors, shrunk, (n, dim), under their keys."""
+    if len(keys):
+        graph.add(keys.astype(np.uint64), vectors, threads=threads)
+
+
+def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int = 1) -> list[tuple[Keys, Vectors]]:
+    """For each vector, (m, dim), the keys of about its `n` nearest, best first, and about their cosines.
+
+    A higher effort misses fewer.
+    """
+    if not len(graph) or not len(vectors):
+        return [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
+    graph.expansion_search = max(effort, n)
+    found = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads)
+    if len(vectors) == 1:  # then the library leaves out a dimension
+        return [(found.keys.astype(np.int64), 1 - found.distances)]
+    return [
+        (keys[:count].astype(np.int64), 1 - distances[:count])
+        for keys, distances, count in zip(found.keys, found.distances, found.counts, strict=True)
+    ]
+
+
+def shrunk(vectors: Vectors) -> NDArray[np.int8]:
+    """Rows of length 1 as int8; [[0.6, 0.8]] -> [[27, 36]] (of two dimensions, 4 times the usual size is 2.8)."""
+    scale = 127 * vectors.shape[-1] ** 0.5 / 4
+    found: NDArray[np.int8] = np.clip(np.rint(vectors * np.float32(scale)), -127, 127).astype(np.int8)
+    return found
+
+
+def fingerprints(vectors: NDArray[np.int8]) -> list[int]:
+    """A number of 64 bits for each row, (n, dim): equal rows have equal ones, different rows hardly ever."""
+    padded = np.zeros((len(vectors), -(-vectors.shape[1] // 8) * 8), np.int8)
+    padded[:, : vectors.shape[1]] = vectors
+    chunks = padded.view(np.uint64)
+    mixed = (chunks ^ (chunks >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)  # so that no byte stays alone
+    odd = np.random.default_rng(1).integers(0, 1 << 63, chunks.shape[1], np.uint64) * np.uint64(2) + np.uint64(1)
+    found: list[int] = ((mixed ^ (mixed >> np.uint64(32))) * odd).sum(axis=1, dtype=np.uint64).tolist()
+    return found
+
+
+def _library() -> Any:
+    try:
+        import usearch.index
+    except ImportError:
+        raise MissingExtra("usearch", "search") from None
+    return usearch.index

@@ -1,0 +1,230 @@
+"""An index on disk: a query among millions of rows takes milliseconds.
+
+    Index.update("notes.index", "notes/", model=model)         makes it; again: reads what is new or has changed
+    Index("notes.index", model=model).search("a pet", k=2)     -> [Hit(0.71, "notes/a.txt", 12, "my cat sat"), ...]
+
+A graph (see `graph.py`) names some rows that are near, and these are scored exactly. It may miss one now and then:
+`check` measures how often. The text of the rows is in the index, so hits are shown as they were when it was made.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.errors import FormatError
+from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.retrieval import updating
+from siamese_cbow.retrieval.hits import Hit
+from siamese_cbow.retrieval.manifest import REBUILD, Manifest, fingerprint
+from siamese_cbow.retrieval.rows import RowSettings
+from siamese_cbow.retrieval.scoring import cosines
+from siamese_cbow.retrieval.search import query_vector, start
+from siamese_cbow.retrieval.segment import Segment
+
+# Rows that the graph names: three times as many as are wanted, at least 32, as its int8 vectors are not exact.
+FACTOR, AT_LEAST = 3, 32
+EFFORT = 192
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The rows of a file: first, ..., last - 1 of a segment."""
+
+    first: int
+    last: int
+    file: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    score: float
+    place: tuple[int, int]  # segment and row, for a fixed order of equal ones
+    range: _Range
+
+
+class Index:
+    """An index that was made by `Index.update`, opened for searching."""
+
+    def __init__(self, folder: str | Path, *, model: Model) -> None:
+        self.folder, self.model = Path(folder), model
+        self.manifest = Manifest.read(self.folder)
+        if self.manifest.model != fingerprint(model):
+            made = self.manifest.model_folder or "another model"
+            raise FormatError(
+                f"{folder} was made with {made}, which differs from this one; give that model, or {REBUILD}"
+            )
+        for name, entry in self.manifest.segments.items():
+            updating.check_segment(self.folder / name, entry)
+        self._segments = [Segment(self.folder / name) for name in self.manifest.segments]
+
+    @classmethod
+    def update(
+        cls,
+        folder: str | Path,
+        inputs: Any = (),
+        *,
+        model: Model,
+        rows: RowSettings | None = None,
+        rebuild: bool = False,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> Index:
+        """Makes an index of files and folders, or brings it up to date; without inputs, with the files it knows."""
+        updating.update(
+            Path(folder), inputs, model=model, rows=rows, rebuild=rebuild, threads=threads, progress=progress
+        )
+        return cls(folder, model=model)
+
+    def __len__(self) -> int:
+        return self.manifest.n_live()
+
+    def __repr__(self) -> str:
+        return f"<Index of {len(self):,} rows of {len(self.manifest.files):,} files in {self.folder}>"
+
+    def search(
+        self, query: str, *, k: int | None = 10, threshold: float | None = None, before: int = 0, after: int = 0
+    ) -> list[Hit]:
+        """The rows nearest to the query, best first, as `siamese_cbow.search` gives them.
+
+        With k None, all that reach the threshold: then every row is looked at, which takes longer.
+        """
+        start(k, threshold, before, after)
+        vector = query_vector(self.model, query)
+        found = list(self._near(vector, k) if k is not None else self._all(vector))
+        if threshold is not None:
+            found = [each for each in found if each.score >= threshold]
+        found.sort(key=lambda each: (-each.score, each.place))
+        return [self._hit(each, before, after) for each in found[:k]]
+
+    def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
+        """Reads all files of the index to find damage, and measures how many of the true k nearest a search finds.
+
+        Queries are the first halves of random rows. The result is kept in the index:
+        {"recall": 0.99, "k": 10, "n_queries": 100, "n_rows": 1000000, "milliseconds": 2.1}
+        """
+        for name, entry in self.manifest.segments.items():
+            updating.check_segment(self.folder / name, entry, whole=True)
+        queries = self._some_queries(n_queries, seed)
+        if not queries:
+            return {}
+        scores, seconds = [], []
+        for query in queries:
+            began = time.perf_counter()
+            scores.append([hit.score for hit in self.search(query, k=k)])
+            seconds.append(time.perf_counter() - began)
+        exact = self._exact_scores(queries, k)
+        n_found = sum(int(np.sum(np.array(mine) >= row[0] - 1e-6)) for mine, row in zip(scores, exact, strict=True))
+        self.manifest.recall = {
+            "recall": round(n_found / sum(map(len, exact)), 4),
+            "k": k,
+            "n_queries": len(queries),
+            "n_rows": len(self),
+            "milliseconds": round(float(np.median(seconds)) * 1e3, 2),
+        }
+        self.manifest.write(self.folder)
+        return self.manifest.recall
+
+    @cached_property
+    def _ranges(self) -> list[list[_Range]]:
+        """For each segment the rows of its files, in order."""
+        ranges: dict[str, list[_Range]] = {name: [] for name in self.manifest.segments}
+        for file, entry in self.manifest.files.items():
+            if entry.last > entry.first:
+                ranges[entry.segment].append(_Range(entry.first, entry.last, file))
+        return [sorted(found, key=lambda each: each.first) for found in ranges.values()]
+
+    def _range_of(self, segment: int, row: int) -> _Range | None:
+        """The file that a row belongs to; None where the row is dead."""
+        ranges = self._ranges[segment]
+        i = bisect_right(ranges, row, key=lambda each: each.first) - 1
+        return ranges[i] if i >= 0 and row < ranges[i].last else None
+
+    def _near(self, query: Vectors, k: int) -> list[_Found]:
+        """The rows that are near by the graphs of all segments, scored exactly."""
+        n, named = max(FACTOR * k, AT_LEAST), list[tuple[float, tuple[int, int], _Range]]()
+        for i, segment in enumerate(self._segments):
+            n_live = sum(each.last - each.first for each in self._ranges[i])
+            if n_live:
+                wanted = n * len(segment) // n_live + 1  # where rows are dead, as many more are asked for
+                for row, score in segment.nearest(query, wanted, effort=max(EFFORT, 2 * wanted)):
+                    if place := self._range_of(i, row):
+                        named.append((-score, (i, row), place))
+        named.sort(key=lambda each: each[:2])
+        return [self._scored(query, place, where) for _, place, where in named[:n]]
+
+    def _scored(self, query: Vectors, place: tuple[int, int], where: _Range) -> _Found:
+        # One by one: a text takes some 20 microseconds, and many at once would make the model load numba one day.
+        text = self._segments[place[0]].line(place[1]).text
+        vector = self.model.encode(text, normalize_embeddings=True)
+        return _Found(float(cosines(vector[np.newaxis], query)[0]), place, where)
+
+    def _all(self, query: Vectors) -> Iterator[_Found]:
+        for i, place, first, vectors in self._blocks():
+            for row in np.flatnonzero(vectors.any(axis=1)).tolist():
+                yield _Found(float(cosines(vectors[row : row + 1], query)[0]), (i, first + row), place)
+
+    def _blocks(self) -> Iterator[tuple[int, _Range, int, Vectors]]:
+        """All live rows as vectors, some at a time: segment, file, first row, vectors of length 1."""
+        for i, segment in enumerate(self._segments):
+            for place in self._ranges[i]:
+                first = place.first
+                for rows in segment.blocks(place.first, place.last, place.file):
+                    yield i, place, first, self.model.encode(rows.texts(0, len(rows)), normalize_embeddings=True)
+                    first += len(rows)
+
+    def _hit(self, found: _Found, before: int, after: int) -> Hit:
+        (i, row), place = found.place, found.range
+        segment = self._segments[i]
+        line = segment.line(row)
+        return Hit(
+            found.score,
+            _shown(place.file),
+            line.number,
+            line.text,
+            tuple(map(segment.line, range(max(row - before, place.first), row))),
+            tuple(map(segment.line, range(row + 1, min(row + 1 + after, place.last)))),
+        )
+
+    def _some_queries(self, n: int, seed: int) -> list[str]:
+        """The first halves of random rows; fewer where rows are few or without known words."""
+        flat = [(i, each) for i, ranges in enumerate(self._ranges) for each in ranges]
+        sizes = [each.last - each.first for _, each in flat]
+        rng, queries = np.random.default_rng(seed), list[str]()
+        if not flat:
+            return []
+        for place in rng.choice(len(flat), 20 * n, p=np.array(sizes) / sum(sizes)):
+            i, each = flat[place]
+            words = self._segments[i].line(int(rng.integers(each.first, each.last))).text.split()
+            query = " ".join(words[: (len(words) + 1) // 2])
+            if self.model.encode(query).any():
+                queries.append(query)
+            if len(queries) == n:
+                break
+        return queries
+
+    def _exact_scores(self, queries: list[str], k: int) -> list[Vectors]:
+        """For each query the scores of its k nearest rows, rising, by looking at every row."""
+        matrix = np.array([query_vector(self.model, query) for query in queries])
+        best: list[Vectors] = [np.empty(0, np.float32) for _ in queries]
+        for _, _, _, vectors in self._blocks():
+            scores = vectors[vectors.any(axis=1)] @ matrix.T
+            for q, column in enumerate(scores.T):
+                together = np.concatenate([best[q], column])
+                best[q] = np.sort(np.partition(together, max(len(together) - k, 0))[-k:])
+        return best
+
+
+def _shown(file: str) -> str:
+    """Relative to where we are, if below."""
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file

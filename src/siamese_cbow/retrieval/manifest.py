@@ -1,0 +1,114 @@
+"""What an index holds, as one JSON file: replacing it is what makes an update happen, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.files import atomic_file
+from siamese_cbow.model import Model
+from siamese_cbow.retrieval.rows import RowSettings
+
+NAME = "index.json"
+FORMAT, FORMAT_VERSION = "siamese-cbow index", 1
+REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file as it was when it was read, and where its rows are: rows first, ..., last - 1 of a segment."""
+
+    size: int
+    mtime_ns: int
+    hash: str
+    segment: str
+    first: int
+    last: int
+
+
+@dataclass
+class Manifest:
+    """The content of index.json.
+
+    model       the fingerprint of the model, and where it was found
+    settings    what a row is
+    segments    name of a segment's folder -> what its files look like
+    files       path -> entry; rows of a segment that no file claims are dead
+    recall      what the last check measured
+    """
+
+    model: str
+    model_folder: str = ""
+    settings: RowSettings = field(default_factory=RowSettings)
+    segments: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, FileEntry] = field(default_factory=dict)
+    recall: dict[str, Any] = field(default_factory=dict)
+
+    def n_live(self, segment: str | None = None) -> int:
+        """Rows that a file claims, of one segment or of all."""
+        return sum(e.last - e.first for e in self.files.values() if segment is None or e.segment == segment)
+
+    def write(self, folder: Path) -> None:
+        """Replaces index.json."""
+        content = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
+        with atomic_file(folder / NAME) as path:
+            path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8", newline="\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """The manifest of an index; what is missing or broken is an error that says what to do."""
+        path = folder / NAME
+        if not folder.is_dir():
+            raise InputError(f"no index {folder}; make one with `siamese-cbow index FILES -o {folder}`")
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise FormatError(f"{path} is missing: {folder} is no index; {REBUILD}") from None
+        except (ValueError, RecursionError, OSError) as error:
+            raise FormatError(f"{path} can't be read ({error}); {REBUILD}") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise FormatError(f"{path} is not the list of an index; {REBUILD}")
+        if content.get("format_version") != FORMAT_VERSION:
+            raise FormatError(
+                f"{path} has format version {content.get('format_version')!r}, this siamese-cbow reads "
+                f"{FORMAT_VERSION}; {REBUILD}"
+            )
+        try:
+            return cls(
+                str(content["model"]),
+                str(content["model_folder"]),
+                RowSettings(**content["settings"]),
+                dict(content["segments"]),
+                {name: FileEntry(**entry) for name, entry in content["files"].items()},
+                dict(content["recall"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"{path} has not what belongs there ({error!r}); {REBUILD}") from None
+
+
+def kept_model_folder(folder: Path, *, forgiving: bool) -> Path | None:
+    """Where the model of an index was when it was made; None where there is no index, or (`forgiving`) a broken one."""
+    try:
+        kept = Manifest.read(folder).model_folder if (folder / NAME).exists() else ""
+    except FormatError:
+        if not forgiving:
+            raise
+        return None
+    return Path(kept) if kept else None
+
+
+def fingerprint(model: Model) -> str:
+    """A short text that differs for different models: tokenizer, words and a sample of the vectors."""
+    hashed = hashlib.blake2b(digest_size=16)
+    n = len(model.vectors)
+    rows = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(int)) if n else np.empty(0, int)
+    words = [model.vocabulary.words[i] for i in rows]
+    hashed.update(json.dumps([model.tokenizer.settings(), n, model.dim, words], sort_keys=True).encode())
+    hashed.update(np.ascontiguousarray(model.vectors[rows], "<f4").tobytes())
+    return hashed.hexdigest()

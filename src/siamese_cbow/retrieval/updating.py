@@ -1,0 +1,218 @@
+"""Making and updating an index: only files that are new or have changed are read.
+
+New rows go to a new segment; index.json is replaced when that is complete, which makes the update happen. The new
+segment takes in the rows of all segments up to twice its size, so that there are never more than a few (each row is
+written anew some log2(n) times). Nobody else's files are touched: not the text, and no folder that is no index.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.arrays import thread_count
+from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.files import atomic_folder, file_hash
+from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.retrieval.manifest import NAME, REBUILD, FileEntry, Manifest, fingerprint
+from siamese_cbow.retrieval.rows import RowSettings, Source, finished
+from siamese_cbow.retrieval.segment import Segment, SegmentWriter, check, description
+
+PREFIX = "segment-"
+A_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What an update has done: numbers of files, and of rows in the index now."""
+
+    n_new: int
+    n_changed: int
+    n_gone: int
+    n_same: int
+    n_rows: int
+
+
+def update(
+    folder: Path,
+    inputs: Any = (),
+    *,
+    model: Model,
+    rows: RowSettings | None = None,
+    rebuild: bool = False,
+    model_folder: Path | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Changes:
+    """Makes the index in `folder`, or brings it up to date with its files and with `inputs`, which come to it.
+
+    rows          what a row is; of an index that is there already, what it was made with
+    rebuild       read everything anew, whatever is there; without inputs, the files that it was made of
+    model_folder  kept as the place to look for the model when the index is opened from the command line
+    """
+    check_target(folder)
+    old = _old_manifest(folder, model, rows, rebuild=rebuild)
+    source = _source(inputs, old, rows or (old.settings if old else RowSettings()), progress.say)
+    manifest = Manifest(fingerprint(model), settings=source.settings)
+    if old and not rebuild:
+        manifest.segments, manifest.files = dict(old.segments), dict(old.files)
+    manifest.model_folder = str(model_folder.resolve()) if model_folder else old.model_folder if old else ""
+    gone = [name for name in manifest.files if not Path(name).is_file()]
+    for name in gone:
+        del manifest.files[name]
+    todo, changes = _todo(source.files, manifest)
+    if todo:
+        named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
+        _add_segment(folder, manifest, todo, source, named, model, thread_count(threads), progress)
+    manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
+    if manifest != old:
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest.write(folder)
+        _sweep(folder, set(manifest.segments), set(old.segments) if old else set())
+    return replace(changes, n_gone=len(gone), n_rows=manifest.n_live())
+
+
+def check_target(folder: Path) -> None:
+    """Raises an error unless an index may be written to `folder`."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; an index is a folder: choose another name")
+    names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
+    strange = [name for name in names if not name.startswith((PREFIX, f".{PREFIX}", NAME, f".{NAME}"))]
+    if strange:
+        raise InputError(f"{folder} has files that are no part of an index ({strange[0]}); choose another folder")
+
+
+def _old_manifest(folder: Path, model: Model, rows: RowSettings | None, *, rebuild: bool) -> Manifest | None:
+    if not folder.exists() or not any(folder.iterdir()):
+        return None
+    try:
+        old = Manifest.read(folder)
+        if rebuild:
+            return old
+        for name, entry in old.segments.items():
+            check_segment(folder / name, entry)
+    except FormatError:
+        if rebuild:
+            return None
+        raise
+    if old.model != fingerprint(model):
+        raise FormatError(f"{folder} was made with another model; give that model, or {REBUILD}")
+    if rows is not None and rows != old.settings:
+        raise SettingsError(f"{folder} was made with {old.settings}, not with {rows}; leave them out, or {REBUILD}")
+    return old
+
+
+def check_segment(folder: Path, entry: Any, *, whole: bool = False) -> None:
+    """Raises an error that says what to do unless a segment is as it was written."""
+    try:
+        check(folder, entry, whole=whole)
+    except FormatError as error:
+        raise FormatError(f"{error}; {REBUILD}") from None
+
+
+def _source(inputs: Any, old: Manifest | None, settings: RowSettings, say: Callable[[str], None]) -> Source:
+    """The files that were given, and those that the index knows and that are still there."""
+    given = _listed(inputs)
+    known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]
+    if not given and not known:
+        raise InputError("no files were given, and the index knows of none that is there; expected files or folders")
+    source = Source([*given, *known], settings, say)
+    if not source.files:
+        raise InputError("standard input can't be indexed, as it can't be read again; expected files or folders")
+    return source
+
+
+def _listed(inputs: Any) -> list[str | Path]:
+    return [inputs] if isinstance(inputs, str | Path) else list(inputs)
+
+
+def _todo(files: Iterable[Path], manifest: Manifest) -> tuple[dict[str, FileEntry], Changes]:
+    """The files that have to be read, as they are now; times of those with the same content are brought up to date."""
+    todo: dict[str, FileEntry] = {}
+    n_new = n_same = 0
+    for name in dict.fromkeys(str(path.resolve()) for path in files):
+        stat, entry = os.stat(name), manifest.files.get(name)  # noqa: PTH116 (a name, and thousands of them)
+        if entry and (entry.size, entry.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+            n_same += 1
+            continue
+        hashed = file_hash(Path(name))
+        if entry and entry.hash == hashed:
+            manifest.files[name] = replace(entry, mtime_ns=stat.st_mtime_ns)
+            n_same += 1
+            continue
+        n_new += entry is None
+        todo[name] = FileEntry(stat.st_size, stat.st_mtime_ns, hashed, "", 0, 0)
+    return todo, Changes(n_new, len(todo) - n_new, 0, n_same, 0)
+
+
+def _add_segment(
+    folder: Path,
+    manifest: Manifest,
+    todo: dict[str, FileEntry],
+    source: Source,
+    named: set[Path],
+    model: Model,
+    threads: int,
+    progress: Progress,
+) -> None:
+    name = PREFIX + secrets.token_hex(4)
+    for path in todo:
+        manifest.files.pop(path, None)  # its old rows are dead
+    with atomic_folder(folder / name) as written, SegmentWriter(written, model, threads) as writer:
+        for path, entry in todo.items():
+            first = writer.n_rows
+            if not _read_file(Path(path), source, writer, named, progress):
+                continue
+            manifest.files[path] = replace(entry, segment=name, first=first, last=writer.n_rows)
+        for absorbed in _small_segments(manifest, writer.n_rows, name):
+            segment = Segment(folder / absorbed)
+            for path, entry in [pair for pair in manifest.files.items() if pair[1].segment == absorbed]:
+                first = writer.n_rows
+                for rows in segment.blocks(entry.first, entry.last, path):
+                    writer.write(rows)
+                manifest.files[path] = replace(entry, segment=name, first=first, last=writer.n_rows)
+        writer.finish()
+        manifest.segments[name] = description(written)
+
+
+def _read_file(path: Path, source: Source, writer: SegmentWriter, named: set[Path], progress: Progress) -> bool:
+    """Whether a file could be read; what was written of it before an error is dead. One that was named must be."""
+    try:
+        for block in source.file_blocks(path):
+            writer.write(finished(block, source.settings))
+            progress.advance(block.n_source_bytes)
+    except InputError as error:
+        if path in named:
+            raise
+        progress.say(f"left out: {error}")
+        return False
+    return True
+
+
+def _small_segments(manifest: Manifest, n_rows: int, new: str) -> list[str]:
+    """Segments to be taken in: those up to twice as large as what is new so far, the smallest first."""
+    taken = []
+    for size, name in sorted((manifest.n_live(name), name) for name in manifest.segments if name != new):
+        if size <= 2 * n_rows:
+            taken.append(name)
+            n_rows += size
+    return taken
+
+
+def _is_used(name: str, manifest: Manifest) -> bool:
+    return any(entry.segment == name for entry in manifest.files.values())
+
+
+def _sweep(folder: Path, used: set[str], before: set[str]) -> None:
+    """Deletes segments that this update has replaced, and what a crash has left behind more than a day ago."""
+    for path in folder.iterdir():
+        ours = path.is_dir() and path.name.startswith((PREFIX, f".{PREFIX}", f".{NAME}"))
+        if ours and path.name not in used and (path.name in before or time.time() - path.stat().st_mtime > A_DAY):
+            shutil.rmtree(path, ignore_errors=True)

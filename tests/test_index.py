@@ -1,0 +1,297 @@
+"""The index on disk: right answers, updates, damage. With the real usearch."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import siamese_cbow as sc
+from search_world import exact, topic_lines, topic_model, write_lines
+from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, SettingsError
+from siamese_cbow.cli import main
+from siamese_cbow.retrieval import graph, updating
+from siamese_cbow.retrieval.manifest import Manifest, fingerprint
+from siamese_cbow.retrieval.rows import RowSettings
+from siamese_cbow.retrieval.updating import update
+
+LINES = topic_lines(2000)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return topic_model()
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    (tmp_path / "notes").mkdir()
+    write_lines(tmp_path / "notes" / "a.txt", LINES[:1200])
+    write_lines(tmp_path / "notes" / "b.txt", LINES[1200:])
+    return tmp_path / "notes"
+
+
+def test_finds_what_exact_search_finds(model: Model, notes: Path, tmp_path: Path) -> None:
+    index = Index.update(tmp_path / "index", notes, model=model)
+    assert len(index) == len(LINES)
+    for query in ("guitar song", "storm", "the kitchen"):
+        found = index.search(query, k=10, before=1, after=1)
+        wanted = sc.search(query, notes, model=model, k=10)
+        np.testing.assert_allclose([hit.score for hit in found], [hit.score for hit in wanted], atol=1e-6)
+        for hit in found:
+            lines = LINES[:1200] if hit.source.endswith("a.txt") else LINES[1200:]
+            assert hit.text == lines[hit.line - 1]
+            assert [text for _, text in hit.before] == lines[max(hit.line - 2, 0) : hit.line - 1]
+            assert [text for _, text in hit.after] == lines[hit.line : hit.line + 1]
+    everything = index.search("guitar", k=None, threshold=0.4)
+    wanted = sc.search("guitar", notes, model=model, k=None, threshold=0.4)
+    assert {(hit.text, hit.line) for hit in everything} == {(hit.text, hit.line) for hit in wanted}
+    assert all(hit.score >= 0.6 for hit in index.search("guitar", threshold=0.6))
+
+
+def test_check_measures_recall(model: Model, notes: Path, tmp_path: Path) -> None:
+    index = Index.update(tmp_path / "index", notes, model=model)
+    found = index.check(n_queries=50)
+    assert found["recall"] >= 0.95
+    assert found["n_queries"] == 50
+    assert Index(tmp_path / "index", model=model).manifest.recall == found
+    empty = write_lines(tmp_path / "empty.txt", [])
+    assert Index.update(tmp_path / "index2", empty, model=model).check() == {}
+    assert Index(tmp_path / "index2", model=model).search("guitar") == []
+
+
+def test_many_equal_rows_hide_nothing(model: Model, tmp_path: Path) -> None:
+    lines = [*["the guitar"] * 3000, "song", *["The GUITAR"] * 3000, "guitar song", *["storm"] * 1000, "wave"]
+    index = Index.update(tmp_path / "index", write_lines(tmp_path / "a.txt", lines), model=model)
+    assert [hit.line for hit in index.search("the guitar", k=5)] == [1, 2, 3, 4, 5]
+    assert "song" in {hit.text for hit in index.search("song", k=3)}
+    assert index.search("wave", k=1)[0].line == len(lines)
+    assert {hit.text for hit in index.search("guitar", k=6100)} >= {"the guitar", "The GUITAR", "song", "guitar song"}
+    marks = graph.fingerprints(graph.shrunk(np.eye(30, 21, dtype=np.float32)[:21]))
+    assert len(set(marks)) == 21
+
+
+def test_only_what_has_changed_is_read(
+    model: Model, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, read = tmp_path / "index", list[str]()
+    real = updating._read_file
+    monkeypatch.setattr(updating, "_read_file", lambda path, *rest: (read.append(path.name), real(path, *rest))[1])
+    assert update(folder, [notes], model=model).n_new == 2
+    before = (folder / "index.json").read_bytes()
+    assert update(folder, [notes], model=model).n_same == 2
+    assert (folder / "index.json").read_bytes() == before
+    read.clear()
+
+    os.utime(notes / "a.txt", ns=(1, 1))  # touched, but the same
+    write_lines(notes / "b.txt", ["the guitar of the sailor", *LINES[1200:1300]])
+    write_lines(notes / "c.txt", ["a piano concert"])
+    changes = update(folder, [notes], model=model)
+    assert (changes.n_new, changes.n_changed, changes.n_gone, changes.n_same) == (1, 1, 0, 1)
+    assert changes.n_rows == 1200 + 101 + 1
+    assert sorted(read) == ["b.txt", "c.txt"]
+    index = Index(folder, model=model)
+    assert len(index._segments) == 2
+    assert index.search("guitar of the sailor", k=1)[0].line == 1
+    live = [*LINES[:1200], "the guitar of the sailor", *LINES[1200:1300], "a piano concert"]
+    for query in ("storm", "guitar", "bread"):
+        np.testing.assert_allclose(
+            [hit.score for hit in index.search(query, k=20)],
+            [score for _, score in exact(model, query, live, 20)],
+            atol=1e-6,
+        )
+
+    (notes / "b.txt").unlink()
+    read.clear()
+    changes = update(folder, model=model)  # no inputs: what it knows
+    assert (changes.n_gone, changes.n_same, changes.n_rows) == (1, 2, 1201)
+    assert read == []
+    assert not [hit for hit in Index(folder, model=model).search("guitar", k=50) if hit.source.endswith("b.txt")]
+
+
+def test_small_segments_are_taken_in(model: Model, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    for i in range(12):
+        write_lines(tmp_path / f"{i}.txt", LINES[i * 50 : i * 50 + 50])
+        update(folder, tmp_path / f"{i}.txt", model=model)
+    index = Index(folder, model=model)
+    assert len(index._segments) <= 4
+    assert {path.name for path in folder.iterdir()} == {"index.json", *index.manifest.segments}
+    assert len(index) == 600
+    np.testing.assert_allclose(
+        [hit.score for hit in index.search("storm", k=20)],
+        [score for _, score in exact(model, "storm", LINES[:600], 20)],
+        atol=1e-6,
+    )
+
+
+def test_sentences_and_settings_are_kept(model: Model, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.txt", ["A ship. A guitar played.", "", "Soup."])
+    index = Index.update(tmp_path / "index", path, model=model, rows=RowSettings(sentences=True))
+    assert [(hit.line, hit.text) for hit in index.search("guitar", k=1)] == [(1, "A guitar played.")]
+    write_lines(tmp_path / "b.txt", ["Bread. A song of the band."])
+    index = Index.update(tmp_path / "index", tmp_path / "b.txt", model=model)
+    assert index.search("song band", k=1)[0].text == "A song of the band."
+    with pytest.raises(SettingsError, match="was made with"):
+        update(tmp_path / "index", path, model=model, rows=RowSettings(text_column="body"))
+
+
+# damage
+
+
+def test_damage_is_found_said_and_repaired(model: Model, notes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    update(folder, notes, model=model)
+    texts = {path: path.read_bytes() for path in notes.iterdir()}
+    segment = next(folder.glob("segment-*"))
+    for name in ("graph.usearch", "rows.txt", "starts.npy", "numbers.npy", "copies.npy"):
+        for damage in ("cut", "flip", "gone"):
+            copy = tmp_path / f"{name}-{damage}"
+            shutil.copytree(folder, copy)
+            path = copy / segment.name / name
+            data = bytearray(path.read_bytes())
+            data[:100] = bytes(byte ^ 255 for byte in data[:100])
+            if damage == "gone":
+                path.unlink()
+            else:
+                path.write_bytes(data if damage == "flip" else data[:-10])
+            with pytest.raises(FormatError, match=rf"{name}.*--rebuild"):
+                Index(copy, model=model)
+            with pytest.raises(FormatError, match="--rebuild"):
+                update(copy, notes, model=model)
+    update(copy, model=model, rebuild=True)  # it still knows its files
+    assert Index(copy, model=model).search("guitar", k=3)
+    assert {path: path.read_bytes() for path in notes.iterdir()} == texts
+
+
+def test_a_flipped_bit_anywhere_is_found_by_check(model: Model, notes: Path, tmp_path: Path) -> None:
+    update(tmp_path / "index", notes, model=model)
+    path = next((tmp_path / "index").glob("segment-*")) / "graph.usearch"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 31 + 5000] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"graph\.usearch"):
+        Index(tmp_path / "index", model=model).check()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "can't be read"),
+        ("[]", "is not the list"),
+        ('{"format": "siamese-cbow index", "format_version": 99}', "format version 99"),
+        ('{"format": "siamese-cbow index", "format_version": 1, "model": 3}', "has not what belongs there"),
+    ],
+)
+def test_a_broken_list(model: Model, notes: Path, tmp_path: Path, content: str, message: str) -> None:
+    folder = tmp_path / "index"
+    update(folder, notes, model=model)
+    (folder / "index.json").write_text(content)
+    with pytest.raises(FormatError, match=f"{message}.*--rebuild"):
+        Index(folder, model=model)
+    with pytest.raises(FormatError, match="--rebuild"):
+        update(folder, notes, model=model)
+    with pytest.raises(InputError, match="no files were given"):
+        update(folder, model=model, rebuild=True)
+    assert update(folder, notes, model=model, rebuild=True).n_rows == len(LINES)
+
+
+def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> None:
+    update(tmp_path / "index", notes, model=model)
+    other = topic_model(seed=9)
+    assert fingerprint(model) == fingerprint(topic_model()) != fingerprint(other)
+    with pytest.raises(FormatError, match="another model"):
+        Index(tmp_path / "index", model=other)
+    with pytest.raises(FormatError, match="another model"):
+        update(tmp_path / "index", notes, model=other)
+    update(tmp_path / "index", model=other, rebuild=True)
+    assert Index(tmp_path / "index", model=other).search("guitar")
+
+
+def test_an_update_that_fails_changes_nothing(
+    model: Model, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "index"
+    update(folder, notes, model=model)
+    before = sorted((path.name, path.stat().st_size) for path in folder.rglob("*"))
+    write_lines(notes / "c.txt", LINES[:100])
+
+    def fail(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(updating, "description", fail)
+    with pytest.raises(KeyboardInterrupt):
+        update(folder, notes, model=model)
+    assert sorted((path.name, path.stat().st_size) for path in folder.rglob("*")) == before
+    assert len(Index(folder, model=model)) == len(LINES)
+
+
+def test_what_is_no_index_is_left_alone(model: Model, notes: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no part of an index"):
+        update(notes, notes, model=model, rebuild=True)
+    with pytest.raises(InputError, match="is a file"):
+        update(notes / "a.txt", notes, model=model)
+    with pytest.raises(InputError, match="no index"):
+        Index(tmp_path / "none", model=model)
+    with pytest.raises(InputError, match="standard input"):
+        update(tmp_path / "index", "-", model=model)
+    (notes / "bad.txt").write_bytes(bytes(range(256)) * 100)
+    assert update(tmp_path / "index", notes, model=model).n_rows == len(LINES)
+    with pytest.raises(InputError, match=r"bad\.txt"):
+        update(tmp_path / "index", notes / "bad.txt", model=model)
+
+
+def test_missing_usearch_says_what_to_type(model: Model, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "usearch.index", None)
+    with pytest.raises(MissingExtra, match=r"siamese-cbow\[search\]"):
+        graph.new_graph(3)
+
+
+def test_shrunk_vectors_keep_their_direction() -> None:
+    vectors = np.random.default_rng(1).standard_normal((50, 300)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    small = graph.shrunk(vectors).astype(np.float64)
+    cosines = (small * vectors).sum(1) / np.linalg.norm(small, axis=1)
+    assert cosines.min() > 0.999
+
+
+# the command
+
+
+def test_index_from_the_command_line(
+    model: Model, notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SIAMESE_CBOW_MODEL", raising=False)
+    model.save(tmp_path / "model")
+    main(["index", "notes", "-o", "notes.index", "--model", "model", "--check"])
+    out, err = capsys.readouterr()
+    assert out == "notes.index\n"
+    assert "2,000 rows; files: 2 new, 0 changed, 0 gone, 0 as before" in err
+    assert "no damage; recall@10" in err
+    main(["index", "-o", "notes.index"])  # files and model are known
+    assert "2 as before" in capsys.readouterr().err
+    main(["search", "guitar song", "--index", "notes.index", "-k", "1", "--json"])
+    hit = json.loads(capsys.readouterr().out)
+    assert hit["source"] in ("notes/a.txt", "notes/b.txt")
+    assert hit["score"] > 0.8
+    for arguments, message in (
+        (["search", "guitar", "notes", "--index", "notes.index"], "expected one of them"),
+        (["search", "guitar", "--index", "none", "--model", "model"], "no index none"),
+        (["search", "", "--index", "notes.index"], "query is empty"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+        assert message in capsys.readouterr().err
+    (tmp_path / "notes.index" / "index.json").write_text("{")
+    with pytest.raises(SystemExit):
+        main(["index", "notes", "-o", "notes.index"])
+    assert "--rebuild" in capsys.readouterr().err
+    main(["index", "notes", "-o", "notes.index", "--model", "model", "--rebuild"])
+    assert "2,000 rows; files: 2 new" in capsys.readouterr().err
+    assert Manifest.read(tmp_path / "notes.index").model_folder == str((tmp_path / "model").resolve())
