@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siamese_cbow.baselines import weighting
-from siamese_cbow.baselines.components import common_components, without_components
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.vector_file import VectorFile
-from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf, idf, sentence_counts, sif, usif
+from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.model import Model
+from siamese_cbow.postprocess import weights as weighting
+from siamese_cbow.postprocess.components import Components, components_of, sentence_moments
+from siamese_cbow.postprocess.weights import idf, sentence_counts, sif, usif
 from siamese_cbow.progress import Silent
 from siamese_cbow.stream import Stream
 from siamese_cbow.vector_files import write_word_vectors
@@ -91,7 +92,11 @@ def test_usif_removes_each_component_by_its_share(stream: Stream) -> None:
 def test_components_of_words_without_vectors_and_of_a_sample(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(3).normal(size=(10, DIM)).astype(np.float32) + 1
     ids = np.arange(5, 15)  # the other words of the stream have no vector
-    found = common_components(rows, ids, stream, n=2, seed=1)
+
+    def common_components(n: int, seed: int) -> Components:
+        return components_of(sentence_moments(rows, ids, stream, seed=seed), n)
+
+    found = common_components(2, 1)
     means = [
         np.mean([rows[i - 5] for i in sentence if 5 <= i < 15], axis=0)
         for sentence in plain_sentences(stream)
@@ -100,13 +105,11 @@ def test_components_of_words_without_vectors_and_of_a_sample(stream: Stream, mon
     _, values, directions = np.linalg.svd(np.array(means), full_matrices=False)
     np.testing.assert_allclose(abs(np.sum(found.directions * directions[:2], axis=1)), [1, 1], atol=1e-6)
     np.testing.assert_allclose(found.shares, values[:2] ** 2 / (values[:2] ** 2).sum(), rtol=1e-6)
-    left = without_components(rows, found)
-    np.testing.assert_allclose(left @ found.directions.T, 0, atol=1e-5)
-    monkeypatch.setattr("siamese_cbow.baselines.components.BLOCK", 7)
-    blocks = common_components(rows, ids, stream, n=2, seed=1)
+    monkeypatch.setattr("siamese_cbow.postprocess.components.BLOCK", 7)
+    blocks = common_components(2, 1)
     np.testing.assert_allclose(abs(np.sum(found.directions * blocks.directions, axis=1)), [1, 1], atol=1e-9)
-    monkeypatch.setattr("siamese_cbow.baselines.components.SAMPLE", 50)
-    one, again, other = (common_components(rows, ids, stream, n=1, seed=seed) for seed in (1, 1, 2))
+    monkeypatch.setattr("siamese_cbow.postprocess.components.SAMPLE", 50)
+    one, again, other = (common_components(1, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.directions, again.directions)
     assert not np.array_equal(one.directions, other.directions)
 

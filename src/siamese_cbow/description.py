@@ -22,7 +22,8 @@ def describe(model: Model) -> dict[str, Any]:
     return {
         "n_words": len(model.vocabulary),
         "dim": model.dim,
-        "megabytes": round(model.vectors.nbytes / 1e6, 1),
+        "dtype": model.dtype,
+        "megabytes": round(model.rows.nbytes / 1e6, 1),
         "tokenizer": model.tokenizer.settings(),
         "n_counted": int(counts.sum()),
         "frequent": model.vocabulary.frequent(N_FREQUENT),

@@ -17,6 +17,7 @@ import numpy as np
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.kernels.means_reference import mean_of_rows
+from siamese_cbow.packed_rows import Rows, as_array
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
@@ -42,8 +43,8 @@ class Encoder:
     Holds what is made on the way and is no part of a model: the scanner's table, and how much text went by.
     """
 
-    def __init__(self, vocabulary: Vocabulary, vectors: Vectors, tokenizer: Tokenizer) -> None:
-        self._vocabulary, self._vectors, self._tokenizer = vocabulary, vectors, tokenizer
+    def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer) -> None:
+        self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
         self._words, self._id_of = tokenizer.words, vocabulary.index.get
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
 
@@ -53,7 +54,7 @@ class Encoder:
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
         ids = [i for i in map(self._id_of, self._words(text)) if i is not None]
-        return mean_of_rows(self._vectors, ids, dim, normalize=normalize)
+        return mean_of_rows(self._rows, ids, dim, normalize=normalize)
 
     def many(
         self,
@@ -80,7 +81,7 @@ class Encoder:
             for start in starts:  # plain Python gains nothing from threads
                 progress.advance(batch(start))
             return out
-        _ = self._lookup  # made here, once, before several threads ask for it
+        _ = self._lookup, as_array(self._rows)  # made here, once, before several threads ask for them
         try:
             for n in _in_threads(batch, starts, threads):
                 progress.advance(n)
@@ -108,7 +109,7 @@ class Encoder:
             self._fill_bulk(texts[middle:], normalize, out[middle:])
             return
         ids, offsets = self._lookup.ids(texts)
-        means(self._vectors, ids, offsets, normalize, out)
+        means(as_array(self._rows), ids, offsets, normalize, out)
 
     @cached_property
     def _lookup(self) -> Lookup | JsonLookup:

@@ -5,6 +5,7 @@
     model.similarity("a cat", "a dog")          the cosine of two such means
     model.neighbours("cat")                     the words that point the same way
     model.language("de")                        of a model of several languages, the one of German texts
+    model.compress("int8")                      a smaller one; model.postprocess(...) another one
 
 Names and options are those that users of sentence-transformers and gensim know. Does not train (see `training`),
 and knows no file formats (see `storage`).
@@ -15,11 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,39 +29,74 @@ from siamese_cbow import neighbours as near
 from siamese_cbow.arrays import Vectors, thread_count
 from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.errors import InputError
-from siamese_cbow.model_checks import checked_vectors, plain_info
+from siamese_cbow.model_checks import checked_rows, plain_info
 from siamese_cbow.notebook import card
+from siamese_cbow.packed_rows import Dtype, PackedRows, Rows, as_array
 from siamese_cbow.progress import SILENT, bar
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from siamese_cbow.postprocess.folding import Undo
+    from siamese_cbow.postprocess.settings import Weights
+    from siamese_cbow.stream import Stream
+
 TextsOrVectors: TypeAlias = Texts | NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Model:
     """Word vectors that are meant to be averaged.
 
     vocabulary  n_words words; word i has vectors[i]
-    vectors     (n_words, dim) float32; the model keeps a read-only view
+    rows        (n_words, dim) float32, a read-only view; or packed in fewer bits, see `packed_rows`
     tokenizer   how text is cut into words
     info        where the model comes from (recipe, corpus, ...): anything that JSON can hold
+    undo        how to undo the post-processing, where there was one
     """
 
     vocabulary: Vocabulary
-    vectors: Vectors
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    info: Mapping[str, Any] = field(default_factory=dict)
+    rows: Rows
+    tokenizer: Tokenizer
+    info: Mapping[str, Any]
+    undo: Undo | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "vectors", checked_vectors(self.vectors, self.vocabulary))
-        languages = {"languages": self.vocabulary.languages} if self.vocabulary.languages else {}
-        object.__setattr__(self, "info", MappingProxyType(plain_info({**self.info, **languages})))
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        vectors: Rows,
+        tokenizer: Tokenizer | None = None,
+        info: Mapping[str, Any] | None = None,
+        *,
+        undo: Undo | None = None,
+    ) -> None:
+        languages = {"languages": vocabulary.languages} if vocabulary.languages else {}
+        own = {
+            "vocabulary": vocabulary,
+            "rows": checked_rows(vectors, vocabulary),
+            "tokenizer": tokenizer or Tokenizer(),
+            "info": MappingProxyType(plain_info({**(info or {}), **languages})),
+            "undo": undo,
+        }
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+        if undo is not None and not undo.fits(len(vocabulary), self.dim):
+            raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
+
+    @property
+    def vectors(self) -> Vectors:
+        """(n_words, dim) float32, read-only. Of a packed model all rows are unpacked at the first use."""
+        return as_array(self.rows)
+
+    @property
+    def dtype(self) -> Dtype:
+        """How the rows are held: float32, float16, int8 or int4."""
+        return self.rows.dtype if isinstance(self.rows, PackedRows) else "float32"
 
     @property
     def dim(self) -> int:
         """The number of dimensions of every vector."""
-        return int(self.vectors.shape[1])
+        return int(self.rows.shape[1])
 
     def get_embedding_dimension(self) -> int:
         """The number of dimensions, under the name sentence-transformers has for it."""
@@ -78,6 +114,7 @@ class Model:
             self.tokenizer == other.tokenizer
             and self.info == other.info
             and self.vocabulary == other.vocabulary
+            and self.dtype == other.dtype
             and np.array_equal(self.vectors, other.vectors)
         )
 
@@ -92,7 +129,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         entries = {
-            "words": f"{len(self.vocabulary):,}, {self.vectors.nbytes / 1e6:,.1f} MB",
+            "words": f"{len(self.vocabulary):,}, {self.rows.nbytes / 1e6:,.1f} MB",
             "languages": ", ".join(self.languages),
             "frequent": " ".join(self.vocabulary.frequent(12)),
             "tokenizer": ", ".join(f"{key}: {value}" for key, value in self.tokenizer.settings().items()),
@@ -101,7 +138,7 @@ class Model:
         return card(repr(self)[1:-1], entries)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model, (self.vocabulary, self.vectors, self.tokenizer, dict(self.info))
+        return _restored, (self.vocabulary, self.rows, self.tokenizer, dict(self.info), self.undo)
 
     # languages
 
@@ -120,7 +157,8 @@ class Model:
             raise InputError(f"language is {name!r}; expected {expected}")
         vocabulary, ids = self.vocabulary.of_language(name)
         together = len(ids) > 0 and ids[-1] - ids[0] + 1 == len(ids)  # then no row is copied, or read from disk
-        rows = self.vectors[ids[0] : ids[-1] + 1] if together else self.vectors[ids]
+        places = slice(ids[0], ids[-1] + 1) if together else ids
+        rows = self.rows.part(places) if isinstance(self.rows, PackedRows) else self.rows[places]
         info = {key: value for key, value in self.info.items() if key != "languages"}
         return Model(vocabulary, rows, self.tokenizer, {**info, "language": name})
 
@@ -179,7 +217,7 @@ class Model:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary, self.vectors, self.tokenizer)
+        return Encoder(self.vocabulary, self.rows, self.tokenizer)
 
     @overload
     def similarity(self, a: str, b: str) -> float: ...  # type: ignore[overload-overlap]  # a str is many strings too
@@ -222,7 +260,7 @@ class Model:
 
     def vector(self, word: str) -> Vectors:
         """The vector of a word, (dim,)."""
-        row: Vectors = self.vectors[self._id(word)]
+        row: Vectors = self.rows.take([self._id(word)], 0)[0]
         return row
 
     def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
@@ -249,7 +287,7 @@ class Model:
         if not plus and not minus:
             raise InputError("most_similar got no words; expected at least one, positive or negative")
         ids = [self._id(word) for word in plus + minus]
-        rows = near.units(self.vectors[ids])
+        rows = near.units(self.rows.take(ids, 0))
         rows[len(plus) :] *= -1
         return self._nearest(rows.sum(axis=0), topn, set(ids))
 
@@ -288,6 +326,63 @@ class Model:
 
         return plot_similarity(self, a, b, ax=ax)
 
+    # other models of it
+
+    def postprocess(
+        self,
+        stream: Stream | None = None,
+        *,
+        weights: Weights = "none",
+        a: float = 1e-3,
+        center: bool = False,
+        components: int = 0,
+        by_share: bool = False,
+        whiten: float = 0.0,
+        seed: int = 1,
+    ) -> Model:
+        """A new model with weights for words and what sentences have in common taken out, folded into its rows.
+
+        `model.postprocess(stream, components=1)`: without the direction that all sentences of the stream share. Without
+        a stream, mean and directions are estimated from the words' counts. The options: see `postprocess.settings`.
+        """
+        from siamese_cbow.postprocess.folding import folded
+        from siamese_cbow.postprocess.settings import Postprocess
+
+        steps = Postprocess(
+            weights=weights, a=a, center=center, components=components, by_share=by_share, whiten=whiten, seed=seed
+        )
+        if "postprocessing" in self.info:
+            raise InputError(
+                "this model is post-processed already, and steps don't add up; start from without_postprocessing()"
+            )
+        rows, undo = folded(self.vectors, self.vocabulary, steps, stream)
+        done = {**steps.settings(), "estimated_on": "counts" if stream is None else stream.fingerprint}
+        return Model(self.vocabulary, rows, self.tokenizer, {**self.info, "postprocessing": done}, undo=undo)
+
+    def without_postprocessing(self) -> Model:
+        """The model as it was before `postprocess`, up to rounding; one without post-processing as it is."""
+        if "postprocessing" not in self.info:
+            return self
+        if self.undo is None:
+            raise InputError(
+                "this model's post-processing can't be undone: it was made smaller since; use the original"
+            )
+        info = {key: value for key, value in self.info.items() if key != "postprocessing"}
+        return Model(self.vocabulary, self.undo.rows(self.vectors), self.tokenizer, info)
+
+    def compress(self, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
+        """A smaller model: of fewer bits, fewer dimensions, fewer words.
+
+        `model.compress("int8", dim=200, words=100_000)`
+
+        dtype  float32, float16, int8 or int4; as it is, unless said
+        dim    rotated so that the first dimensions carry most, then cut (cosines don't notice a rotation)
+        words  the most frequent ones are kept
+        """
+        from siamese_cbow.compression import compress
+
+        return compress(self, dtype, dim=dim, words=words)
+
     # files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -315,3 +410,10 @@ class Model:
 def _shown(value: Any) -> str:
     """{"epochs": 1, "dim": 300} -> "epochs: 1, dim: 300"."""
     return ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
+
+
+def _restored(
+    vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer, info: Mapping[str, Any], undo: Undo | None
+) -> Model:
+    """For `copy` and `pickle`."""
+    return Model(vocabulary, rows, tokenizer, info, undo=undo)

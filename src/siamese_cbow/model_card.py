@@ -23,7 +23,7 @@ tags:
 # {name}
 
 A sentence's vector is the mean of its words' vectors, which were learnt for being averaged.
-{n_words:,} words, {dim} dimensions, float32. Made with siamese-cbow.
+{n_words:,} words, {dim} dimensions, {dtype}. Made with siamese-cbow.
 
 ## Use
 
@@ -64,6 +64,19 @@ vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."]
 All three cut text into the same words, leave unknown words out, and give zeros where no word is known.
 """
 
+_USE_PACKED = """\
+```python
+import siamese_cbow
+
+model = siamese_cbow.load("{name}")
+vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
+```
+
+Packed to 4 bits, which other libraries can't read. For sentence-transformers and model2vec:
+`siamese-cbow compress {name} -o {name}-int8 --dtype int8`. Unknown words are left out, and a text gives zeros where no
+word is known.
+"""
+
 _USE_LANGUAGES = """\
 The words are of several languages. Each text is encoded in its own, and then all can be compared:
 
@@ -86,9 +99,10 @@ def model_card(model: Model, name: str) -> str:
         name=name,
         n_words=len(model.vocabulary),
         dim=model.dim,
+        dtype=model.dtype,
         tokenizer=settings,
         frequent=" ".join(model.vocabulary.frequent(20)),
-        use=_use(model.languages, name),
+        use=_USE_PACKED.format(name=name) if model.dtype == "int4" else _use(model.languages, name),
         sections="".join(_section(key, value) for key, value in model.info.items()),
     )
 

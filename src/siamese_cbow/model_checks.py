@@ -10,27 +10,35 @@ import numpy as np
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import InputError
+from siamese_cbow.packed_rows import PackedRows, Rows
 from siamese_cbow.vocabulary import Vocabulary
 
 # Means stay finite up to here, whatever the number of words; no training comes near it.
 LARGEST_NUMBER = 1e30
 
 
-def checked_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Vectors:
+def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
     """The vectors as a read-only view, or an error that says what is wrong with them."""
+    if isinstance(vectors, PackedRows):
+        _check_shape(vectors.shape, vocabulary)
+        return vectors
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype != np.float32:
         shape = f"{vectors.dtype} {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
         raise InputError(f"vectors are {shape}; expected a (n_words, dim) array of float32, see numpy's astype")
-    if vectors.shape[0] != len(vocabulary) or 0 in vectors.shape:
-        raise InputError(
-            f"vectors have shape {vectors.shape} and the vocabulary has {len(vocabulary):,} words; "
-            "expected a row for each word, at least one word and at least one dimension"
-        )
+    _check_shape(vectors.shape, vocabulary)
     if not _is_mapped(vectors):  # a file was checked when it was written; here it would be read from end to end
         check_numbers(vectors, vocabulary)
     view = np.ascontiguousarray(vectors).view()
     view.flags.writeable = False
     return view
+
+
+def _check_shape(shape: tuple[int, ...], vocabulary: Vocabulary) -> None:
+    if shape[0] != len(vocabulary) or 0 in shape:
+        raise InputError(
+            f"vectors have shape {shape} and the vocabulary has {len(vocabulary):,} words; "
+            "expected a row for each word, at least one word and at least one dimension"
+        )
 
 
 def check_numbers(vectors: Vectors, vocabulary: Vocabulary) -> None:

@@ -1,13 +1,15 @@
 """A model as a folder, which sentence-transformers and model2vec load as it is.
 
-    model.safetensors  tensor `embeddings`, float32, (n_words + 1, dim); the last row, of unknown words, is zero
+    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `tensor_file`; the last row, for unknown words, is 0
     vocabulary.txt     `count word`, a word a line, in the order of the rows
     tokenizer.json     the tokenizer and the words once more, for the `tokenizers` library
     config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
     modules.json       tells sentence-transformers: mean of the words, then length 1
     README.md          the model card; may be edited or deleted
     training.jsonl     the training log, where there is one
+    postprocessing.safetensors   how to undo the post-processing, where there was one
 
+Of a model packed to 4 bits, which other libraries can't read, tokenizer.json and modules.json are left out.
 Nothing in it can run code. The vectors are mapped into memory, not read: loading takes as long as reading the words.
 """
 
@@ -16,9 +18,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -27,17 +29,22 @@ from siamese_cbow.files import atomic_folder, file_hash, sample_hash
 from siamese_cbow.model import Model
 from siamese_cbow.model_card import model_card
 from siamese_cbow.model_checks import check_numbers
-from siamese_cbow.tensor_file import ANEW, map_rows, write_rows
+from siamese_cbow.packed_rows import Dtype
+from siamese_cbow.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.postprocess.folding import Undo
 
 FORMAT = "siamese-cbow model"
 FORMAT_VERSION = 1
 
 VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt", "tokenizer.json", "modules.json"
-CONFIG, CARD, LOG = "config.json", "README.md", "training.jsonl"
+CONFIG, CARD, LOG, UNDO = "config.json", "README.md", "training.jsonl", "postprocessing.safetensors"
 RUN = "training"  # the folder of an unfinished run, which the model takes the place of
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
+PRETRAINED = Path(__file__).parent / "pretrained"
 
 _MODULES = [
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"},
@@ -55,24 +62,33 @@ def save(model: Model, path: str | os.PathLike[str], *, log: Path | None = None)
     words = _as_bytes(model.vocabulary)
     with atomic_folder(target) as folder:
         (folder / VOCABULARY).write_bytes(words)
-        (folder / TOKENIZER).write_text(model.tokenizer.to_json(model.vocabulary.words), "utf-8", newline="\n")
-        _write_json(folder / MODULES, _MODULES)
-        write_rows(folder / VECTORS, model.vectors)
+        files = _files(model.dtype, model.tokenizer.settings())
+        if TOKENIZER in files:
+            (folder / TOKENIZER).write_text(model.tokenizer.to_json(model.vocabulary.words), "utf-8", newline="\n")
+        if MODULES in files:
+            _write_json(folder / MODULES, _MODULES)
+        write_rows(folder / VECTORS, model.rows)
+        if model.undo is not None:
+            write_tensors(folder / UNDO, model.undo.arrays())
         _write_json(folder / CONFIG, _config(model, folder))
         (folder / CARD).write_text(model_card(model, target.name), "utf-8", newline="\n")
         if log is not None:
             shutil.copyfile(log, folder / LOG)
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
-    """The model that was saved in a folder.
+def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) -> Model:
+    """The model that was saved in a folder; without a folder, the one that comes with the package.
 
     What is missing, cut short or of another model is found out here. `verify` also reads all the vectors, to find
     a single changed bit.
     """
-    folder = Path(path)
+    folder = PRETRAINED if path is None else Path(path)
     config = _read_config(folder)
-    for name in HASHED:
+    dtype: Dtype = config.get("embedding_dtype", "float32")
+    if dtype not in get_args(Dtype):
+        raise FormatError(f"{folder / CONFIG} has {dtype!r} for 'embedding_dtype', expected a known one; {ANEW}")
+    undoable = UNDO in config["files"]
+    for name in (*_files(dtype, config["tokenizer"]), *((UNDO,) if undoable else ())):
         _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
     try:
         tokenizer = _read_tokenizer(folder / TOKENIZER, config["tokenizer"])
@@ -83,12 +99,19 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
         raise FormatError(
             f"{folder / VOCABULARY} has {len(vocabulary):,} words, {CONFIG} says {config['n_words']:,}; {ANEW}"
         )
-    rows = map_rows(folder / VECTORS, config["n_words"] + 1, config["dim"])
+    rows = map_rows(folder / VECTORS, config["n_words"], config["dim"], dtype)
+    undo = _read_undo(folder / UNDO, rows.shape) if undoable else None
+    model = Model(vocabulary, rows, tokenizer, config["info"], undo=undo)
     if verify:
-        check_numbers(rows[:-1], vocabulary)
-        if rows[-1].any():
-            raise FormatError(f"the last row of {folder / VECTORS}, of unknown words, is not zero; {ANEW}")
-    return Model(vocabulary, rows[:-1], tokenizer, config["info"])
+        check_numbers(model.vectors, vocabulary)
+    return model
+
+
+def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that a model has in any case: other libraries read no 4 bits, so they get nothing to misread."""
+    if dtype != "int4":
+        return HASHED
+    return (VECTORS, VOCABULARY, TOKENIZER) if tokenizer.get("kind") == "json" else (VECTORS, VOCABULARY)
 
 
 # writing
@@ -101,7 +124,7 @@ def check_target(path: Path) -> None:
     if not path.is_dir():
         raise InputError(f"{path} is a file; a model is a folder: choose another name")
     present = {entry.name for entry in path.iterdir()}
-    strange = sorted(present - {*HASHED, CONFIG, CARD, LOG, RUN})
+    strange = sorted(present - {*HASHED, CONFIG, CARD, LOG, UNDO, RUN})
     if strange:
         more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
         raise InputError(
@@ -144,7 +167,7 @@ def _config(model: Model, folder: Path) -> dict[str, Any]:
         "tokenizer": model.tokenizer.settings(),
         # The next three are for model2vec, which would cut texts at 512 words otherwise.
         "normalize": True,
-        "embedding_dtype": "float32",
+        "embedding_dtype": model.dtype,
         "max_length": None,
         "info": dict(model.info),
         "written_by": {
@@ -152,7 +175,7 @@ def _config(model: Model, folder: Path) -> dict[str, Any]:
             "numpy": np.__version__,
             "python": platform.python_version(),
         },
-        "files": {name: _file_entry(folder / name) for name in HASHED},
+        "files": {name: _file_entry(folder / name) for name in (*HASHED, UNDO) if (folder / name).is_file()},
     }
 
 
@@ -215,6 +238,20 @@ def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
     from siamese_cbow.text.json_tokenizer import JsonTokenizer
 
     return JsonTokenizer(json=path.read_text("utf-8"))
+
+
+def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
+    """How to undo the post-processing of a model of this shape."""
+    from siamese_cbow.postprocess.folding import Undo
+
+    arrays = map_tensors(path)
+    try:
+        undo = Undo(**arrays)
+    except TypeError:
+        raise FormatError(f"{path} has {', '.join(arrays)}, expected other arrays; {ANEW}") from None
+    if not undo.fits(*shape):
+        raise FormatError(f"{path} has arrays of other shapes than a model of shape {shape} needs; {ANEW}")
+    return undo
 
 
 def _check_file(path: Path, expected: Any, *, whole: bool) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="evaluate")
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.argument("models", metavar="[MODEL]...", nargs=-1)
 @click.option(
     "--sts",
     "folders",
@@ -67,12 +67,13 @@ def command(
     """Score models on semantic textual similarity.
 
     MODEL is a folder of siamese-cbow, sentence-transformers or model2vec, a word2vec, GloVe or fastText .vec file,
-    or the word `random`.
+    the word `pretrained` for the one that comes with the package (the default), or the word `random`.
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
-    from siamese_cbow.evaluation.systems import RANDOM
+    from siamese_cbow.evaluation.systems import OWN, RANDOM
     from siamese_cbow.progress import bar
 
+    models = models or (OWN,)
     if compare and len(models) < 2:
         raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
     wanted = list(models)

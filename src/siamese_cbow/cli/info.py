@@ -22,7 +22,8 @@ def command(given: Path | None, folder: Path | None, as_json: bool, verify: bool
     from siamese_cbow.description import describe
 
     folder = given or folder
-    described = {"model": str(folder), **describe(open_model(folder, verify=verify))}
+    shown = "pretrained, the one that comes with the package" if folder is None else str(folder)
+    described = {"model": shown, **describe(open_model(folder, verify=verify))}
     if verify:
         described["verified"] = True
     if as_json:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from siamese_cbow.errors import InputError
-
 if TYPE_CHECKING:
     from siamese_cbow.model import Model
 
@@ -37,20 +35,15 @@ def model_option(function: Function) -> Function:
         metavar="DIR",
         type=click.Path(path_type=Path),
         envvar=VARIABLE,
-        help=f"The folder of the model.  [env var: {VARIABLE}]",
+        help=f"The folder of the model.  [env var: {VARIABLE}; default: the one that comes with the package]",
     )(function)
 
 
 def open_model(folder: Path | None, *, verify: bool = False, language: str | None = None) -> Model:
-    """The model in a folder; without a folder, an error that says how to make one.
+    """The model in a folder; without a folder, the one that comes with the package.
 
     language  the part of it for this language, or else for the one that --language has named
     """
-    if folder is None:
-        raise InputError(
-            f"no model was given; expected --model DIR, or the environment variable {VARIABLE}. To make a model: "
-            "siamese-cbow prepare TEXT... -o data/mine, then siamese-cbow train data/mine -o models/mine"
-        )
     from siamese_cbow.storage import load
 
     model = load(folder, verify=verify)

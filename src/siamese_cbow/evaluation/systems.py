@@ -24,6 +24,7 @@ from siamese_cbow.storage import FORMAT, VOCABULARY, load
 from siamese_cbow.text.tokenizer import Tokenizer
 
 RANDOM = "random"
+OWN = "pretrained"  # the model that comes with the package
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,14 @@ def open_system(
     path = Path(name)
     if name == RANDOM and not path.exists():
         return RandomVectors(seed=seed)
+    if name == OWN and not path.exists():
+        return load()
     if path.is_file():
         return open_vector_file(path, keep=keep, progress=progress)
     if not path.is_dir():
         raise InputError(
             f"no model {name}; expected the folder of a siamese-cbow, sentence-transformers or model2vec model, "
-            "a word2vec, GloVe or fastText .vec file, or the word `random`"
+            "a word2vec, GloVe or fastText .vec file, or one of the words `pretrained` and `random`"
         )
     files, config = {file.name for file in path.iterdir()}, _config(path)
     for kind in FOLDERS:

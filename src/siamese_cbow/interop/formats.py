@@ -73,12 +73,16 @@ def _read_ours(path: Path, progress: Progress) -> Model:
     return load(path)
 
 
+def _write_static(model: Model, path: Path) -> None:
+    save(model.compress("float32") if model.dtype == "int4" else model, path)  # they read no 4 bits
+
+
 _WRITE_FILE = "write word2vec-binary (.bin) and load that with KeyedVectors.load_word2vec_format(file, binary=True)"
 
 FORMATS = (
     Format("siamese-cbow", "our folder, which the next two libraries load as it is", (), _read_ours, save, ALL),
-    Format("model2vec", "folder", (), read_static_folder, save, ALL),
-    Format("sentence-transformers", "folder of a static model", (), read_static_folder, save, ALL),
+    Format("model2vec", "folder", (), read_static_folder, _write_static, ALL),
+    Format("sentence-transformers", "folder of a static model", (), read_static_folder, _write_static, ALL),
     Format("word2vec", "text with a header", (".txt", ".w2v"), _read_words, _write_words()),
     Format("word2vec-binary", "float32 behind each word", (".bin",), _read_words, _write_words(binary=True)),
     Format("fasttext", "word2vec text under the name .vec", (".vec",), _read_words, _write_words()),

@@ -9,6 +9,7 @@ text of a million words loses no precision. `kernels/means.py` adds in the same 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +18,14 @@ from siamese_cbow.arrays import Ids, Vectors
 GROUP = 256
 
 
-def mean_of_rows(vectors: Vectors, ids: Sequence[int] | Ids, dim: int, *, normalize: bool = False) -> Vectors:
+class Takes(Protocol):
+    """Rows of float32: an array, or something packed that unpacks what is taken."""
+
+    def take(self, ids: Any, axis: Any = ..., /) -> Vectors:
+        """`vectors[ids]`."""
+
+
+def mean_of_rows(vectors: Takes, ids: Sequence[int] | Ids, dim: int, *, normalize: bool = False) -> Vectors:
     """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros where `ids` is empty.
 
     vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
@@ -38,7 +46,7 @@ def mean_of_rows(vectors: Vectors, ids: Sequence[int] | Ids, dim: int, *, normal
     return mean
 
 
-def _sum(vectors: Vectors, ids: Sequence[int] | Ids, dim: int) -> Vectors:
+def _sum(vectors: Takes, ids: Sequence[int] | Ids, dim: int) -> Vectors:
     rows = vectors.take(ids, 0)  # before cutting them: `take` would copy a cut matrix as a whole
     if dim < rows.shape[1]:
         rows = rows[:, :dim]

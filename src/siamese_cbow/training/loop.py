@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.phases import Objective
 from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.model import Model
+from siamese_cbow.postprocess.settings import Postprocess
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
@@ -56,7 +57,10 @@ class Run:
             "corpus": {"fingerprint": self.stream.fingerprint, "n_tokens": self.stream.n_tokens},
             "trained": trained,
         }
-        return Model(self.stream.vocabulary, self.state.vectors.copy(), self.stream.tokenizer, info)
+        model = Model(self.stream.vocabulary, self.state.vectors.copy(), self.stream.tokenizer, info)
+        if self.recipe.postprocess is None:
+            return model
+        return model.postprocess(self.stream, **asdict(Postprocess.parse(self.recipe.postprocess)))
 
 
 def train(

@@ -87,6 +87,9 @@ class SiameseCBOW:
     init: str | None = None  # a word2vec file, text or binary; words it lacks start at random
     init_std: float = 0.01
 
+    # end
+    postprocess: str | None = None  # such as "components=1,whiten=0.2"; see `siamese_cbow.postprocess.settings`
+
     def __post_init__(self) -> None:
         _check(self)
 
@@ -148,6 +151,8 @@ def _check(recipe: SiameseCBOW) -> None:
     for name in ("momentum", "second_momentum", "min_learning_rate_ratio"):
         if getattr(recipe, name) > (1 if name == "min_learning_rate_ratio" else 0.999999):
             raise SettingsError(f"{name} is {getattr(recipe, name)}; expected a number below 1")
+    if recipe.postprocess is not None:
+        _check_steps(recipe.postprocess, recipe.dim)
     if recipe.batch_size < recipe.run_length:
         raise SettingsError(
             f"batch_size is {recipe.batch_size} and run_length {recipe.run_length}; a batch holds at least one run"
@@ -158,6 +163,14 @@ def _check(recipe: SiameseCBOW) -> None:
         raise SettingsError(
             "run_length is 1; with negatives_from='batch' positives are found in a run: expected 2 or more"
         )
+
+
+def _check_steps(text: str, dim: int) -> None:
+    from siamese_cbow.postprocess.settings import Postprocess
+
+    steps = Postprocess.parse(text)
+    if steps.components >= dim:
+        raise SettingsError(f"postprocess is {text!r} and dim {dim}; expected fewer components than dimensions")
 
 
 def _check_whole(name: str, value: int | None, lowest: int) -> None:

@@ -20,7 +20,7 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.files import atomic_folder, file_hash
-from siamese_cbow.tensor_file import ANEW, map_rows, write_rows
+from siamese_cbow.tensor_file import ANEW, map_float32, write_rows
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
@@ -66,9 +66,7 @@ def load_encoder(path: str | Path, *, verify: bool = False) -> SkipThoughtEncode
         vocabulary = Vocabulary.read(folder / VOCABULARY)
         weights = load_file(folder / WEIGHTS)
         parts = tuple(
-            _part(
-                about, number, weights, map_rows(folder / _table(number), config["n_words"] + 1, about["dim_word"])[:-1]
-            )
+            _part(about, number, weights, map_float32(folder / _table(number), config["n_words"], about["dim_word"]))
             for number, about in enumerate(config["parts"])
         )
         tokenizer = Tokenizer.from_settings(config["tokenizer"])

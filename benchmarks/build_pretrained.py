@@ -1,0 +1,130 @@
+"""Builds the model that comes with the package, from the text on; the same text gives the same vectors, bit for bit.
+
+    python -m benchmarks.build_pretrained --wikipedia FILE [--sts DIR] [--output DIR] [--stream DIR]
+
+FILE is the text (a paragraph a line, a blank line between documents, may be packed). With --sts the model is scored,
+and the scores are kept in `pretrained_scores.json` beside this script and in the model's card; without it, the kept
+scores go into the card. Built into the package (the default), it also writes what `tests/test_pretrained.py` holds the
+model to.
+
+Same bits: on the same kind of processor and the same versions of NumPy, SciPy and Numba. Another one may round
+otherwise, which moves a few of the 4-bit numbers by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.files import file_hash
+from siamese_cbow.model import Model
+from siamese_cbow.packed_rows import Dtype
+from siamese_cbow.preparation import prepare
+from siamese_cbow.storage import PRETRAINED, VECTORS, VOCABULARY, load
+from siamese_cbow.stream import Stream
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.training.recipe import SiameseCBOW
+
+# What is built. The recipe and the size were chosen on STS 2012-2013: results/quality.md, results/compress.md.
+RECIPE = SiameseCBOW(epochs=3, postprocess="components=1")
+TOKENIZER = Tokenizer(punctuation=False)
+MIN_COUNT = 5
+DTYPE: Dtype = "int4"
+DIM: int | None = 240
+WORDS: int | None = 140_000
+
+CARD = {
+    "data": (
+        "24,874 whole articles of the English Wikipedia of 2015, in random order, 401 MB of text. No labels, no other "
+        "model and no test sentences were used; settings were chosen on STS 2012-2013, so 2014 and 2015 are the test."
+    ),
+    "licence": (
+        "The text is by the contributors of Wikipedia, under CC BY-SA. Words and counts of the model come from it; the "
+        "model is given under CC BY-SA 4.0, the program around it under Apache-2.0."
+    ),
+    "limits": (
+        "English only. A text is a bag of words: 'dog bites man' and 'man bites dog' are the same, and 'not' is just "
+        "one more word. Each word has one vector, whatever it means in its place. Words that stood fewer than 5 times "
+        "in the text are unknown and left out: look at the unknown words when a score surprises. The text is of 2015. "
+        "Short texts (a sentence, a paragraph) are what it was made for."
+    ),
+    "biases": (
+        "The vectors repeat what stands together in an encyclopaedia written by volunteers: more on men than on women, "
+        "more on rich and English-speaking countries, and occupations near the people who were written about as "
+        "holding them. Do not let it decide about people."
+    ),
+}
+SCORES = Path(__file__).with_name("pretrained_scores.json")
+TESTS = Path(__file__).parents[1] / "tests"
+
+
+def built(stream: Stream) -> Model:
+    """Trained and made smaller, with the card in its info."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):  # the order of sums must not depend on the number of cores
+        whole = RECIPE.train(stream)
+        small = whole.compress(DTYPE, dim=DIM, words=WORDS)
+    return Model(small.vocabulary, small.rows, small.tokenizer, {**CARD, **small.info})
+
+
+def scores(model: Model, folder: Path) -> dict[str, Any]:
+    """Mean Pearson over the STS sets of each year, and over all."""
+    from siamese_cbow import evaluate, sts
+
+    found = evaluate(model, sts(folder)).sets
+    years = {
+        f"STS {year}": round(float(np.mean([one.pearson for one in found if one.year == year])), 4)
+        for year in sorted({one.year for one in found if one.year})
+    }
+    mean = round(float(np.mean([one.pearson for one in found])), 4)
+    return {"measure": "mean Pearson, protocol official", **years, f"all {len(found)} sets": mean}
+
+
+def probe(model: Model) -> float:
+    """Pearson of the cosines with the grades of the self-written sentence pairs of the tests."""
+    lines = [line.split("\t") for line in (TESTS / "probe.tsv").read_text("utf-8").splitlines()]
+    cosines = model.similarity_pairwise([a for _, a, _ in lines], [b for _, _, b in lines])
+    return float(np.corrcoef([float(grade) for grade, _, _ in lines], cosines)[0, 1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--wikipedia", type=Path, help="the text")
+    parser.add_argument(
+        "--stream", type=Path, help="what `prepare --no-punctuation` has made of the text, to save time"
+    )
+    parser.add_argument("--sts", type=Path, help="score the model on these sets")
+    parser.add_argument("--output", type=Path, default=PRETRAINED)
+    options = parser.parse_args()
+    if (options.wikipedia is None) == (options.stream is None):
+        parser.error("expected --wikipedia FILE (or --stream DIR)")
+    with tempfile.TemporaryDirectory() as temporary:
+        if options.stream:
+            stream = Stream.load(options.stream)
+            assert stream.tokenizer == TOKENIZER, f"the stream was made with {stream.tokenizer}, expected {TOKENIZER}"
+        else:
+            folder = Path(temporary) / "stream"
+            stream = prepare(options.wikipedia, output=folder, tokenizer=TOKENIZER, min_count=MIN_COUNT)
+        model = built(stream)
+    if options.sts:
+        SCORES.write_text(json.dumps(scores(model, options.sts), indent=2) + "\n", "utf-8")
+    measured = json.loads(SCORES.read_text("utf-8"))
+    first = {"data": CARD["data"], "licence": CARD["licence"], "scores": measured}
+    model = Model(model.vocabulary, model.rows, model.tokenizer, {**first, **model.info})
+    model.save(options.output)
+    hashes = {name: file_hash(options.output / name) for name in (VECTORS, VOCABULARY)}
+    held = {"files": hashes, "probe": round(probe(load(options.output)), 3)}
+    if options.output == PRETRAINED:
+        (TESTS / "pretrained.json").write_text(json.dumps(held, indent=2) + "\n", "utf-8")
+    megabytes = sum(file.stat().st_size for file in options.output.iterdir()) / 1e6
+    print(f"{options.output}: {megabytes:.1f} MB\n{json.dumps({**measured, **held}, indent=2)}")
+
+
+if __name__ == "__main__":
+    main()

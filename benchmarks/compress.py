@@ -1,0 +1,141 @@
+"""What smaller models cost: quality against size, for fewer bits, dimensions and words, and the roads not taken.
+
+    python -m benchmarks.compress MODEL --sts DIR [--write]
+
+MODEL is a folder that `siamese-cbow train` has written. A size to ship is chosen on STS 2012-2013; 2014-2015 are
+reported. The size is that of all files of a folder for siamese-cbow itself: rows, scales and words.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.tables import RESULTS, machine, markdown, report
+from siamese_cbow import Model, evaluate, load, sts
+from siamese_cbow.compression import rotated
+from siamese_cbow.packed_rows import Dtype
+
+DTYPES: tuple[Dtype, ...] = ("float32", "float16", "int8", "int4")
+DIMS = (300, 240, 200, 128)
+WORDS = (None, 140_000, 100_000, 60_000)
+LIMIT = 20e6  # bytes: what may come with the package
+
+
+def scores(model: Model, sets: list) -> tuple[float, float, float]:  # type: ignore[type-arg]
+    """Mean Pearson of the sets of 2012-2013, of 2014-2015, and of all."""
+    found = evaluate(model, sets).sets
+    years = [[one.pearson for one in found if one.year in chosen] for chosen in ((2012, 2013), (2014, 2015))]
+    return float(np.mean(years[0])), float(np.mean(years[1])), float(np.mean(years[0] + years[1]))
+
+
+def size(model: Model) -> int:
+    return int(model.rows.nbytes + len(model.vocabulary.to_text().encode()))
+
+
+def product_quantised(vectors: np.ndarray, width: int, *, seed: int = 1) -> np.ndarray:
+    """Each `width` numbers of a row at length 1 become the nearest of 256 centres; one byte each, and the length."""
+    from scipy.cluster.vq import kmeans2, vq
+
+    rng = np.random.default_rng(seed)
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    rows, out = vectors / lengths, np.empty_like(vectors)
+    sample = rows[rng.choice(len(rows), min(len(rows), 20_000), replace=False)]
+    for start in range(0, rows.shape[1], width):
+        part = slice(start, start + width)
+        centres, _ = kmeans2(sample[:, part], 256, iter=15, minit="points", rng=seed)
+        out[:, part] = centres[vq(rows[:, part], centres)[0]]
+    return out * lengths
+
+
+def roads_not_taken(model: Model, sets: list) -> list[list[Any]]:  # type: ignore[type-arg]
+    """[name, bits a number, dev, test] of things that `compress` doesn't do, beside those it does."""
+    vectors, dim = np.asarray(model.vectors), min(200, model.dim)
+
+    def row(name: str, bits: float, rows: np.ndarray) -> list[Any]:
+        changed = Model(model.vocabulary, np.ascontiguousarray(rows, np.float32), model.tokenizer)
+        return [name, bits, *(f"{score:.4f}" for score in scores(changed, sets)[:2])]
+
+    def by_column(bits: int) -> np.ndarray:
+        scale = np.abs(vectors).max(axis=0) / (2 ** (bits - 1) - 1)
+        return np.asarray(np.rint(vectors / scale) * scale)
+
+    shares = model.vocabulary.counts / model.vocabulary.counts.sum()
+    directions = np.linalg.eigh((vectors * shares[:, None]).T.astype(np.float64) @ vectors)[1][:, ::-1]
+    return [
+        row("float32", 32, vectors),
+        row("int8, a scale for each row (taken)", 8, model.compress("int8").vectors),
+        row("int8, a scale for each column", 8, by_column(8)),
+        row("int4, a scale for each row (taken)", 4, model.compress("int4").vectors),
+        row("int4, a scale for each column", 4, by_column(4)),
+        row("product quantisation, 2 numbers a byte", 4, product_quantised(vectors, 2)),
+        row("product quantisation, 4 numbers a byte", 2, product_quantised(vectors, 4)),
+        row(f"{dim} dimensions by rotation (taken)", 32, rotated(vectors, dim)),
+        row(f"{dim} dimensions by rotation, words by their share of the text", 32, vectors @ directions[:, :dim]),
+        row(f"the first {dim} dimensions", 32, vectors[:, :dim]),
+    ]
+
+
+def plot(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "siamese-cbow"  # the same figures, the same bytes
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for name, found in points.items():
+        best: list[tuple[float, float]] = []  # what nothing smaller beats
+        for one in sorted(found):
+            if not best or one[1] > best[-1][1]:
+                best.append(one)
+        axes.plot(*zip(*best, strict=True), marker="o", markersize=3, label=name)
+    axes.axvline(LIMIT / 1e6, color="grey", linewidth=0.8, linestyle=":")
+    axes.set(xscale="log", xlabel="megabytes", ylabel="mean Pearson, STS 2014-2015", title="Quality against size")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--sts", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    model, sets = load(options.model), sts(options.sts)
+    whole = scores(model, sets)
+    rows, points = [], {dtype: [] for dtype in DTYPES}  # type: ignore[var-annotated]
+    for words in [n for n in WORDS if n is None or n < len(model.vocabulary)]:
+        for dim in [dim for dim in DIMS if dim <= model.dim]:
+            fewer = model.compress(dim=dim, words=words)
+            for dtype in DTYPES:
+                smaller = fewer.compress(dtype)
+                bytes_, (chosen_on, reported, all_sets) = size(smaller), scores(smaller, sets)
+                points[dtype].append((bytes_ / 1e6, reported))
+                rows.append((chosen_on, [
+                    f"{len(smaller.vocabulary):,}", dim, dtype, f"{bytes_ / 1e6:.1f}", f"{chosen_on:.4f}",
+                    f"{reported:.4f}", f"{all_sets:.4f}", f"{all_sets - whole[2]:+.4f}", bytes_ <= LIMIT,
+                ]))  # fmt: skip
+    small = sorted((row for row in rows if row[1][-1]), key=lambda row: -row[0])[:10]
+    header = ["words", "dim", "dtype", "MB", "2012-13", "2014-15", "all", "less than the whole model"]
+    text = (
+        f"{model!r}, {size(model) / 1e6:.0f} MB; mean Pearson over {len(sets)} STS sets, protocol official: "
+        f"{whole[0]:.4f} on 2012-2013, {whole[1]:.4f} on 2014-2015, {whole[2]:.4f} on all.\n\n"
+        f"The ten best of {len(rows)} sizes that fit into {LIMIT / 1e6:.0f} MB, by 2012-2013:\n\n"
+        f"{markdown(header, [row[:-1] for _, row in small])}\n\n"
+        "![Quality against size](compress.svg)\n\n"
+        "What `compress` does, beside what it might do instead (all words):\n\n"
+        f"{markdown(['', 'bits a number', '2012-13', '2014-15'], roads_not_taken(model, sets))}\n\n"
+        f"All sizes:\n\n{markdown(header, [row[:-1] for _, row in rows])}\n\n{machine('numpy', 'scipy')}"
+    )
+    if options.write:
+        plot(points, RESULTS / "compress.svg")
+    report("compress", "Quality against size", text, write=options.write)
+
+
+if __name__ == "__main__":
+    main()

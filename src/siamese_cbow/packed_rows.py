@@ -1,0 +1,117 @@
+"""Rows of fewer bits: whole numbers of 8 or 4 bits times a scale for each row, or float16.
+
+    [0.5, -1.0, 0.25]  ->  int8   codes [64, -127, 32],  scale 1/127
+                           int4   codes [4, -7, 2],      scale 1/7, two codes a byte
+
+`take` unpacks the few rows that a text asks for, so a model can stay packed, on disk even; `unpacked` unpacks all,
+once, for bulk work. Both give the same bits. A row's scale is the largest of its numbers divided by the largest code;
+scales for columns instead of rows came out no better (`benchmarks/compress.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Ids, Vectors
+from siamese_cbow.errors import SettingsError
+
+Dtype: TypeAlias = Literal["float32", "float16", "int8", "int4"]
+Index: TypeAlias = "Sequence[int] | Ids | NDArray[np.int64] | slice"
+
+LARGEST_CODE = {"int8": 127, "int4": 7}
+STORED_AS: dict[str, Any] = {"float16": np.float16, "int8": np.int8, "int4": np.uint8}
+ROWS_AT_A_TIME = 8_192
+
+# Byte -> its two codes, the one of the lower four bits first: 0x9f -> 15 - 8 and 9 - 8.
+_CODES_OF_BYTE = np.stack([np.arange(256) % 16 - 8, np.arange(256) // 16 - 8], axis=1).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedRows:
+    """A matrix (n, dim) of float32 numbers, packed.
+
+    codes   (n, dim) float16 or int8; for int4 (n, half of dim, rounded up) uint8
+    scales  (n,) float32; ones for float16
+    """
+
+    codes: NDArray[Any]
+    scales: NDArray[np.float32]
+    dim: int
+    dtype: Dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, dim), whatever the width of the codes."""
+        return len(self.codes), self.dim
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of codes and scales."""
+        return int(self.codes.nbytes + self.scales.nbytes)
+
+    def take(self, ids: Sequence[int] | Ids, axis: int = 0) -> Vectors:
+        """Some rows, unpacked, as `ndarray.take` gives them."""
+        return self._unpack(self.codes.take(ids, axis), self.scales.take(ids))
+
+    def part(self, ids: Index) -> PackedRows:
+        """Some rows, packed."""
+        return PackedRows(self.codes[ids], self.scales[ids], self.dim, self.dtype)
+
+    @cached_property
+    def unpacked(self) -> Vectors:
+        """All rows, (n, dim) float32, read-only."""
+        rows = np.empty(self.shape, np.float32)
+        for start in range(0, len(rows), ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            rows[part] = self._unpack(self.codes[part], self.scales[part])
+        rows.flags.writeable = False
+        return rows
+
+    def _unpack(self, codes: NDArray[Any], scales: NDArray[np.float32]) -> Vectors:
+        if self.dtype == "float16":
+            return codes.astype(np.float32)
+        if self.dtype == "int4":
+            codes = _CODES_OF_BYTE.take(codes, 0).reshape(len(codes), -1)[:, : self.dim]
+        rows: Vectors = codes * scales[:, np.newaxis]
+        return rows
+
+
+Rows: TypeAlias = "Vectors | PackedRows"
+
+
+def as_array(rows: Rows) -> Vectors:
+    """All rows as float32, without a copy where they are that already."""
+    return rows.unpacked if isinstance(rows, PackedRows) else rows
+
+
+def packed(vectors: Vectors, dtype: Dtype) -> Rows:
+    """`packed(vectors, "int8")`; "float32" gives the vectors as they are."""
+    if dtype == "float32":
+        return vectors
+    n, dim = vectors.shape
+    if dtype == "float16":
+        if np.abs(vectors).max() > np.finfo(np.float16).max:
+            raise SettingsError(f"a vector has the number {np.abs(vectors).max():g}; float16 ends at 65,504: use int8")
+        return PackedRows(vectors.astype(np.float16), np.ones(n, np.float32), dim, dtype)
+    scales = (np.abs(vectors).max(axis=1) / np.float32(LARGEST_CODE[dtype])).astype(np.float32)
+    divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
+    codes = np.empty((n, dim), np.int8)
+    for start in range(0, n, ROWS_AT_A_TIME):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        codes[part] = np.rint(vectors[part] / divisors[part])
+    return PackedRows(codes if dtype == "int8" else _two_a_byte(codes), scales, dim, dtype)
+
+
+def _two_a_byte(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """(n, dim) codes of -7 to 7 -> (n, half of dim) bytes: [[7, -1]] -> [[0x7f]]."""
+    if codes.shape[1] % 2:
+        codes = np.pad(codes, ((0, 0), (0, 1)))
+    shifted = (codes + 8).astype(np.uint8)
+    pairs: NDArray[np.uint8] = shifted[:, ::2] | shifted[:, 1::2] << np.uint8(4)
+    return pairs
