@@ -18,7 +18,7 @@ from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.files import atomic_file
 from siamese_cbow.progress import SILENT, Progress
 
-RESULTS_VERSION = 1  # raise it when a piece is computed in another way, or holds something else
+RESULTS_VERSION = 2  # raise it when a piece is computed in another way, or holds something else
 
 
 class Cache:
