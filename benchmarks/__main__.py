@@ -40,9 +40,12 @@ def main() -> None:
 
         with tempfile.TemporaryDirectory() as folder:
             prepare(options.text, output=Path(folder) / "stream")
-            run("quality", Path(folder) / "stream", "--sts", options.sts)
+            stream = Path(folder) / "stream"
+            run("quality", stream, "--sts", options.sts)
+            run("fastsent", stream, "--sts", options.sts)
+        print("left out: benchmarks.reproduce, which takes hours; see its --help")
     else:
-        print("left out: benchmarks.quality, which needs --text and --sts")
+        print("left out: benchmarks.quality, fastsent and reproduce, which need --text and --sts")
 
 
 if __name__ == "__main__":

@@ -61,14 +61,14 @@ def rows(batches: int, threads: int, full: bool) -> list[list[Any]]:
         " ".join(words[i] for i in data.ids[a:b])
         for a, b in zip(data.sentences[:1000], data.sentences[1:1001], strict=True)
     ]
-    usual = SkipThought(max_tokens=batches * 128 * LENGTH, threads=threads)
+    usual = SkipThought(max_tokens=batches * 128 * LENGTH)
     sizes = [usual, replace(usual, samples=None), replace(usual, kind="bi"), replace(usual, dim=300, dim_word=200)]
     if full:
         sizes += [replace(usual, dim=2400, dim_word=620), replace(usual, dim=2400, dim_word=620, samples=None)]
     table = []
     for recipe in sizes:
         clock = Clock()
-        encoder = recipe.train(data, progress=clock)
+        encoder = recipe.train(data, threads=threads, progress=clock)
         batched, single = encoding(encoder, texts, threads)
         softmax = f"{recipe.samples:,} words drawn" if recipe.samples else f"all {recipe.n_words:,} words"
         table.append(
