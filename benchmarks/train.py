@@ -9,8 +9,9 @@ timed, except in the rows called "from text" (all of it but compiling) and for f
 alone: it is charged the time beyond a run on 1/10 of the text.
 
 The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
-of them, each thread on a matrix of its own. The lock-free variant runs our own kernels in
-independent threads on one matrix.
+of them, each thread on a matrix of its own. For the contrastive recipe, which compares all sentences of a batch, the
+products of matrices weigh more than the rows: they have a line of their own. The lock-free variant runs our own
+kernels in independent threads on one matrix.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.kernels.crew import Crew
+from siamese_cbow.kernels.in_batch import TILE
 from siamese_cbow.kernels.rows import FASTMATH, add_rows, padded_width
 from siamese_cbow.preparation import prepare
 from siamese_cbow.stream import Stream
@@ -142,6 +145,24 @@ def limit(stream: Stream) -> tuple[float, int]:
     return in_threads(work), int(stream.sentences[THREADS * n])
 
 
+def products(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
+    """The matrix products of the contrastive recipe and nothing else: cosines of half of all pairs, and gradients."""
+    n, width = recipe.batch_size, padded_width(DIM)
+    n_batches = stream.n_sentences // n // THREADS * THREADS
+
+    def work(thread: int) -> None:
+        means, scores = aligned((n, width)), aligned((TILE, TILE))
+        panel, gradients = aligned((TILE, n)), aligned((TILE, width))
+        for _ in range(n_batches // THREADS):
+            for i in range(0, n, TILE):
+                for _ in range(i, n, TILE):
+                    np.dot(means[:TILE], means[i : i + TILE].T, scores[:, : min(TILE, n - i)])
+                np.dot(panel, means, gradients)
+
+    with threadpool_limits(1, user_api="blas"):
+        return in_threads(work), stream.n_tokens * n_batches * n // stream.n_sentences
+
+
 def gensim_word2vec(path: Path, n_words: int, *, skip_gram: bool, whole: bool = False) -> tuple[float, int]:
     from gensim.models import Word2Vec
 
@@ -214,6 +235,7 @@ def works_on(stream: Stream, text: Path) -> dict[str, Work]:
         works[f"{name}, 1 thread"] = lambda recipe=recipe: ours(recipe, stream, 1)  # type: ignore[misc]
     for name, recipe in RECIPES.items():
         works[f"{name}, from text"] = lambda recipe=recipe: from_text(recipe, text)  # type: ignore[misc]
+    works["contrastive, its matrix products alone"] = lambda: products(RECIPES["contrastive"], stream)
     works["row traffic alone (the limit)"] = lambda: limit(stream)
     works["gensim CBOW, from text"] = lambda: gensim_word2vec(text, stream.n_tokens, skip_gram=False, whole=True)
     for kind in ("CBOW", "skip-gram"):
