@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -19,6 +21,7 @@ from siamese_cbow.serve.app import build
 from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.guard import Guard
 from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.projection import pca
 
 MODEL = toy_model(info={"recipe": {"name": "toy"}})
 OTHER = toy_model(2)
@@ -249,6 +252,79 @@ def test_search(client: Client) -> None:
     assert {one["index"] for one in strict} == {2, 4}
     failure(client.post("/search", {"query": "cat", "texts": []}), 400)
     failure(client.post("/search", {"query": "cat", "texts": [None]}), 400)
+
+
+def test_map(client: Client) -> None:
+    found = client.post("/explore/map", {"words": ["Cat", "guitar", "blorf"], "n_words": 28}).json()
+    points = {one["label"]: one for one in found["points"]}
+    assert len(points) == len(found["points"]) == 28
+    assert points["cat"]["group"] == "cat"
+    assert points[MODEL.neighbours("cat", 1)[0][0]]["group"] == "cat"
+    assert max(max(abs(one["x"]), abs(one["y"])) for one in points.values()) == pytest.approx(1)
+    assert points["cat"]["norm"] == pytest.approx(float(np.linalg.norm(MODEL.vector("cat"))), rel=1e-6)
+    assert 0 < found["shares"][1] <= found["shares"][0] < 1
+    assert "." not in [one["label"] for one in client.post("/explore/map", {}).json()["points"]]  # marks say little
+
+    def away(one: str, other: str) -> float:
+        return float(np.hypot(points[one]["x"] - points[other]["x"], points[one]["y"] - points[other]["y"]))
+
+    assert away("cat", "dog") < away("cat", "guitar")
+
+
+def test_map_of_texts(client: Client) -> None:
+    found = client.post("/explore/map", {"texts": ["the cat", "blorf", "", "a song"]}).json()
+    assert [one["label"] for one in found["points"]] == ["the cat", "a song"]
+    assert found["left_out"] == 2
+    assert found["shares"] == pytest.approx([1, 0])
+    assert client.post("/explore/map", {"texts": ["blorf"]}).json()["points"] == []
+    assert client.post("/explore/map", {"texts": ["cat"]}).json()["points"] == [{"label": "cat", "x": 0, "y": 0}]
+
+
+def test_umap_where_it_is_installed(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)
+    error = failure(client.post("/explore/map", {"method": "umap"}), 400)
+    assert "siamese-cbow[umap]" in error["message"]
+
+    class Umap:
+        def __init__(self, **_: Any) -> None: ...
+
+        def fit_transform(self, rows: Any) -> Any:
+            return rows[:, :2] + 5
+
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=Umap))
+    found = client.post("/explore/map", {"method": "umap"}).json()
+    assert found["shares"] is None
+    assert max(abs(one["x"]) for one in found["points"]) <= 1
+    failure(client.post("/explore/map", {"method": "umap", "texts": ["cat", "dog"]}), 400)
+
+
+def test_norms(client: Client) -> None:
+    found = client.get("/explore/norms", params={"model": "toy", "word": ["Cat", "blorf", "cat"]}).json()
+    assert found["axis"] == "count"
+    assert [one["word"] for one in found["found"]] == ["cat"]
+    assert found["found"][0]["at"] == MODEL.vocabulary.counts[WORDS.index("cat")]
+    assert len(found["dots"]) == len(WORDS)
+    assert sum(one["n"] for one in found["bins"]) == len(WORDS)
+    assert all(one["low"] <= one["middle"] <= one["high"] for one in found["bins"])
+    sizes = dict(zip(WORDS, np.linalg.norm(MODEL.vectors, axis=1), strict=True))
+    assert found["shortest"][0]["word"] == min(sizes, key=lambda word: sizes[word])
+    assert found["longest"][0]["word"] == max(sizes, key=lambda word: sizes[word])
+    failure(client.get("/explore/norms?model=gpt"), 404)
+    assert client.get("/explore/settings").json()["max_inputs"] == LIMITS.max_inputs
+
+
+def test_norms_without_counts() -> None:
+    model = Model(Vocabulary.of_words(["a"]), np.ones((1, 3), np.float32))
+    found = Client(build({"one": model}, warm=False)).get("/explore/norms").json()
+    assert found["axis"] == "rank"
+    assert found["dots"] == [{"word": "a", "at": 1.0, "norm": pytest.approx(3**0.5)}]
+
+
+def test_principal_components() -> None:
+    plane, shares = pca(np.array([[1, 0, 5], [3, 0, 5], [2, 1, 5], [2, -1, 5]], np.float32) * [2, 1, 1])
+    np.testing.assert_allclose(plane, [[-2, 0], [2, 0], [0, 1], [0, -1]], atol=1e-12)
+    assert shares == pytest.approx([0.8, 0.2])
+    assert pca(np.ones((3, 1), np.float32))[0].shape == (3, 2)
 
 
 def test_models_health_metrics(client: Client) -> None:

@@ -60,6 +60,7 @@ def build(
         Route("/search", texts.search, methods=["POST"]),
         Route("/explore/map", explorer.map, methods=["POST"]),
         Route("/explore/norms", explorer.norms),
+        Route("/explore/settings", explorer.settings),
         Route("/v1/models", about.models),
         Route("/v1/models/{name:path}", about.model),
         Route("/health", about.health),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +27,8 @@ N_DOTS = 1500  # of the picture of norms: more hide each other
 N_BINS = 24
 N_FREQUENT = 10_000  # rare words have hardly left their random start, so the extremes are looked for among these
 N_EXTREMES = 12
+# Of a large vocabulary the first words (the, of, and) would spread over the whole map, and leave no room for the rest.
+N_TOO_FREQUENT, LARGE = 100, 5_000
 N_NEAR = 12  # neighbours of each word that is named for a map
 
 
@@ -52,11 +56,18 @@ class Explorer:
         return json_response({"model": self._shelf[asked.model].name, **content})
 
     async def norms(self, request: Request) -> Response:
-        """`GET /explore/norms?model=NAME`; worked out once for each model."""
+        """`GET /explore/norms?model=NAME&word=WORD&word=...`; but for the words, worked out once for each model."""
         entry = self._shelf[request.query_params.get("model")]
         if entry.name not in self._norms:
             self._norms[entry.name] = await self._texts.run(False, lambda: norms(entry.model))
-        return json_response({"model": entry.name, **self._norms[entry.name]})
+        asked = request.query_params.getlist("word")[: self._limits.max_inputs]
+        return json_response({"model": entry.name, **self._norms[entry.name], "found": found_norms(entry.model, asked)})
+
+    async def settings(self, _: Request) -> Response:
+        """`GET /explore/settings`: what the page has to know of the server."""
+        methods = ["pca", "umap"] if find_spec("umap") else ["pca"]
+        limits = {"max_inputs": self._limits.max_inputs, "max_bytes": self._limits.max_bytes}
+        return json_response({"methods": methods, **limits})
 
 
 def _map(model: Model, asked: MapRequest) -> dict[str, Any]:
@@ -88,7 +99,8 @@ def _chosen(model: Model, asked: MapRequest) -> tuple[list[int], dict[int, str]]
             for near, _ in model.neighbours(word, N_NEAR):
                 named.setdefault(model.vocabulary.index[near], word)
     ids = list(named)
-    for i, word in enumerate(model.vocabulary.words[: 4 * asked.n_words]):
+    first = N_TOO_FREQUENT if len(model.vocabulary) >= LARGE else 0
+    for i, word in enumerate(model.vocabulary.words[first : first + 4 * asked.n_words], start=first):
         if len(ids) >= asked.n_words:
             break
         if i not in named and re.search(r"[^\W\d_]", word):  # marks and numbers say little on a map
@@ -101,12 +113,7 @@ def norms(model: Model) -> dict[str, Any]:
 
     Without counts, the rank takes the place of the frequency.
     """
-    sizes, counts = lengths(model.vectors), model.vocabulary.counts
-    has_counts = bool(counts.any())
-    at: NDArray[np.float64] = np.maximum(counts, 1).astype(np.float64)
-    if not has_counts:
-        at = np.arange(1, len(sizes) + 1, dtype=np.float64)
-    words = model.vocabulary.words
+    sizes, at, words = lengths(model.vectors), _places(model), model.vocabulary.words
     order = np.argsort(sizes[:N_FREQUENT], kind="stable").tolist()
 
     def shown(i: int) -> dict[str, Any]:
@@ -114,12 +121,28 @@ def norms(model: Model) -> dict[str, Any]:
 
     ranks = np.unique(np.geomspace(1, len(sizes), N_DOTS).astype(int)) - 1  # as many rare words as frequent ones
     return {
-        "axis": "count" if has_counts else "rank",
+        "axis": "count" if model.vocabulary.counts.any() else "rank",
         "dots": [shown(i) for i in ranks.tolist()],
         "bins": _quantiles(at, sizes),
         "shortest": [shown(i) for i in order[:N_EXTREMES]],
         "longest": [shown(i) for i in order[::-1][:N_EXTREMES]],
     }
+
+
+def found_norms(model: Model, asked: Sequence[str]) -> list[dict[str, Any]]:
+    """Where some words stand among all: ["The", "blorf"] -> [{"word": "the", "at": 61012.0, "norm": 0.3}]."""
+    words = [word for word in dict.fromkeys(folded(model, one) for one in asked) if word in model]
+    ids = [model.vocabulary.index[word] for word in words]
+    at, sizes = _places(model)[ids].tolist(), lengths(model.vectors[ids]).tolist()
+    return [{"word": word, "at": x, "norm": norm} for word, x, norm in zip(words, at, sizes, strict=True)]
+
+
+def _places(model: Model) -> NDArray[np.float64]:
+    """How often each word was seen; where nobody counted, its place in the vocabulary, from 1."""
+    counts = model.vocabulary.counts
+    if not counts.any():
+        return np.arange(1, len(counts) + 1, dtype=np.float64)
+    return np.maximum(counts, 1).astype(np.float64)
 
 
 def _quantiles(at: NDArray[np.float64], sizes: NDArray[np.float64]) -> list[dict[str, float]]:

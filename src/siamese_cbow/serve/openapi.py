@@ -67,6 +67,7 @@ ANSWERS: dict[str, Schema] = {
         shares=optional(listed(NUMBER)),
         left_out=INTEGER,
     ),
+    "Settings": record(methods=listed(STRING), max_inputs=INTEGER, max_bytes=INTEGER),
     "Norms": record(
         model=STRING,
         axis={"enum": ["count", "rank"]},
@@ -74,6 +75,7 @@ ANSWERS: dict[str, Schema] = {
         bins=listed(record(at=NUMBER, low=NUMBER, middle=NUMBER, high=NUMBER, n=INTEGER)),
         shortest=listed(DOT),
         longest=listed(DOT),
+        found=listed(DOT),
     ),
 }
 
@@ -88,6 +90,7 @@ POSTS: dict[str, tuple[str, type[msgspec.Struct], str]] = {
 GETS: dict[str, tuple[str, str | None]] = {
     "/v1/models": ("The models there are.", "Models"),
     "/explore/norms": ("Lengths of vectors by frequency.", "Norms"),
+    "/explore/settings": ("What the page has to know.", "Settings"),
     "/health": ("Whether the server is there; needs no key.", "Health"),
     "/metrics": ("Metrics for Prometheus.", None),
 }
@@ -144,7 +147,8 @@ def _gets() -> dict[str, Schema]:
         path: {"get": {"summary": summary, "responses": _responses(answer)}} for path, (summary, answer) in GETS.items()
     }
     model: Schema = {"name": "model", "in": "query", "required": False, "schema": STRING}
-    found["/explore/norms"]["get"]["parameters"] = [model]
+    word: Schema = {"name": "word", "in": "query", "required": False, "schema": listed(STRING)}
+    found["/explore/norms"]["get"]["parameters"] = [model, word]
     found["/v1/models/{model}"] = {
         "get": {
             "summary": "One model.",

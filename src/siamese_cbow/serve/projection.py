@@ -16,6 +16,8 @@ FEWEST_FOR_UMAP = 5
 
 def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Plane, list[float] | None]:
     """Rows (n, dim) on a plane, between -1 and 1, and the shares of the variance that the two axes hold (PCA only)."""
+    if not len(vectors):
+        return np.zeros((0, 2)), None
     plane, shares = (umap(vectors), None) if method == "umap" else pca(vectors)
     reach = np.abs(plane).max(initial=0.0)
     return (plane / reach if reach > 0 else plane), shares

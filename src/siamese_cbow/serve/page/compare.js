@@ -1,0 +1,45 @@
+// Two models side by side: the neighbours of the same words in each, those that both find in colour.
+
+import { ask, at, make, ranked, task, words } from "./kit.js";
+
+export function setUp(page) {
+  const options = () => page.models.map((model) => make("option", { value: model.id }, model.id));
+  at("compare-left").replaceChildren(...options());
+  at("compare-right").replaceChildren(...options());
+  at("compare-right").selectedIndex = Math.min(1, page.models.length - 1);
+  at("compare-note").hidden = page.models.length > 1;
+
+  const compare = task(async () => {
+    const models = [at("compare-left").value, at("compare-right").value];
+    const asked = words(at("compare-words").value).slice(0, 12);
+    const k = Number(at("compare-k").value);
+    const found = await Promise.all(asked.map((word) => Promise.all(models.map((model) => near(word, model, k)))));
+    return () => at("compare-list").replaceChildren(make("div", { class: "pairings" },
+      ...asked.map((word, i) => pairing(word, models, found[i]))));
+  });
+  at("compare-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    compare();
+  });
+  at("compare-form").addEventListener("change", compare);
+  return { changed: compare };
+}
+
+async function near(word, model, k) {
+  try {
+    return (await ask("/neighbours", { text: word, k, model })).neighbours;
+  } catch (error) {
+    return error; // a word that one model lacks is no reason to show nothing of the other
+  }
+}
+
+function pairing(word, models, lists) {
+  const both = new Set();
+  const [left, right] = lists.map((list) => (list instanceof Error ? [] : list.map((one) => one.word)));
+  if (models[0] !== models[1]) left.filter((one) => right.includes(one)).forEach((one) => both.add(one));
+  return make("section", { class: "pairing", "aria-label": word }, make("h3", {}, word),
+    make("div", { class: "two" }, ...lists.map((list, i) => make("div", {}, make("h4", {}, models[i]),
+      list instanceof Error
+        ? make("p", { class: "quiet" }, list.message)
+        : ranked(list.map((one) => ({ name: one.word, value: one.cosine, shared: both.has(one.word) })), `${word} in ${models[i]}`)))));
+}

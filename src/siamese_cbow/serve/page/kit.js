@@ -1,0 +1,108 @@
+// What all views share: asking the server, making elements, writing numbers.
+
+const KEY = "siamese-cbow key";
+
+/** The element with an id. */
+export const at = (id) => document.getElementById(id);
+
+/** make("li", {class: "x", "--share": .5}, "text", child): an element; names with -- become custom properties. */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("--")) element.style.setProperty(key, value);
+    else if (typeof value === "function") element.addEventListener(key, value);
+    else if (value !== false && value != null) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+/** number(-.0312) -> "−.03"; with a true minus, and without the zero that says nothing. */
+export function number(value, digits = 2) {
+  const shown = Math.abs(value).toFixed(digits).replace(/^0\./, ".");
+  return (value < 0 && Number(shown) !== 0 ? "−" : "") + shown;
+}
+
+export const whole = (value) => value.toLocaleString("en");
+
+/** "a, b ,," -> ["a", "b"] */
+export const words = (text) => text.split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
+
+/** Asks the server; body null is a GET. Throws an Error with the server's own words. */
+export async function ask(path, body = null) {
+  const headers = {};
+  const key = sessionStorage.getItem(KEY);
+  if (key) headers.Authorization = `Bearer ${key}`;
+  if (body) headers["Content-Type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(path, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers });
+  } catch {
+    throw new Error("The server does not answer. Is it still running?");
+  }
+  if (answer.status === 401) {
+    await askForKey();
+    return ask(path, body);
+  }
+  const content = await answer.json();
+  if (!answer.ok) throw new Error(content.error.message);
+  return content;
+}
+
+let waiting = null;
+function askForKey() {
+  waiting ??= new Promise((resolve) => {
+    const dialog = at("key-dialog");
+    dialog.addEventListener("close", () => {
+      sessionStorage.setItem(KEY, at("key").value);
+      at("key").value = "";
+      waiting = null;
+      resolve();
+    }, { once: true });
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    dialog.showModal();
+  });
+  return waiting;
+}
+
+/** Shows what went wrong, or with null that nothing did. */
+export function problem(error) {
+  at("problem").hidden = !error;
+  at("problem").textContent = error ? error.message : "";
+}
+
+/** A function that runs work and shows its error; of several calls at once only the last one counts. */
+export function task(work) {
+  let last = 0;
+  return async (...parameters) => {
+    const mine = ++last;
+    try {
+      const show = await work(...parameters);
+      if (mine !== last) return;
+      problem(null);
+      show?.();
+    } catch (error) {
+      if (mine === last) problem(error);
+    }
+  };
+}
+
+/** The same function, called once typing has paused. */
+export function later(work, wait = 180) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(work, wait);
+  };
+}
+
+/** A list with bars: rows are {name, value, share, shared}; pick, if given, is called with the name that was clicked. */
+export function ranked(rows, label, pick) {
+  return make("ol", { class: "ranked", "aria-label": label }, ...rows.map((row) => make("li", {},
+    pick
+      ? make("button", { type: "button", class: row.shared ? "name shared" : "name", click: () => pick(row.name) }, row.name)
+      : make("span", { class: row.shared ? "name shared" : "name" }, row.name),
+    make("span", { class: row.value < 0 ? "bar less" : "bar", "aria-hidden": "true" },
+      make("i", { "--share": Math.min(1, Math.abs(row.share ?? row.value)) })),
+    make("span", { class: "number" }, number(row.value)))));
+}

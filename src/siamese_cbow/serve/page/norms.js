@@ -1,0 +1,82 @@
+// Lengths of vectors by frequency: a band from the tenth to the ninth of ten words, the middle, some words as dots.
+
+import { ask, at, number, ranked, task, whole, words } from "./kit.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const EDGE = { left: 44, right: 14, top: 14, bottom: 40 };
+
+function draw(name, attributes, text) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text != null) element.textContent = text;
+  return element;
+}
+
+export function setUp(page) {
+  let found = null;
+  const paint = () => found && chart(found);
+
+  const update = task(async () => {
+    const asked = words(at("norms-words").value).slice(0, 12);
+    const query = new URLSearchParams([["model", page.model], ...asked.map((word) => ["word", word])]);
+    const answer = await ask(`/explore/norms?${query}`);
+    return () => {
+      found = answer;
+      paint();
+      for (const end of ["shortest", "longest"]) {
+        const rows = found[end].map(({ word, norm }) => ({ name: word, value: norm, share: norm / found.longest[0].norm }));
+        at(`norms-${end}`).replaceChildren(ranked(rows, `Words with the ${end} vectors`));
+      }
+      const lacking = asked.length - found.found.length;
+      at("norms-said").textContent = found.found.map((one) => `${one.word} ${number(one.norm)}`).join(" · ")
+        + (lacking ? ` · ${lacking} not in the vocabulary` : "");
+    };
+  });
+  at("norms-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    update();
+  });
+  new ResizeObserver(paint).observe(at("norms-chart"));
+  return { changed: update };
+}
+
+function chart({ axis, dots, bins, found }) {
+  const box = at("norms-chart");
+  const width = Math.max(300, box.clientWidth - 16), height = Math.max(260, Math.min(420, width * 0.5));
+  const [low, high] = [Math.min(...dots.map((dot) => dot.at)), Math.max(...dots.map((dot) => dot.at), 2)];
+  const top = Math.max(...dots.map((dot) => dot.norm), ...found.map((dot) => dot.norm)) * 1.06;
+  const flip = axis === "rank" ? 1 : 0; // frequent words stand on the right, whatever the axis
+  const x = (value) => {
+    const share = Math.log(value / low) / Math.log(high / low);
+    return EDGE.left + (width - EDGE.left - EDGE.right) * (flip ? 1 - share : share);
+  };
+  const y = (value) => height - EDGE.bottom - (height - EDGE.top - EDGE.bottom) * (value / top);
+  const line = (points) => points.map(([h, v]) => `${x(h).toFixed(1)},${y(v).toFixed(1)}`).join(" L");
+
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `Length of vectors by ${axis}; the middle goes from ${number(bins[0].middle)} to ${number(bins.at(-1).middle)}` });
+  for (let tick = 0; tick <= top; tick += top > 3 ? 1 : top > 1 ? 0.5 : 0.1) {
+    svg.append(draw("line", { class: "axis", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) }),
+      draw("text", { x: EDGE.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tick ? number(tick, 1) : "0"));
+  }
+  for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power++) {
+    svg.append(draw("text", { x: x(10 ** power), y: height - EDGE.bottom + 18, "text-anchor": "middle" }, whole(10 ** power)));
+  }
+  svg.append(draw("text", { x: width - EDGE.right, y: height - 6, "text-anchor": "end" },
+    axis === "count" ? "times in the corpus →" : "← place in the vocabulary"));
+  for (const dot of dots) svg.append(titled(draw("circle", { class: "dot", cx: x(dot.at), cy: y(dot.norm), r: 2.2 }), dot));
+  const up = bins.map((bin) => [bin.at, bin.high]), down = bins.map((bin) => [bin.at, bin.low]).reverse();
+  svg.append(draw("path", { class: "band", d: `M${line([...up, ...down])}Z` }),
+    draw("path", { class: "middle", d: `M${line(bins.map((bin) => [bin.at, bin.middle]))}` }));
+  for (const dot of found) {
+    const right = x(dot.at) > width - 110;
+    svg.append(titled(draw("circle", { class: "found", cx: x(dot.at), cy: y(dot.norm), r: 5.5 }), dot),
+      draw("text", { class: "label", x: x(dot.at) + (right ? -9 : 9), y: y(dot.norm) + 5, "text-anchor": right ? "end" : "start" }, dot.word));
+  }
+  box.replaceChildren(svg);
+}
+
+function titled(element, dot) {
+  element.append(draw("title", {}, `${dot.word}: length ${number(dot.norm)}`));
+  return element;
+}

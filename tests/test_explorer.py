@@ -1,0 +1,307 @@
+"""The page in a real browser: every view by mouse and keyboard, for screen readers, on a phone, and its pictures.
+
+The pictures of the docs are made here, too, with models that are worth looking at:
+
+    EXPLORER_IMAGES=docs/images EXPLORER_MODELS="wikipedia=DIR paper=DIR" pytest tests/test_explorer.py -k pictures
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serve_world import WORDS, Running, running, toy_model
+from siamese_cbow import Model
+
+sync_api = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+VIEWS = ["sentences", "words", "map", "compare", "norms", "search"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        if os.environ.get("BROWSER_TESTS") == "required":
+            pytest.fail("no browser found, and this run requires one: apt-get install chromium")
+        pytest.skip("no browser found: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield one
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("models")
+    for seed, name in enumerate(["toy", "other"], start=1):
+        toy_model(seed).save(folder / name)
+    return [folder / "toy", folder / "other"]
+
+
+@pytest.fixture(scope="module")
+def server(folders: list[Path]) -> Iterator[Running]:
+    with running(*folders, "--max-inputs", "100") as one:
+        yield one
+
+
+@pytest.fixture
+def page(browser: Any, server: Running) -> Iterator[Any]:
+    """A page of its own; at the end nothing may have gone wrong, or have come from elsewhere."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    one = context.new_page()
+    asked: list[str] = []
+    wrong: list[str] = []
+    one.on("request", lambda request: asked.append(request.url))
+    one.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    one.on("pageerror", lambda error: wrong.append(str(error)))
+    yield one
+    context.close()
+    assert [url for url in asked if not url.startswith(server.url)] == []
+    assert [text for text in wrong if "404 (Not Found)" not in text] == []  # an unknown word
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return toy_model()
+
+
+def visit(page: Any, server: Running, view: str) -> None:
+    page.goto("about:blank")
+    page.goto(f"{server.url}/#{view}")
+    sync_api.expect(page.locator(f"#{view}")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    sync_api.expect(page.locator(selector).first).to_be_visible()
+    found: list[str] = page.locator(selector).all_inner_texts()
+    return found
+
+
+def test_sentences(page: Any, server: Running, model: Model) -> None:
+    visit(page, server, "sentences")
+    page.get_by_label("First sentence").fill("The cat purrs")
+    page.get_by_label("Second sentence").fill("a dog blorf barks")
+    sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("cat")
+    shown = f"{model.similarity('The cat purrs', 'a dog blorf barks'):.2f}".lstrip("0")
+    sync_api.expect(page.locator("#similarity-number")).to_have_text(shown)
+    assert page.locator(".heat .cell").count() == 12
+    assert page.locator(".heat .cell.none").count() == 3  # nobody knows blorf
+    assert page.locator(".heat tbody tr:last-child td.total").last.inner_text() == shown
+    page.locator(".heat .cell").first.focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowLeft", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.locator("#heat-reading").inner_text().startswith("cat and dog: ")
+    page.locator(".heat .cell").nth(6).hover()
+    assert page.locator("#heat-reading").inner_text() == "blorf is not in the vocabulary"
+    page.get_by_role("button", name="Swap").click()
+    sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("dog")
+    page.get_by_label("First sentence").fill("blorf")
+    sync_api.expect(page.locator("#strongest .note")).to_contain_text("the similarity is 0")
+
+
+def test_words(page: Any, server: Running, model: Model) -> None:
+    visit(page, server, "words")
+    sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(model.neighbours("guitar", 1)[0][0])
+    page.get_by_label("Word or text").fill("Cat")
+    page.keyboard.press("Enter")
+    near = [word for word, _ in model.neighbours("cat", 15)]
+    sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(near[0])
+    assert texts(page, "#neighbours-list .name") == near
+    page.locator("#neighbours-list .name").nth(1).click()
+    sync_api.expect(page.get_by_label("Word or text")).to_have_value(near[1])
+    for field, word in zip("abc", ["man", "king", "woman"], strict=True):
+        page.locator(f"#analogy-{field}").fill(word)
+    page.locator("#analogy-form button").click()
+    expected = [word for word, _ in model.most_similar(["king", "woman"], ["man"], topn=8)]
+    sync_api.expect(page.locator("#analogy-list .name").first).to_have_text(expected[0])
+    assert texts(page, "#analogy-list .name") == expected
+    page.get_by_label("Word or text").fill("blorf")
+    page.keyboard.press("Enter")
+    sync_api.expect(page.get_by_role("alert")).to_contain_text("blorf")
+
+
+def inked(page: Any) -> int:
+    """Pixels of the map that are not of the background."""
+    script = """() => {
+        const canvas = document.getElementById("plane"), {width, height} = canvas;
+        const data = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, width, height).data.buffer);
+        return data.filter((pixel) => pixel !== 0).length;
+    }"""
+    found: int = page.evaluate(script)
+    return found
+
+
+def test_map_of_words(page: Any, server: Running, model: Model) -> None:
+    visit(page, server, "map")
+    sync_api.expect(page.locator("#map-said")).to_contain_text("of the variance")
+    everything = inked(page)
+    assert everything > 1000
+    plane = page.locator("#plane")
+    plane.focus()
+    for key in ("+", "+", "+", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    assert inked(page) != everything
+    page.keyboard.press("0")
+    assert abs(inked(page) - everything) < everything / 5
+    page.get_by_label("Find on the map").fill("kitten")
+    page.keyboard.press("Enter")
+    sync_api.expect(page.locator("#map-said")).to_contain_text("kitten: near to")
+    assert model.neighbours("kitten", 1)[0][0] in page.locator("#map-said").inner_text()
+    box = plane.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # what was found is in the middle
+    sync_api.expect(page.locator("#plane-tip")).to_contain_text("kitten · length")
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 + 150, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    sync_api.expect(page.locator("#map-said")).to_contain_text("kitten")  # dragging picks nothing
+    page.mouse.wheel(0, -400)
+    page.get_by_role("button", name="Show everything").click()
+    page.get_by_text("The points as a list").click()
+    assert "kitten" in page.locator("#map-list").inner_text()
+    page.get_by_label("Find on the map").fill("blorf")
+    page.keyboard.press("Enter")
+    sync_api.expect(page.locator("#map-said")).to_have_text("blorf is not on this map.")
+
+
+def test_map_of_sentences(page: Any, server: Running) -> None:
+    visit(page, server, "map")
+    page.get_by_label("my sentences").check()
+    page.get_by_label("Sentences, one a line").fill("the cat purrs\na dog barks\n\nblorf\na song")
+    page.get_by_role("button", name="Draw").click()
+    sync_api.expect(page.locator("#map-said")).to_contain_text("3 sentences")
+    sync_api.expect(page.locator("#map-said")).to_contain_text("1 left out")
+
+
+def test_compare(page: Any, server: Running, model: Model) -> None:
+    visit(page, server, "compare")
+    sync_api.expect(page.locator(".pairing")).to_have_count(3)
+    left, right = toy_model(1).neighbours("her", 8), toy_model(2).neighbours("her", 8)
+    assert texts(page, ".pairing[aria-label=her] ol:not(div + div ol) .name") == [word for word, _ in left]
+    assert texts(page, ".pairing[aria-label=her] div + div .name") == [word for word, _ in right]
+    both = {word for word, _ in left} & {word for word, _ in right}
+    assert set(texts(page, ".pairing[aria-label=her] .shared")) == both
+    page.get_by_role("textbox", name="Words").fill("cat, blorf")
+    page.get_by_role("button", name="Compare").click()
+    sync_api.expect(page.locator(".pairing")).to_have_count(2)
+    sync_api.expect(page.locator(".pairing").nth(1)).to_contain_text("no word with a vector")
+
+
+def test_norms(page: Any, server: Running, model: Model) -> None:
+    visit(page, server, "norms")
+    assert page.locator("#norms-chart .dot").count() == len(WORDS)
+    assert page.locator("#norms-chart .label").all_text_contents() == ["the", "of", "guitar"]
+    sync_api.expect(page.locator("#norms-said")).to_contain_text("1 not in the vocabulary")
+    assert len(texts(page, "#norms-shortest .name")) == 12
+    assert texts(page, "#norms-longest .number")[0] > texts(page, "#norms-shortest .number")[0]
+
+
+def test_search_in_a_file(page: Any, server: Running, tmp_path: Path) -> None:
+    visit(page, server, "search")
+    lines = [f"the song of the band {i}" for i in range(250)]  # more than a request may hold
+    lines[180] = "a kitten"
+    (tmp_path / "lines.txt").write_text("\n".join(lines), "utf-8")
+    page.get_by_label("Look for").fill("cat")
+    page.locator("#file").set_input_files(tmp_path / "lines.txt")
+    sync_api.expect(page.locator("#file-said")).to_have_text("lines.txt: 250 lines.")
+    sync_api.expect(page.locator("#search-list .name").first).to_have_text("line 181\na kitten", use_inner_text=True)
+    drop = """([name, text]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], name));
+        const options = {dataTransfer: data, bubbles: true, cancelable: true};
+        for (const kind of ["dragover", "drop"])
+            document.getElementById("drop").dispatchEvent(new DragEvent(kind, options));
+    }"""
+    page.evaluate(drop, ["dropped.txt", "a guitar\nmy puppy"])
+    sync_api.expect(page.locator("#search-list .name").first).to_have_text("line 2\nmy puppy", use_inner_text=True)
+    page.evaluate(drop, ["picture.png", "\x89PNG\0\0"])
+    sync_api.expect(page.locator("#file-said")).to_have_text("picture.png is no text file.")
+
+
+def test_tabs_theme_and_model(page: Any, server: Running) -> None:
+    visit(page, server, "sentences")
+    page.get_by_role("tab", name="Sentences").focus()
+    for name in ["Words", "Map"]:
+        page.keyboard.press("ArrowRight")
+        sync_api.expect(page.get_by_role("tab", name=name)).to_be_focused()
+        assert page.get_by_role("tab", selected=True).inner_text() == name
+        sync_api.expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+    page.keyboard.press("End")
+    sync_api.expect(page.get_by_role("tabpanel", name="Search")).to_be_visible()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    page.get_by_role("button", name="Theme").click()
+    light = page.evaluate(paper)
+    page.get_by_role("button", name="Theme").click()
+    assert page.evaluate(paper) != light
+    visit(page, server, "words")
+    assert page.evaluate(paper) != light  # it is remembered
+    page.locator("#model").select_option("other")
+    expected = toy_model(2).neighbours("guitar", 1)[0][0]
+    sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(expected)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_stands_in_the_way_of_anybody(browser: Any, server: Running, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    for view in VIEWS:
+        visit(page, server, view)
+        found = Axe().run(page).response
+        assert len(found["passes"]) > 20
+        assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found["violations"]] == [], view
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, f"{view} is too wide for a phone"
+    context.close()
+
+
+def test_a_key_is_asked_for_and_a_server_that_is_gone_is_noticed(browser: Any, folders: list[Path]) -> None:
+    with running(folders[0], SIAMESE_CBOW_API_KEY="secret") as server:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(server.url)
+        for key in ("wrong", "secret"):
+            page.get_by_label("API key").fill(key)
+            page.get_by_role("button", name="Go on").click()
+        sync_api.expect(page.locator(".heat .cell").first).to_be_visible()
+        server.stop()
+        page.get_by_label("First sentence").fill("a cat")
+        sync_api.expect(page.get_by_role("alert")).to_contain_text("does not answer")
+        context.close()
+
+
+def picture(page: Any, path: Path, *, height: int) -> None:
+    """A picture in few colours, which is a third of the size and looks the same."""
+    from PIL import Image
+
+    page.mouse.move(0, 0)
+    size = page.viewport_size
+    raw = page.screenshot(clip={"x": 0, "y": 0, "width": size["width"], "height": height}, full_page=True)
+    Image.open(io.BytesIO(raw)).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    assert path.stat().st_size < 150_000
+
+
+def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
+    target = Path(os.environ.get("EXPLORER_IMAGES", tmp_path)).resolve()
+    target.mkdir(exist_ok=True, parents=True)
+    models = os.environ.get("EXPLORER_MODELS", " ".join(map(str, folders))).split()
+    pictures = [("light", 1100, VIEWS), ("dark", 1100, ["sentences", "map"]), ("light", 390, ["sentences"])]
+    heights = {"sentences": 1060, "words": 900, "map": 1010, "compare": 1110, "norms": 1250, "search": 1090}
+    with running(*models) as server:
+        for scheme, width, views in pictures:
+            context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+            page = context.new_page()
+            for view in views:
+                visit(page, server, view)
+                page.wait_for_timeout(300)  # bars grow
+                kind = "-phone" if width < 500 else "-dark" if scheme == "dark" else ""
+                height = 1180 if width < 500 else heights[view]
+                picture(page, target / f"explorer-{view}{kind}.png", height=height)
+            context.close()
+    assert len(list(target.glob("explorer-*.png"))) >= 9
