@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -298,6 +299,39 @@ def test_umap_where_it_is_installed(client: Client, monkeypatch: pytest.MonkeyPa
     failure(client.post("/explore/map", {"method": "umap", "texts": ["cat", "dog"]}), 400)
 
 
+def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("siamese_cbow.serve.desk.PATIENCE", 0.05)
+    release, begun = threading.Event(), []
+
+    def work(model: Model, asked: Any) -> dict[str, Any]:
+        begun.append(asked)
+        release.wait(60)
+        if asked.words == ["wrong"]:
+            raise InputError("no")
+        return {"points": [], "shares": None, "left_out": 0}
+
+    monkeypatch.setattr("siamese_cbow.serve.explorer.make_map", work)
+    client = Client(build({"toy": MODEL}, warm=False))
+
+    def ask(**body: Any) -> httpx.Response:
+        return client.post("/explore/map", {"method": "umap", **body})
+
+    for n in (1, 2, 3, 4, 4, 5):
+        assert ask(n_words=n).status_code == 202
+    release.set()
+    answers = [ask(n_words=n) for n in (1, 2, 3, 4) for _ in range(40)]
+    assert {answer.status_code for answer in answers[-4:]} == {200}
+    assert len(begun) == 4  # each was made once
+    monkeypatch.setattr("siamese_cbow.serve.desk.PATIENCE", 60.0)
+    for _ in range(2):
+        failure(ask(words=["wrong"]), 400)
+    assert len(begun) == 6  # what went wrong is tried anew
+    for n in range(10, 40):
+        assert ask(n_words=n).status_code == 200
+    assert ask(n_words=39).status_code == 200
+    assert len(begun) == 36
+
+
 def test_norms(client: Client) -> None:
     found = client.get("/explore/norms", params={"model": "toy", "word": ["Cat", "blorf", "cat"]}).json()
     assert found["axis"] == "count"
@@ -385,8 +419,6 @@ def test_a_mistake_of_ours_is_no_end() -> None:
 
 
 def test_too_long_and_too_many_at_once() -> None:
-    import threading
-
     slow = Slow(MODEL)
     slow.release = threading.Event()
     client = Client(build({"slow": slow}, limits=Limits(seconds=0.2), warm=False))

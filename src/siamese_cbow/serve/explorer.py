@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
@@ -14,11 +14,12 @@ from starlette.responses import Response
 
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model import Model
-from siamese_cbow.neighbours import lengths, units
+from siamese_cbow.neighbours import lengths
 from siamese_cbow.serve.bodies import Reader
+from siamese_cbow.serve.desk import Desk
 from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.maps import make_map
 from siamese_cbow.serve.problems import Problem, json_response
-from siamese_cbow.serve.projection import project
 from siamese_cbow.serve.requests import MapRequest
 from siamese_cbow.serve.shelf import Shelf
 from siamese_cbow.serve.texts import Texts, folded
@@ -27,9 +28,6 @@ N_DOTS = 1500  # of the picture of norms: more hide each other
 N_BINS = 24
 N_FREQUENT = 10_000  # rare words have hardly left their random start, so the extremes are looked for among these
 N_EXTREMES = 12
-# Of a large vocabulary the first words (the, of, and) would spread over the whole map, and leave no room for the rest.
-N_TOO_FREQUENT, LARGE = 100, 5_000
-N_NEAR = 12  # neighbours of each word that is named for a map
 
 
 class Explorer:
@@ -38,21 +36,27 @@ class Explorer:
     def __init__(self, shelf: Shelf, limits: Limits, texts: Texts) -> None:
         self._shelf, self._limits, self._texts = shelf, limits, texts
         self._read_map = Reader(MapRequest, limits)
+        self._desk = Desk()
         self._norms: dict[str, dict[str, Any]] = {}
 
     async def map(self, request: Request) -> Response:
-        """`POST /explore/map`."""
+        """`POST /explore/map`; 202 while the map is being made."""
         asked = cast(MapRequest, await self._read_map(request))
         model = self._shelf[asked.model].model
         n = len(asked.texts or asked.words)
         if n > self._limits.max_inputs:
             raise Problem(400, f"{n:,} points; expected at most {self._limits.max_inputs:,}", param="texts")
         try:
-            content = await self._texts.run(False, lambda: _map(model, asked))
+            if asked.method == "umap":
+                content = await self._desk.get(msgspec.json.encode(asked), lambda: make_map(model, asked))
+            else:
+                content = await self._texts.run(False, lambda: make_map(model, asked))
         except MissingExtra as error:
             raise Problem(400, str(error), param="method", code="missing_extra") from None
         except InputError as error:
             raise Problem(400, str(error), param="method") from None
+        if content is None:
+            return json_response({"status": "still working; ask again"}, 202, headers={"retry-after": "1"})
         return json_response({"model": self._shelf[asked.model].name, **content})
 
     async def norms(self, request: Request) -> Response:
@@ -68,44 +72,6 @@ class Explorer:
         methods = ["pca", "umap"] if find_spec("umap") else ["pca"]
         limits = {"max_inputs": self._limits.max_inputs, "max_bytes": self._limits.max_bytes}
         return json_response({"methods": methods, **limits})
-
-
-def _map(model: Model, asked: MapRequest) -> dict[str, Any]:
-    if asked.texts is not None:
-        rows = model.encode(asked.texts, normalize_embeddings=True, threads=1)
-        known: NDArray[np.bool_] = np.any(rows, axis=1)
-        plane, shares = project(rows[known], asked.method)
-        labels = [text for text, is_known in zip(asked.texts, known.tolist(), strict=True) if is_known]
-        points = [{"label": label, "x": x, "y": y} for label, (x, y) in zip(labels, plane.tolist(), strict=True)]
-        return {"points": points, "shares": shares, "left_out": len(asked.texts) - len(labels)}
-    ids, named = _chosen(model, asked)
-    rows = model.vectors[ids]
-    plane, shares = project(units(rows), asked.method)
-    sizes = lengths(rows).tolist()
-    points = [
-        {"label": model.vocabulary.words[i], "x": x, "y": y, "norm": norm, "group": named.get(i)}
-        for i, (x, y), norm in zip(ids, plane.tolist(), sizes, strict=True)
-    ]
-    return {"points": points, "shares": shares, "left_out": 0}
-
-
-def _chosen(model: Model, asked: MapRequest) -> tuple[list[int], dict[int, str]]:
-    """The words of a map: those named and their neighbours, each with the word it belongs to, and frequent ones."""
-    named: dict[int, str] = {}
-    for word in asked.words[:20]:
-        word = folded(model, word)
-        if word in model:
-            named[model.vocabulary.index[word]] = word
-            for near, _ in model.neighbours(word, N_NEAR):
-                named.setdefault(model.vocabulary.index[near], word)
-    ids = list(named)
-    first = N_TOO_FREQUENT if len(model.vocabulary) >= LARGE else 0
-    for i, word in enumerate(model.vocabulary.words[first : first + 4 * asked.n_words], start=first):
-        if len(ids) >= asked.n_words:
-            break
-        if i not in named and re.search(r"[^\W\d_]", word):  # marks and numbers say little on a map
-            ids.append(i)
-    return ids or [0], named
 
 
 def norms(model: Model) -> dict[str, Any]:

@@ -122,6 +122,7 @@ def description(limits: Limits, version: str, *, has_key: bool) -> Schema:
         "paths": {**{path: {"post": _post(*about)} for path, about in POSTS.items()}, **_gets()},
         "components": {"schemas": {**schemas, **ANSWERS}},
     }
+    _also_later(document["paths"]["/explore/map"]["post"]["responses"])
     if has_key:
         document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"key": []}]
@@ -157,6 +158,12 @@ def _gets() -> dict[str, Schema]:
         }
     }
     return found
+
+
+def _also_later(responses: Schema) -> None:
+    """Adds the answer that says: not yet."""
+    schema = record(status=STRING)
+    responses["202"] = {"description": "Still working; ask again.", "content": {"application/json": {"schema": schema}}}
 
 
 def _responses(answer: str | None) -> Schema:

@@ -35,7 +35,11 @@ export function setUp(page) {
     const button = document.querySelector("#map-form button");
     button.disabled = true;
     try {
-      const found = await ask("/explore/map", body);
+      let found = await ask("/explore/map", body);
+      while (!found.points) {
+        say("Drawing; UMAP takes its time when it is first used …");
+        found = await ask("/explore/map", body);
+      }
       return () => show(found, body);
     } finally {
       button.disabled = false;
