@@ -195,6 +195,19 @@ def test_unknown_model_path_and_method(client: Client) -> None:
     assert wrong.headers["allow"] == "POST"
 
 
+def test_a_packed_model_gives_its_own_vectors() -> None:
+    packed = MODEL.compress("int8")
+    embedder = Embedder(packed)
+    client = Client(build({"packed": embedder}, warm=False))
+    expected = packed.encode(["the cat", "a song"], normalize_embeddings=True)
+    for _ in range(2):
+        found = vectors(client.post("/v1/embeddings", {"input": ["the cat", "a song"]}))
+        np.testing.assert_allclose(found, expected, rtol=2e-7)
+        embedder.warm()
+    assert client.post("/explore/map", {}).json()["points"]
+    assert client.get("/explore/norms?word=cat").json()["found"][0]["word"] == "cat"
+
+
 # the other endpoints
 
 

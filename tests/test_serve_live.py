@@ -250,6 +250,14 @@ def test_mistakes_on_the_command_line(
             assert message in capsys.readouterr().err
 
 
+def test_without_a_model_the_one_of_the_package_is_served() -> None:
+    with running() as server:
+        assert httpx.get(f"{server.url}/health").json()["models"] == ["siamese-cbow"]
+        ask = {"a": "A man plays a guitar", "b": ["Someone makes music", "The shares fell"]}
+        near, far = httpx.post(f"{server.url}/similarity", json=ask).json()["similarity"][0]
+        assert near > far
+
+
 def test_without_the_extra(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,7 +109,7 @@ class Embedder:
     def _small(self, ids: Sequence[Sequence[int]], dim: int, normalize: bool) -> tuple[Vectors, int]:
         rows = np.empty((len(ids), dim), np.float32)
         for row, one in zip(rows, ids, strict=True):
-            row[:] = mean_of_rows(self.model.vectors, one, dim, normalize=normalize)
+            row[:] = mean_of_rows(self.model.rows, one, dim, normalize=normalize)
         return rows, sum(map(len, ids))
 
     def _bulk(self, ids: Ids, offsets: Offsets, dim: int, normalize: bool) -> tuple[Vectors, int]:

@@ -99,7 +99,7 @@ def found_norms(model: Model, asked: Sequence[str]) -> list[dict[str, Any]]:
     """Where some words stand among all: ["The", "blorf"] -> [{"word": "the", "at": 61012.0, "norm": 0.3}]."""
     words = [word for word in dict.fromkeys(folded(model, one) for one in asked) if word in model]
     ids = [model.vocabulary.index[word] for word in words]
-    at, sizes = _places(model)[ids].tolist(), lengths(model.vectors[ids]).tolist()
+    at, sizes = _places(model)[ids].tolist(), lengths(model.rows.take(ids, 0)).tolist()
     return [{"word": word, "at": x, "norm": norm} for word, x, norm in zip(words, at, sizes, strict=True)]
 
 

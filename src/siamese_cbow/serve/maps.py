@@ -29,7 +29,7 @@ def make_map(model: Model, asked: MapRequest) -> dict[str, Any]:
         points = [{"label": label, "x": x, "y": y} for label, (x, y) in zip(labels, plane.tolist(), strict=True)]
         return {"points": points, "shares": shares, "left_out": len(asked.texts) - len(labels)}
     ids, named = _chosen(model, asked)
-    rows = model.vectors[ids]
+    rows = model.rows.take(ids, 0)
     plane, shares = project(units(rows), asked.method)
     sizes = lengths(rows).tolist()
     points = [
