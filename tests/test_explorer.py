@@ -58,7 +58,7 @@ def page(browser: Any, server: Running) -> Iterator[Any]:
     asked: list[str] = []
     wrong: list[str] = []
     one.on("request", lambda request: asked.append(request.url))
-    one.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    one.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     one.on("pageerror", lambda error: wrong.append(str(error)))
     yield one
     context.close()
@@ -292,6 +292,8 @@ def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
     target.mkdir(exist_ok=True, parents=True)
     models = os.environ.get("EXPLORER_MODELS", " ".join(map(str, folders))).split()
     pictures = [("light", 1100, VIEWS), ("dark", 1100, ["sentences", "map"]), ("light", 390, ["sentences"])]
+    if target == tmp_path:  # that they can be made is seen from two
+        pictures = [("light", 1100, ["map"]), ("dark", 390, ["sentences"])]
     heights = {"sentences": 1060, "words": 900, "map": 1010, "compare": 1110, "norms": 1250, "search": 1090}
     with running(*models) as server:
         for scheme, width, views in pictures:
@@ -304,4 +306,4 @@ def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
                 height = 1180 if width < 500 else heights[view]
                 picture(page, target / f"explorer-{view}{kind}.png", height=height)
             context.close()
-    assert len(list(target.glob("explorer-*.png"))) >= 9
+    assert len(list(target.glob("explorer-*.png"))) >= sum(len(views) for *_, views in pictures)
