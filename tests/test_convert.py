@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pickle
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,29 @@ def test_it_says_what_is_lost_and_what_was_put_in_its_place(tmp_path: Path) -> N
     )
     assert convert(tmp_path / "model", tmp_path / "same").notes == ()
     assert convert(tmp_path / "model", tmp_path / "words.parquet").notes == ()
+
+
+def test_packed_and_post_processed_models(tmp_path: Path) -> None:
+    for dtype in ("float16", "int8", "int4"):
+        model = small_model().compress(dtype)
+        model.save(tmp_path / "packed")
+        done = convert(tmp_path / "packed", tmp_path / "words.bin")
+        assert f"{dtype} numbers become float32 in word2vec-binary: the same numbers, in more bytes" in done.notes
+        np.testing.assert_array_equal(read_model(tmp_path / "words.bin").vectors, model.vectors)
+        done = convert(tmp_path / "packed", tmp_path / "theirs", target_format="model2vec")
+        assert bool(done.notes) == (dtype == "int4")
+        np.testing.assert_array_equal(sc.load(tmp_path / "theirs").vectors, model.vectors)
+        assert not convert(tmp_path / "packed", tmp_path / "again").notes
+    changed = small_model().postprocess(center=True)
+    assert changed.undo is not None
+    assert "not kept in parquet: how to undo the post-processing" in write_model(changed, tmp_path / "words.parquet")
+
+
+def test_the_packaged_model_is_a_source(tmp_path: Path) -> None:
+    done = (
+        convert("pretrained", tmp_path / "words.onnx") if find_spec("onnx") else convert("pretrained", tmp_path / "x")
+    )
+    assert done.model == sc.load()
 
 
 def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:

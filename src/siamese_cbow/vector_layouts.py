@@ -122,9 +122,11 @@ def find_layout(path: Path) -> Layout:
             raise InputError(f"{path} is {advice}")
     first, *others = head.split(b"\n", 100)
     header = re.fullmatch(rb"\s*(\d{1,12})\s+(\d{1,9})\s*", first)
-    # "5 3" over "6 4" are two words of one dimension, not a header that promises 5 words of dim 3.
-    one_number = others and re.fullmatch(rb"\S+[ \t]+[-+.\deE]+\s*", others[0])
-    if header and others and (not one_number or int(header[2]) == 1):
+    # "5 3" over "6 4" are two words of one dimension, not a header that promises 5 words of dim 3. One such line may
+    # stand in any binary file, though: the first number of "the" may begin with the bytes of "9" and a newline.
+    lines = [line for line in others if line.strip()]
+    alike = sum(re.fullmatch(rb"\S+[ \t]+[-+.\deE]+\s*", line) is not None for line in lines)
+    if header and lines and (2 * alike <= len(lines) or int(header[2]) == 1):
         n_words, dim = int(header[1]), int(header[2])
         layout = Layout(path, _is_binary(head[len(first) + 1 :], dim), n_words, dim)
     else:

@@ -25,8 +25,8 @@ def command(source: str, target: Path, source_format: str | None, target_format:
     """Turn a model or word vector file into another format.
 
     IN is a folder of siamese-cbow, model2vec or sentence-transformers (static models), a word2vec, fastText .vec or
-    GloVe file, also packed, a Parquet table, gensim's .kv, a pickle of the original Siamese CBOW program, or
-    hf://user/name on the Hugging Face Hub. No code in a file is run.
+    GloVe file, also packed, a Parquet table, gensim's .kv, a pickle of the original Siamese CBOW program, hf://user/name
+    on the Hugging Face Hub, or the word `pretrained` for the model in the package. No code in a file is run.
 
     OUT says by its ending what is written: .txt word2vec text, .bin word2vec binary, .vec fastText, .glove GloVe (these
     four may be packed: .gz .bz2 .xz), .parquet, .onnx, .spacy; without one it is a folder of siamese-cbow, which

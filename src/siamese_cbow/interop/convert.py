@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.interop.formats import COUNTS, INFO, SPACES, TOKENIZER, Format, spaced_words
+from siamese_cbow.interop.formats import COUNTS, INFO, OURS, SPACES, TOKENIZER, Format, spaced_words
 from siamese_cbow.interop.guessing import format_to_read, format_to_write
 from siamese_cbow.model import Model
 from siamese_cbow.progress import SILENT, Progress, Silent
+from siamese_cbow.storage import PRETRAINED
 from siamese_cbow.text.json_tokenizer import JsonTokenizer
 
 HUB = "hf://"
+OWN = "pretrained"  # the model that comes with the package
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def convert(
     `convert("models/books", "books.vec").notes` -> ("how often each word was seen is not kept", ...)
 
     Formats are guessed: of the source by its content, of the target by its ending; without one it is a folder of ours.
-    A source `hf://user/name` is fetched from the Hugging Face Hub.
+    A source `hf://user/name` is fetched from the Hugging Face Hub; `pretrained` is the model in the package.
     """
     here = Path(target)
     writing = format_to_write(here, target_format)  # a wrong name is said before minutes of reading
@@ -79,6 +81,8 @@ def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None 
 
 def _local(source: str | os.PathLike[str]) -> Path:
     """The path itself; of `hf://user/name` the folder that was fetched from the Hugging Face Hub."""
+    if source == OWN and not Path(source).exists():
+        return PRETRAINED
     if isinstance(source, str) and source.startswith(HUB):
         from siamese_cbow.hub import download
 
@@ -121,6 +125,10 @@ def _lost(model: Model, writing: Format) -> Iterator[str]:
         settings = ", ".join(f"{key} {value}" for key, value in model.tokenizer.settings().items())
         how = "its words are parts of words, which no other tokenizer finds" if _is_subword(model) else settings
         yield f"not kept in {writing.name}: the tokenizer ({how})"
+    if model.dtype != "float32" and (not writing.is_ours or (model.dtype == "int4" and writing.name != OURS)):
+        yield f"{model.dtype} numbers become float32 in {writing.name}: the same numbers, in more bytes"
+    if model.undo is not None and not writing.is_ours:
+        yield f"not kept in {writing.name}: how to undo the post-processing"
     if INFO not in writing.keeps and model.info:
         yield f"not kept in {writing.name}: where the model comes from ({', '.join(model.info)})"
     spaced = {} if SPACES in writing.keeps else spaced_words(model)

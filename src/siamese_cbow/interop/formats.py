@@ -29,6 +29,7 @@ Write: TypeAlias = Callable[[Model, Path], None]
 COUNTS, TOKENIZER, INFO, SPACES = "counts", "tokenizer", "info", "words with spaces"
 ALL = frozenset({COUNTS, TOKENIZER, INFO, SPACES})
 NONE: frozenset[str] = frozenset()
+OURS = "siamese-cbow"
 SPACE = re.compile(r"[\t-\r ]")
 
 
@@ -43,6 +44,11 @@ class Format:
     write: Write | None = None
     keeps: frozenset[str] = NONE
     instead: str = ""  # where it can't be written: what to do
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether what is written is a folder of ours, under whatever name."""
+        return self.write in (save, _write_static)
 
 
 def _write_words(*, binary: bool = False, header: bool = True) -> Write:
@@ -80,7 +86,7 @@ def _write_static(model: Model, path: Path) -> None:
 _WRITE_FILE = "write word2vec-binary (.bin) and load that with KeyedVectors.load_word2vec_format(file, binary=True)"
 
 FORMATS = (
-    Format("siamese-cbow", "our folder, which the next two libraries load as it is", (), _read_ours, save, ALL),
+    Format(OURS, "our folder, which the next two libraries load as it is", (), _read_ours, save, ALL),
     Format("model2vec", "folder", (), read_static_folder, _write_static, ALL),
     Format("sentence-transformers", "folder of a static model", (), read_static_folder, _write_static, ALL),
     Format("word2vec", "text with a header", (".txt", ".w2v"), _read_words, _write_words()),

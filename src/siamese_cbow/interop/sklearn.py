@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.encoding import as_list
+from siamese_cbow.encoding import as_list, check_strings
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.model import Model
 
@@ -118,4 +118,6 @@ def _texts(texts: Iterable[str]) -> list[str]:
         texts = texts[:, 0]
     if isinstance(texts, str):
         raise SettingsError("got one string; expected many: a list or a column of texts")
-    return as_list(texts)
+    listed = as_list(texts)
+    check_strings(listed)
+    return listed
