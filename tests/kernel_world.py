@@ -12,6 +12,7 @@ from siamese_cbow.kernels.plans import Keys, Shape, Text
 from siamese_cbow.kernels.random import Purpose, half_bits, key
 from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
+from siamese_cbow.training.kin import ALONE
 
 DIM, N_WORDS = 20, 60
 
@@ -28,7 +29,7 @@ def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
     sentences = np.concatenate([[0], np.cumsum(lengths)])
     ids = (N_WORDS * rng.random(sentences[-1]) ** 2).astype(np.int32)
     starts = document_starts(documents, len(sentences) - 1)
-    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32))
+    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), ALONE.rows, N_WORDS)
 
 
 def keys(shape: Shape, epoch: int = 0, shift: int = 0) -> Keys:

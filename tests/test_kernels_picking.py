@@ -11,6 +11,7 @@ from siamese_cbow.kernels.picking import pick
 from siamese_cbow.kernels.plans import Text
 from siamese_cbow.kernels.sampled import SOFTMAX
 from siamese_cbow.training.engine import Engine, document_starts
+from siamese_cbow.training.kin import ALONE
 
 
 def picked_batches(text: Text, shape, *, epoch: int = 0, shift: int = 0, threads: int = 1):
@@ -121,9 +122,8 @@ def test_who_uses_a_negative_is_known_from_both_ends():
 
 def test_large_groups_give_some_members_each_time():
     documents = np.array([0, 10, 12])
-    text = Text(
-        np.zeros(12, np.int32), np.arange(13), documents, document_starts(documents, 12), np.ones(N_WORDS, np.float32)
-    )
+    starts, keep = document_starts(documents, 12), np.ones(N_WORDS, np.float32)
+    text = Text(np.zeros(12, np.int32), np.arange(13), documents, starts, keep, ALONE.rows, N_WORDS)
     seen = set()
     for epoch in range(20):
         picked, _ = picked_batches(text, shape_of(text, 8, 4, groups=True), epoch=epoch)

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 import siamese_cbow.spool
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.preparation import prepare
+from siamese_cbow.preparation import WORDS_ONLY, prepare
 from siamese_cbow.stream import Stream
 from siamese_cbow.text import chunks
 from siamese_cbow.text.corpus import Texts, TextSettings
-from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
 SENTENCES = TextSettings(layout="sentences")
@@ -41,7 +40,7 @@ class Heard:
 
 def plainly(text: str, min_count: int) -> Stream:
     """The same in plain Python: lines are sentences, an empty line ends a document."""
-    words = Tokenizer().words
+    words = WORDS_ONLY.words
     stripped = "\n".join(line.strip() for line in text.split("\n"))
     documents = [[words(line) for line in document.split("\n")] for document in stripped.split("\n\n")]
     return Stream.of_words(documents, min_count=min_count)

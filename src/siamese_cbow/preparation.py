@@ -26,6 +26,8 @@ from siamese_cbow.text.corpus import Corpus, TextSettings
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
+WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
+
 if TYPE_CHECKING:
     from siamese_cbow.counting import Merged
     from siamese_cbow.spool import Spool, SpooledBlock
@@ -57,7 +59,7 @@ def prepare(
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
     settings = Settings(
-        min_count, max_words, max_distinct, tokenizer or Tokenizer(), corpus.settings, _given(vocabulary)
+        min_count, max_words, max_distinct, tokenizer or WORDS_ONLY, corpus.settings, _given(vocabulary)
     )
     with shown(progress, "preparing", corpus.total_bytes, unit="B") as told:
         if output is None:

@@ -65,6 +65,11 @@ class Stream:
         """Documents with at least one such sentence."""
         return len(self.documents) - 1
 
+    @property
+    def language(self) -> str:
+        """The language that the text was prepared as: "en". Of several languages, see the vocabulary's."""
+        return str(self.about.get("settings", {}).get("text", {}).get("language", "en"))
+
     def __repr__(self) -> str:
         return (
             f"<Stream of {self.n_tokens:,} tokens in {self.n_sentences:,} sentences and {self.n_documents:,} "

@@ -85,7 +85,8 @@ class FastSent:
 
         shared = ("dim", "epochs", "batch_size", "run_length", "subsample", "learning_rate", "max_tokens", "seed")
         options = {name: getattr(self, name) for name in shared}
-        return SiameseCBOW(objective="softmax", negatives=1, separate_matrices=True, optimizer="adagrad", **options)
+        return SiameseCBOW(objective="softmax", negatives=1, separate_matrices=True, optimizer="adagrad",
+                           share_stems=False, **options)  # fmt: skip
 
     def _check_finite(self, loss: float) -> None:
         if not np.isfinite(loss):

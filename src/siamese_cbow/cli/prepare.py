@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from siamese_cbow.preparation import prepare
+from siamese_cbow.preparation import WORDS_ONLY, prepare
 from siamese_cbow.progress import bar
 from siamese_cbow.text.corpus import Corpus, TextSettings
 from siamese_cbow.text.tokenizer import Kind, Tokenizer
@@ -17,7 +17,7 @@ DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(pre
 TEXT = TextSettings()
 HINTS = get_type_hints(TextSettings)
 CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
-TOKENIZER = Tokenizer()
+TOKENIZER = WORDS_ONLY
 
 
 @click.command(name="prepare", context_settings={"show_default": True})

@@ -32,6 +32,9 @@ HELP = {
     "margin": "Of the objective margin.",
     "gamma": "Steepness of the objective logistic.",
     "separate_matrices": "One matrix for sentences, which becomes the model, and one for those they are compared with.",
+    "share_stems": "Words of one stem (play, plays, playing) learn together.",
+    "idf_power": "At the end, vectors are scaled by this power of the word's information; 0: not.",
+    "length_power": "At the end, the lengths of the vectors are raised to this power; 1: as they were learnt.",
     "optimizer": "How gradients move the vectors.",
     "learning_rate": "The first learning rate.",
     "decay": "How the learning rate goes down.",
@@ -44,6 +47,7 @@ HELP = {
     "init_std": "Spread of the random numbers that vectors start from.",
     "postprocess": "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ...",
 }
+SWITCHES = {"separate_matrices": "--separate-matrices/--one-matrix"}  # the other switches are --name/--no-name
 SAVING = Saving()
 
 
@@ -55,7 +59,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
         choice = isinstance(kinds[0], str)
         flag = f"--{field.name.replace('_', '-')}"
         command = click.option(
-            *(["--separate-matrices/--one-matrix"] if kinds[0] is bool else [flag]),
+            SWITCHES.get(field.name, f"{flag}/--no-{flag[2:]}") if kinds[0] is bool else flag,
             field.name,
             default=None,
             type=click.Choice(kinds) if choice else kinds[0],

@@ -57,7 +57,7 @@ def pick(
             s = picked.sentences[b, k]
             n += min(text.sentences[s + 1] - text.sentences[s], shape.max_tokens)
             prefetch_item(text.ids, text.sentences[s])  # `fill` will read it; sampled sentences lie all over the corpus
-        picked.n_tokens[b] = n
+        picked.n_tokens[b] = 2 * n if len(text.kin) > 0 else n
 
 
 @njit(**LEAN)

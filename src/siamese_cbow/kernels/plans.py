@@ -20,6 +20,8 @@ class Text(NamedTuple):
     documents: Offsets  # (n_documents + 1,) into sentences
     starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
     keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word
+    kin: Ids  # (n_words,) the second row of a word, shared with its kin; -1: none. Empty where nothing is shared
+    n_rows: int  # words and shared rows
 
 
 class Shape(NamedTuple):
@@ -54,7 +56,7 @@ class Picked(NamedTuple):
     anchors: NDArray[np.int32]  # (n_batches, capacity) 1 where the sentence is an anchor
     n_sentences: NDArray[np.int64]  # (n_batches,)
     n_candidates: NDArray[np.int64]  # (n_batches,) without the negatives from elsewhere, which come last
-    n_tokens: NDArray[np.int64]  # (n_batches,) at most, before subsampling
+    n_tokens: NDArray[np.int64]  # (n_batches,) rows to add up, at most: before subsampling
     negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
     users: NDArray[
         np.int32

@@ -58,6 +58,9 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b:
             if text.keep[w] >= 1.0 or fraction(keys.subsample, np.uint64(t)) < text.keep[w]:
                 words.words[end] = w
                 end += 1
+                if len(text.kin) > 0 and text.kin[w] >= 0:  # the sum of both rows: the cosine doesn't mind the count
+                    words.words[end] = text.kin[w]
+                    end += 1
     words.starts[b, picked.n_sentences[b]] = end
     words.raw[b] = raw
     words.cut[b] = cut
@@ -79,7 +82,7 @@ def _sort(text: Text, words: Words, thread: int, b: int, first: int, end: int, n
             i += 1
     counts = words.sorting[thread, 2]
     shift = 32
-    while (len(text.keep) - 1) >> (shift - 32) > 0:
+    while (text.n_rows - 1) >> (shift - 32) > 0:
         for digit in range(1024):
             counts[digit] = 0
         for i in range(n):

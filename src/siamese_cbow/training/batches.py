@@ -15,6 +15,7 @@ from siamese_cbow.kernels.plans import Keys, Shape, Text
 from siamese_cbow.kernels.random import Purpose, half_bits, key
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.engine import document_starts
+from siamese_cbow.training.kin import ALONE, Kin
 from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
 
 NO_LIMIT = 2**62
@@ -46,7 +47,7 @@ def batches_per_epoch(shape: Shape) -> int:
     return -(-shape.n_units // shape.units_per_batch)
 
 
-def text_arrays(recipe: SiameseCBOW, stream: Stream) -> Text:
+def text_arrays(recipe: SiameseCBOW, stream: Stream, kin: Kin = ALONE) -> Text:
     """The stream as the kernels take it. Mapped files stay on disk."""
     return Text(
         ids=np.asarray(stream.ids),
@@ -54,6 +55,8 @@ def text_arrays(recipe: SiameseCBOW, stream: Stream) -> Text:
         documents=np.asarray(stream.documents),
         starts=document_starts(stream.documents, stream.n_sentences),
         keep=keep_chances(np.asarray(stream.vocabulary.counts), recipe.subsample),
+        kin=kin.rows,
+        n_rows=len(stream.vocabulary) + kin.n_shared,
     )
 
 

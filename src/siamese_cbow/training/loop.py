@@ -21,9 +21,11 @@ from siamese_cbow.stream import Stream
 from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
+from siamese_cbow.training.kin import Kin, kin_of
 from siamese_cbow.training.optimizers import learning_rates, rule_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
 from siamese_cbow.training.state import TrainingState, first_state
+from siamese_cbow.training.word_weights import weighted
 
 OBJECTIVES: dict[ObjectiveName, int] = {
     "contrastive": in_batch.CONTRASTIVE,
@@ -42,6 +44,7 @@ class Run:
     stream: Stream
     state: TrainingState
     n_batches: int  # of an epoch
+    kin: Kin
 
     @property
     def n_steps(self) -> int:
@@ -57,7 +60,8 @@ class Run:
             "corpus": {"fingerprint": self.stream.fingerprint, "n_tokens": self.stream.n_tokens},
             "trained": trained,
         }
-        model = Model(self.stream.vocabulary, self.state.vectors.copy(), self.stream.tokenizer, info)
+        vectors = weighted(self.recipe, self.kin.fold(self.state.vectors), np.asarray(self.stream.vocabulary.counts))
+        model = Model(self.stream.vocabulary, vectors, self.stream.tokenizer, info)
         if self.recipe.postprocess is None:
             return model
         return model.postprocess(self.stream, **asdict(Postprocess.parse(self.recipe.postprocess)))
@@ -78,9 +82,11 @@ def train(
     """
     n_threads = thread_count(threads)
     shape = batch_shape(recipe, stream)
-    run = Run(recipe, stream, state or first_state(recipe, stream.vocabulary, progress), batches_per_epoch(shape))
+    kin = kin_of(recipe, stream)
+    state = state or first_state(recipe, stream.vocabulary, progress, n_shared=kin.n_shared)
+    run = Run(recipe, stream, state, batches_per_epoch(shape), kin)
     with Crew(n_threads) as crew:
-        text = text_arrays(recipe, stream)
+        text = text_arrays(recipe, stream, kin)
         engine = Engine(text, shape, objective_of(recipe), rule_of(recipe), padded_width(recipe.dim), crew)
         _tell(callbacks, "on_start", run)
         while run.state.counters.epoch < recipe.epochs:

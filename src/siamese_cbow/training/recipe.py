@@ -41,6 +41,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "optimizer": "sgd",
         "learning_rate": 0.0001,
         "decay": "linear",
+        "share_stems": False,
+        "idf_power": 0.0,
+        "length_power": 1.0,
     },
 }
 
@@ -72,6 +75,11 @@ class SiameseCBOW:
     margin: float = 0.4  # of margin
     gamma: float = 10.0  # of logistic
     separate_matrices: bool = False  # one matrix for anchors, which becomes the model, and one for their candidates
+
+    # words
+    share_stems: bool = True  # words of one stem share a second row, see `training.kin`; not with sigmoid
+    idf_power: float = 1.0  # at the end, rows are scaled by this power of log(1 + 1 / the word's share of the text),
+    length_power: float = 0.5  # and their lengths are raised to this one, see `training.word_weights`
 
     # optimiser
     optimizer: OptimizerName = "adagrad"
@@ -146,7 +154,7 @@ def _check(recipe: SiameseCBOW) -> None:
     _check_whole("seed", recipe.seed, 0)
     for name in ("learning_rate", "temperature", "gamma", "init_std", "clip_gradient", "min_learning_rate_ratio"):
         _check_number(name, getattr(recipe, name), above_zero=True)
-    for name in ("subsample", "margin", "l2", "momentum", "second_momentum"):
+    for name in ("subsample", "margin", "l2", "momentum", "second_momentum", "idf_power", "length_power"):
         _check_number(name, getattr(recipe, name), above_zero=False)
     for name in ("momentum", "second_momentum", "min_learning_rate_ratio"):
         if getattr(recipe, name) > (1 if name == "min_learning_rate_ratio" else 0.999999):

@@ -65,6 +65,7 @@ def train_into(
     restart  throw away the model or the unfinished run that `output` holds, and start anew
     """
     from siamese_cbow.training.batches import batch_shape, batches_per_epoch
+    from siamese_cbow.training.kin import kin_of
     from siamese_cbow.training.log import TrainingLog
     from siamese_cbow.training.loop import train
     from siamese_cbow.training.state import first_state
@@ -76,7 +77,7 @@ def train_into(
         progress.say(f"{folder} is up to date: the recipe and the stream have not changed")
         return storage.load(folder)
     n_steps = recipe.epochs * batches_per_epoch(batch_shape(recipe, stream))  # checks both before any work
-    state = first_state(recipe, stream.vocabulary, progress)
+    state = first_state(recipe, stream.vocabulary, progress, n_shared=kin_of(recipe, stream).n_shared)
     log = TrainingLog(folder / RUN / LOG, n_steps=n_steps)
     checkpoints = _open_run(folder, about)
     checkpoint = checkpoints.newest()

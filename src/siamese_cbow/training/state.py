@@ -55,7 +55,7 @@ class TrainingState:
 
     @property
     def vectors(self) -> Vectors:
-        """The word vectors so far, (n_words, dim): a view that goes on changing."""
+        """The rows so far, (n_rows, dim): words, then what they share. A view that goes on changing."""
         return self.left.vectors[:, : self.dim]
 
     @property
@@ -86,24 +86,27 @@ class TrainingState:
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
 
 
-def first_state(recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT) -> TrainingState:
-    """Where a training starts: normal(0, init_std) rows, or those of a word2vec file."""
-    left = _side(recipe, len(vocabulary), 0)
-    right = _side(recipe, len(vocabulary), 1) if recipe.separate_matrices else left
+def first_state(
+    recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT, *, n_shared: int = 0
+) -> TrainingState:
+    """Where a training starts: normal(0, init_std) rows, or those of a word2vec file; shared rows after the words'."""
+    n_rows = len(vocabulary) + n_shared
+    left = _side(recipe, n_rows, 0)
+    right = _side(recipe, n_rows, 1) if recipe.separate_matrices else left
     if recipe.init is not None:
         _copy_vectors(recipe, vocabulary, [left, right], progress)
     return TrainingState(recipe.dim, left, right, Counters())
 
 
-def _side(recipe: SiameseCBOW, n_words: int, number: int) -> Matrices:
+def _side(recipe: SiameseCBOW, n_rows: int, number: int) -> Matrices:
     width = padded_width(recipe.dim)
-    vectors = aligned((n_words, width))
+    vectors = aligned((n_rows, width))
     rng = np.random.Generator(np.random.Philox(key=int(key(recipe.seed, number, Purpose.VECTORS))))
-    for first in range(0, n_words, 4096):
+    for first in range(0, n_rows, 4096):
         part = vectors[first : first + 4096, : recipe.dim]
         part[...] = rng.standard_normal(part.shape, dtype=np.float32) * np.float32(recipe.init_std)
     first_memory, second_memory = (
-        aligned(memory_shape(columns, n_words, width)) for columns in KINDS[recipe.optimizer].columns
+        aligned(memory_shape(columns, n_rows, width)) for columns in KINDS[recipe.optimizer].columns
     )
     return Matrices(vectors, first_memory, second_memory)
 
