@@ -141,7 +141,7 @@ def test_bytes_that_are_no_http(server: Running) -> None:
 
 def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
     body = json.dumps({"query": "cat", "texts": ["dog"]}).encode()
-    with running(folders[0], "--max-seconds", "2", "--max-idle", "2", SIAMESE_CBOW_API_KEY=KEY) as server:
+    with running(folders[0], "--max-seconds", "4", "--max-idle", "2", SIAMESE_CBOW_API_KEY=KEY) as server:
         for _ in range(5):  # leaves in the middle of its body
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
                 connection.sendall(head(1000) + b'{"query"')
@@ -241,6 +241,7 @@ def test_mistakes_on_the_command_line(
             (["no/such/model"], "no/such/model"),
             ([toy, toy], "two models are called 'toy'"),
             ([toy, "--max-inputs", "0"], "max_inputs is 0"),
+            ([toy, "--api-key", ""], "the API key is empty"),
             ([toy, "--port", str(taken.getsockname()[1])], "try another --port"),
         ]
         for arguments, message in cases:

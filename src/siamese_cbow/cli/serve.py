@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 
 if TYPE_CHECKING:
     from siamese_cbow.model import Model
@@ -59,6 +59,8 @@ def command(
         raise MissingExtra(error.name or "starlette", "serve") from error
     from siamese_cbow.serve.limits import Limits
 
+    if api_key == "":
+        raise SettingsError("the API key is empty; expected some characters, or no --api-key for a server without one")
     limits = Limits(
         max_bytes=int(max_megabytes * MEGABYTE),
         max_inputs=max_inputs,

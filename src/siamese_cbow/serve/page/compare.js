@@ -10,7 +10,7 @@ export function setUp(page) {
   at("compare-note").hidden = page.models.length > 1;
 
   const compare = task(async () => {
-    const models = [at("compare-left").value, at("compare-right").value];
+    const models = [...new Set([at("compare-left").value, at("compare-right").value])];
     const asked = words(at("compare-words").value).slice(0, 12);
     const k = Number(at("compare-k").value);
     const found = await Promise.all(asked.map((word) => Promise.all(models.map((model) => near(word, model, k)))));
@@ -34,9 +34,8 @@ async function near(word, model, k) {
 }
 
 function pairing(word, models, lists) {
-  const both = new Set();
-  const [left, right] = lists.map((list) => (list instanceof Error ? [] : list.map((one) => one.word)));
-  if (models[0] !== models[1]) left.filter((one) => right.includes(one)).forEach((one) => both.add(one));
+  const [left, right = []] = lists.map((list) => (list instanceof Error ? [] : list.map((one) => one.word)));
+  const both = new Set(left.filter((one) => right.includes(one)));
   return make("section", { class: "pairing", "aria-label": word }, make("h3", {}, word),
     make("div", { class: "two" }, ...lists.map((list, i) => make("div", {}, make("h4", {}, models[i]),
       list instanceof Error

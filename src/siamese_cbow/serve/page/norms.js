@@ -1,8 +1,9 @@
 // Lengths of vectors by frequency: a band from the tenth to the ninth of ten words, the middle, some words as dots.
 
-import { ask, at, number, ranked, task, whole, words } from "./kit.js";
+import { ask, at, number, ranked, task, words } from "./kit.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+const short = (value) => value.toLocaleString("en", { notation: "compact" });
 const EDGE = { left: 44, right: 14, top: 14, bottom: 40 };
 
 function draw(name, attributes, text) {
@@ -60,7 +61,7 @@ function chart({ axis, dots, bins, found }) {
       draw("text", { x: EDGE.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tick ? number(tick, 1) : "0"));
   }
   for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power++) {
-    svg.append(draw("text", { x: x(10 ** power), y: height - EDGE.bottom + 18, "text-anchor": "middle" }, whole(10 ** power)));
+    svg.append(draw("text", { x: x(10 ** power), y: height - EDGE.bottom + 18, "text-anchor": "middle" }, short(10 ** power)));
   }
   svg.append(draw("text", { x: width - EDGE.right, y: height - 6, "text-anchor": "end" },
     axis === "count" ? "times in the corpus →" : "← place in the vocabulary"));
@@ -68,10 +69,15 @@ function chart({ axis, dots, bins, found }) {
   const up = bins.map((bin) => [bin.at, bin.high]), down = bins.map((bin) => [bin.at, bin.low]).reverse();
   svg.append(draw("path", { class: "band", d: `M${line([...up, ...down])}Z` }),
     draw("path", { class: "middle", d: `M${line(bins.map((bin) => [bin.at, bin.middle]))}` }));
+  for (const dot of found) svg.append(titled(draw("circle", { class: "found", cx: x(dot.at), cy: y(dot.norm), r: 5.5 }), dot));
+  const written = []; // one label above the other where they would meet
   for (const dot of found) {
     const right = x(dot.at) > width - 110;
-    svg.append(titled(draw("circle", { class: "found", cx: x(dot.at), cy: y(dot.norm), r: 5.5 }), dot),
-      draw("text", { class: "label", x: x(dot.at) + (right ? -9 : 9), y: y(dot.norm) + 5, "text-anchor": right ? "end" : "start" }, dot.word));
+    let level = y(dot.norm) + 5;
+    while (written.some(([h, v]) => Math.abs(h - x(dot.at)) < 80 && Math.abs(v - level) < 15)) level -= 15;
+    written.push([x(dot.at), level]);
+    svg.append(
+      draw("text", { class: "label", x: x(dot.at) + (right ? -9 : 9), y: level, "text-anchor": right ? "end" : "start" }, dot.word));
   }
   box.replaceChildren(svg);
 }

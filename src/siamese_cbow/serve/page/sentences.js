@@ -39,7 +39,7 @@ function heat({ a, b, shares }) {
   const word = (one, up) => make("span", { class: `${one.norm === null ? "unknown" : ""} ${up ? "up" : ""}`,
     title: one.norm === null ? "not in the vocabulary" : null }, one.word);
 
-  const table = make("table", { class: "heat", role: "grid", "aria-label": "Share of each pair of words in the similarity" },
+  const table = make("table", { class: b.length > 9 ? "heat many" : "heat", role: "grid", "aria-label": "Share of each pair of words in the similarity" },
     make("thead", {},
       make("tr", {}, make("td", {}), make("td", {}), ...b.map((one) => make("td", { class: "norm" },
         make("span", {}, one.norm === null ? "" : number(one.norm, 1)), make("i", { class: "stem", "--long": (one.norm ?? 0) / longest })))),
