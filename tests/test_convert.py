@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import os
@@ -339,6 +340,21 @@ def test_truncated_anywhere(tmp_path: Path, name: str) -> None:
         else:  # GloVe has no header: a file that ends between two lines is a shorter file
             assert name == "w.glove"
             assert model.dim == 16 or len(model.vocabulary) == 1
+
+
+@pytest.mark.parametrize("name", ["w.txt", "w.bin", "w.parquet", "w.txt.gz", "w.txt.xz"])
+def test_changed_anywhere_ends_well_or_in_our_own_error(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write_model(small_model(), path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        changed = bytearray(whole)
+        for place in rng.integers(0, len(whole), 3):
+            changed[place] = rng.integers(256)
+        path.write_bytes(changed)
+        with contextlib.suppress(InputError):
+            read_model(path).encode("the cat")
 
 
 def test_formats_that_are_only_written_or_unknown(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from interop_world import TEXTS, small_model
 from siamese_cbow import Tokenizer, encoding
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.interop.convert import convert, read_model, write_model
-from siamese_cbow.text.json_tokenizer import JsonTokenizer, known_tokenizer
+from siamese_cbow.text.json_tokenizer import JsonLookup, JsonTokenizer, known_tokenizer
 
 model2vec = pytest.importorskip("model2vec")
 tokenizers = pytest.importorskip("tokenizers")
@@ -169,6 +169,15 @@ def test_our_own_tokenizers_are_known_again(tmp_path: Path) -> None:
         np.testing.assert_array_equal(back.encode(TEXTS), model.encode(TEXTS))
     assert known_tokenizer("no json") is None
     assert known_tokenizer(word_piece().to_str()) is None
+
+
+def test_a_tokenizer_without_a_token_for_the_unknown() -> None:
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram([("a", -1.0), ("b", -2.0)]))
+    tokenizer = JsonTokenizer(json=made.to_str())
+    assert tokenizer.words("ab") == ["a", "b"]
+    for cut in (tokenizer.words, lambda text: JsonLookup({"a": 0}, tokenizer).ids([text])):
+        with pytest.raises(InputError, match="can't cut this text"):
+            cut("abc")
 
 
 def test_broken_folders(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import bz2
 import gzip
 import lzma
 import re
+import zlib
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def read_word_vectors(
                 rows.add(number, word, numbers)
                 if number % 1000 == 0:
                     progress.advance(1000, f"{len(rows.words):,} words")
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
     for message in rows.oddities():
         progress.say(f"{path.name}: {message}")

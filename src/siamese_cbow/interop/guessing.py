@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from lzma import LZMAError
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def _seen(path: Path) -> Format:
         return BY_NAME["onnx"]
     try:
         layout = find_layout(path)
-    except (OSError, EOFError, LZMAError) as error:
+    except (OSError, EOFError, LZMAError, zlib.error) as error:
         raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
     if layout.n_words is None:
         return BY_NAME["glove"]

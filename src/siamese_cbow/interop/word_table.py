@@ -52,19 +52,20 @@ def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
 
     try:
         table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
+        names = table.column_names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no Parquet file that can be read ({error}); write it again") from None
-    absent = {"word", "vector"} - set(table.column_names)
-    if absent:
-        raise InputError(
-            f"{path} has the columns {', '.join(table.column_names)}; expected `word` and `vector` (and `count`)"
-        )
-    words = table["word"].to_pylist()
+    if not {"word", "vector"} <= set(names):
+        raise InputError(f"{path} has the columns {', '.join(names)}; expected `word` and `vector` (and `count`)")
+    try:
+        words = table["word"].to_pylist()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} has a word that is not UTF-8 ({error}); write it again") from None
     if not all(isinstance(word, str) and word for word in words):
         raise InputError(f"{path} has rows without a word; expected a string in each row of `word`")
     about = _about(table.schema.metadata or {}, path)
     counts = np.zeros(len(words), np.int64)
-    if "count" in table.column_names:
+    if "count" in names:
         counts = np.asarray(table["count"].to_numpy(), np.int64)
     vocabulary = Vocabulary(words, counts, tuple(about.get("languages", ())))
     info = about.get("info") or {"recipe": {"name": "word table", "file": path.name}}

@@ -12,7 +12,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
@@ -46,6 +47,7 @@ class JsonTokenizer(Tokenizer):
         except ImportError:
             raise MissingExtra("tokenizers", "interop") from None
         try:
+            json.loads(self.json)  # it must be JSON for Python as well
             library = Library.from_str(self.json)
         except Exception as error:  # the library raises nothing more special
             raise InputError(f"the tokenizer can't be read ({error}); expected the JSON of `tokenizers`") from None
@@ -69,7 +71,8 @@ class JsonTokenizer(Tokenizer):
 
     def words(self, text: str) -> list[str]:
         """The tokens of a text: `words("unbelievable!")` -> ["un", "##believable", "!"]."""
-        tokens: list[str] = self.library.encode(_valid([text])[0], add_special_tokens=False).tokens
+        with _explained():
+            tokens: list[str] = self.library.encode(_valid([text])[0], add_special_tokens=False).tokens
         return tokens
 
     def settings(self) -> dict[str, Any]:
@@ -109,7 +112,8 @@ class JsonLookup:
 
     def ids(self, texts: Sequence[str], *, threads: int = 1) -> tuple[Ids, Offsets]:
         """Ids of the known tokens: text i has `ids[offsets[i]:offsets[i + 1]]`."""
-        found = [one.ids for one in self._library.encode_batch_fast(_valid(texts), add_special_tokens=False)]
+        with _explained():
+            found = [one.ids for one in self._library.encode_batch_fast(_valid(texts), add_special_tokens=False)]
         sizes = np.fromiter(map(len, found), np.int64, len(found))
         rows = self._rows[np.fromiter(itertools.chain.from_iterable(found), np.int64, int(sizes.sum()))]
         known = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows >= 0)])
@@ -130,6 +134,16 @@ def known_tokenizer(text: str) -> Tokenizer | None:
         if described == [ours["normalizer"], ours["pre_tokenizer"], ours["added_tokens"], ours["model"]["type"]]:
             return tokenizer
     return None
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # the library raises nothing more special
+        raise InputError(
+            f"the model's tokenizer can't cut this text: {error}; it was made without a token for it"
+        ) from None
 
 
 def _valid(texts: Iterable[str]) -> list[str]:
