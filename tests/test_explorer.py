@@ -30,6 +30,7 @@ def browser() -> Iterator[Any]:
         if os.environ.get("BROWSER_TESTS") == "required":
             pytest.fail("no browser found, and this run requires one: apt-get install chromium")
         pytest.skip("no browser found: apt-get install chromium")
+    sync_api.expect.set_options(timeout=60_000)  # wherever the machine is busy with something else
     with sync_api.sync_playwright() as playwright:
         one = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield one
