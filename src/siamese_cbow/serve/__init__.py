@@ -5,7 +5,7 @@
     shelf       the models by name
     bodies      bytes of a request -> a checked record (`requests`), or a `problems.Problem`
     texts       the endpoints for programs
-    explorer    the endpoints of the page, which is in page/: maps, and lengths by frequency; desk, for work that takes long
+    explorer    the endpoints of the page, whose files are in page/; desk does for it what takes long
     guard       key, limits, metrics and headers around every request
     app         all of it as an ASGI application; server runs it and lets it finish its work when told to stop
 
