@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,8 @@ def works_on(stream: Stream, text: Path) -> dict[str, Work]:
         works[f"{name}, 1 thread"] = lambda recipe=recipe: ours(recipe, stream, 1)  # type: ignore[misc]
     for name, recipe in RECIPES.items():
         works[f"{name}, from text"] = lambda recipe=recipe: from_text(recipe, text)  # type: ignore[misc]
+    apart = replace(RECIPES["contrastive"], share_stems=False)
+    works["contrastive, stems apart"] = lambda: ours(apart, stream)
     works["contrastive, its matrix products alone"] = lambda: products(RECIPES["contrastive"], stream)
     works["row traffic alone (the limit)"] = lambda: limit(stream)
     works["gensim CBOW, from text"] = lambda: gensim_word2vec(text, stream.n_tokens, skip_gram=False, whole=True)
