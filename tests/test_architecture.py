@@ -17,7 +17,7 @@ PACKAGE = Path(siamese_cbow.__file__).parent
 LEVELS = [
     ["errors", "arrays", "progress", "files", "intrinsics", "notebook", "numba_options", "safe_pickle"],
     ["text"],
-    ["vocabulary", "lookup", "counting", "languages"],
+    ["vocabulary", "lookup", "counting", "languages", "fallback"],
     ["stream", "stream_writer", "spool", "preparation"],
     ["kernels"],
     [

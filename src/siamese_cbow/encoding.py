@@ -16,6 +16,7 @@ import numpy as np
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.fallback import Fallback, finder
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.packed_rows import Rows, as_array
 from siamese_cbow.progress import SILENT, Progress
@@ -23,8 +24,7 @@ from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.lookup import Lookup
-    from siamese_cbow.text.json_tokenizer import JsonLookup
+    from siamese_cbow.lookup import AnyLookup
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
@@ -43,9 +43,9 @@ class Encoder:
     Holds what is made on the way and is no part of a model: the scanner's table, and how much text went by.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer) -> None:
+    def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
         self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
-        self._words, self._id_of = tokenizer.words, vocabulary.index.get
+        self._words, self._id_of, self._fallback = tokenizer.words, finder(vocabulary, fallback), fallback
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
@@ -112,10 +112,10 @@ class Encoder:
         means(as_array(self._rows), ids, offsets, normalize, out)
 
     @cached_property
-    def _lookup(self) -> Lookup | JsonLookup:
+    def _lookup(self) -> AnyLookup:
         from siamese_cbow.lookup import lookup_of
 
-        return lookup_of(self._vocabulary, self._tokenizer)
+        return lookup_of(self._vocabulary, self._tokenizer, self._fallback)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from siamese_cbow.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
+from siamese_cbow.fallback import Fallback, NearestLookup
 from siamese_cbow.text import scanner
 from siamese_cbow.text.json_tokenizer import JsonLookup, JsonTokenizer
 from siamese_cbow.text.tokenizer import Tokenizer
@@ -54,8 +56,13 @@ class Lookup:
         return ids[: scanner.look_up(piece, self._tables, self._slots, waiting, ids, ends)].copy()
 
 
-def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer) -> Lookup | JsonLookup:
+AnyLookup: TypeAlias = Lookup | JsonLookup | NearestLookup
+
+
+def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> AnyLookup:
     """The way to ids that fits the tokenizer: our scanner, or the library that a foreign tokenizer comes from."""
+    if fallback == "prefix":
+        return NearestLookup(vocabulary, tokenizer)
     return (
         JsonLookup(vocabulary.index, tokenizer)
         if isinstance(tokenizer, JsonTokenizer)

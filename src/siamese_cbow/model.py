@@ -14,13 +14,14 @@ and knows no file formats (see `storage`).
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,8 @@ from numpy.typing import NDArray
 from siamese_cbow import neighbours as near
 from siamese_cbow.arrays import Vectors, thread_count
 from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.fallback import Fallback
 from siamese_cbow.model_checks import checked_rows, plain_info
 from siamese_cbow.notebook import card
 from siamese_cbow.packed_rows import Dtype, PackedRows, Rows, as_array
@@ -217,7 +219,7 @@ class Model:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary, self.rows, self.tokenizer)
+        return Encoder(self.vocabulary, self.rows, self.tokenizer, self.fallback)
 
     @overload
     def similarity(self, a: str, b: str) -> float: ...  # type: ignore[overload-overlap]  # a str is many strings too
@@ -325,6 +327,30 @@ class Model:
         from siamese_cbow.plots import plot_similarity
 
         return plot_similarity(self, a, b, ax=ax)
+
+    # unknown words
+
+    @property
+    def fallback(self) -> Fallback:
+        """What unknown words count as: "none", nothing; "prefix", the known word with the longest common beginning."""
+        return "prefix" if self.info.get("unknown_words") == "prefix" else "none"
+
+    def with_fallback(self, fallback: Fallback) -> Model:
+        """The same model with another answer to unknown words: `model.with_fallback("prefix").encode("playfully")`."""
+        if fallback not in get_args(Fallback):
+            raise SettingsError(f"fallback is {fallback!r}; expected one of {', '.join(get_args(Fallback))}")
+        info = {key: value for key, value in self.info.items() if key != "unknown_words"}
+        info |= {} if fallback == "none" else {"unknown_words": fallback}
+        return Model(self.vocabulary, self.rows, self.tokenizer, info, undo=self.undo)
+
+    def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
+        """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.
+
+        `unknown_counts(["a blorf", "blorf blip"])` -> {"blorf": 2, "blip": 1}
+        """
+        self._check_one_language()
+        counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
     # other models of it
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 VARIABLE = "SIAMESE_CBOW_MODEL"
 LANGUAGE = f"{__name__}.language"  # in the context of a command
 
+FALLBACK = f"{__name__}.fallback"
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -28,6 +30,13 @@ def model_option(function: Function) -> Function:
         expose_value=False,
         callback=lambda context, option, value: context.meta.update({LANGUAGE: value}),
         help="Of a model of several languages, the one of the text.",
+    )(function)
+    function = click.option(
+        "--fallback",
+        type=click.Choice(["none", "prefix"]),
+        expose_value=False,
+        callback=lambda context, option, value: context.meta.update({FALLBACK: value}),
+        help="What unknown words count as: nothing, or the known word that begins alike.  [default: as the model says]",
     )(function)
     return click.option(
         "--model",
@@ -48,5 +57,8 @@ def open_model(folder: Path | None, *, verify: bool = False, language: str | Non
 
     model = load(folder, verify=verify)
     context = click.get_current_context(silent=True)
-    language = language or (context.meta.get(LANGUAGE) if context else None)
+    chosen = context.meta if context else {}
+    if chosen.get(FALLBACK):
+        model = model.with_fallback(chosen[FALLBACK])
+    language = language or chosen.get(LANGUAGE)
     return model if language is None else model.language(language)

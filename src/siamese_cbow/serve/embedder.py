@@ -17,12 +17,12 @@ import numpy as np
 
 from siamese_cbow.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
+from siamese_cbow.fallback import finder
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model import Model
 
 if TYPE_CHECKING:
-    from siamese_cbow.lookup import Lookup
-    from siamese_cbow.text.json_tokenizer import JsonLookup
+    from siamese_cbow.lookup import AnyLookup
 
 
 class Embeds(Protocol):
@@ -55,7 +55,8 @@ class Embedder:
     def __init__(self, model: Model) -> None:
         self.model = model
         _ = model.vocabulary.index  # made now, not while the first client waits
-        self._lookup: Lookup | JsonLookup | None = None
+        self._id_of = finder(model.vocabulary, model.fallback)
+        self._lookup: AnyLookup | None = None
         self._warming = threading.Lock()
 
     @property
@@ -75,7 +76,7 @@ class Embedder:
                 from siamese_cbow.kernels.means import means
                 from siamese_cbow.lookup import lookup_of
 
-                lookup = lookup_of(self.model.vocabulary, self.model.tokenizer)
+                lookup = lookup_of(self.model.vocabulary, self.model.tokenizer, self.model.fallback)
                 ids, offsets = lookup.ids(["a", "b"])
                 for normalize in (False, True):
                     means(self.model.vectors, ids, offsets, normalize, np.empty((2, self.dim), np.float32))
@@ -89,7 +90,7 @@ class Embedder:
         """The vectors (n_texts, dim), and the number of words that have one."""
         if self._lookup is not None:
             return self._bulk(*self._lookup.ids(texts), dim, normalize)
-        index, words = self.model.vocabulary.index.get, self.model.tokenizer.words
+        index, words = self._id_of, self.model.tokenizer.words
         return self._small([[i for i in map(index, words(text)) if i is not None] for text in texts], dim, normalize)
 
     def ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:

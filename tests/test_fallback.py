@@ -1,0 +1,102 @@
+"""Unknown words: who they count as, on both paths, and how they are counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siamese_cbow import encoding
+from siamese_cbow.cli import group
+from siamese_cbow.errors import SettingsError
+from siamese_cbow.fallback import IN_COMMON, LEFT_OVER, Nearest
+from siamese_cbow.model import Model
+from siamese_cbow.storage import load
+from siamese_cbow.vocabulary import Vocabulary
+
+WORDS = ["the", "plays", "play", "player", "pla", "international", "ab"]
+
+
+def toy() -> Model:
+    return Model(Vocabulary(WORDS, np.arange(7, 0, -1)), np.eye(7, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("play", "play"),  # known
+        ("playful", "plays"),  # `play` is the longest beginning; of plays, play and player the most frequent
+        ("playerx", "player"),
+        ("playe", "player"),  # the known one may be longer
+        ("internationally", "international"),
+        ("internat", None),  # five letters left over
+        ("intern", None),
+        ("playwrights", None),  # seven left over
+        ("then", "the"),
+        ("abc", None),  # nothing shares three letters
+        ("x", None),
+    ],
+)
+def test_who_an_unknown_word_counts_as(word: str, expected: str | None) -> None:
+    found = Nearest(toy().vocabulary).id_of(word)
+    assert found == (None if expected is None else WORDS.index(expected))
+
+
+@given(
+    st.lists(st.text("abc", min_size=1, max_size=8), unique=True, min_size=1), st.text("abc", min_size=1, max_size=9)
+)
+def test_against_the_plain_way(words: list[str], word: str) -> None:
+    def common(known: str) -> int:
+        return next((i for i in range(min(len(known), len(word))) if known[i] != word[i]), min(len(known), len(word)))
+
+    fits = [
+        (-common(known), i)
+        for i, known in enumerate(words)
+        if common(known) >= IN_COMMON and max(len(known), len(word)) - common(known) <= LEFT_OVER
+    ]
+    expected = words.index(word) if word in words else min(fits)[1] if fits else None
+    assert Nearest(Vocabulary.of_words(words)).id_of(word) == expected
+
+
+def test_both_paths_and_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = toy().with_fallback("prefix")
+    texts = ["the playful internationally", "", "zzz", "playerx"]
+    expected = np.zeros((4, 7), np.float32)
+    expected[0, [0, 1, 5]] = 1 / 3
+    expected[3, 3] = 1
+    np.testing.assert_allclose(model.encode(texts), expected)
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert loaded == model
+    assert loaded.compress("int8").fallback == "prefix"
+    monkeypatch.setattr(encoding, "MUCH_TEXT", 0)
+    np.testing.assert_array_equal(loaded.encode(texts), model.encode(texts))
+    np.testing.assert_allclose(model.with_fallback("none").encode("the playful"), np.eye(7)[0])
+    assert model.with_fallback("none") == toy()
+    with pytest.raises(SettingsError, match="expected one of none, prefix"):
+        toy().with_fallback("suffix")  # type: ignore[arg-type]
+
+
+def test_unknown_words_are_counted() -> None:
+    texts = ["the blorf plays", "blorf blip"]
+    for model in (toy(), toy().with_fallback("prefix")):
+        assert list(model.unknown_counts(texts).items()) == [("blorf", 2), ("blip", 1)]
+        assert model.unknown_words("the playful blorf") == ["playful", "blorf"]
+
+
+def test_commands(tmp_path: Path) -> None:
+    toy().save(tmp_path / "m")
+    (tmp_path / "in.txt").write_text("the blorf plays\nblorf blip\n")
+    unknown = tmp_path / "unknown.txt"
+    base = ["encode", str(tmp_path / "in.txt"), "--model", str(tmp_path / "m"), "-o", str(tmp_path / "out.npy")]
+    result = CliRunner().invoke(group, [*base, "--unknown", str(unknown)])
+    assert result.exit_code == 0, result.output
+    assert unknown.read_text() == "2 blorf\n1 blip\n"
+    assert "3 words without a vector, 2 different ones" in result.output
+    similarity = ["similarity", "playful", "plays", "--model", str(tmp_path / "m")]
+    assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).output) == 1
+    assert "0.000000" in CliRunner().invoke(group, similarity).output
