@@ -213,6 +213,20 @@ def test_vectors_can_start_from_a_file(tmp_path):
         replace(recipe, init=str(tmp_path / "other.txt")).train(STREAM)
 
 
+def test_vectors_can_start_from_a_model(tmp_path):
+    words = Vocabulary.of_words([*STREAM.vocabulary.words[2:7], "elsewhere"])
+    rows = np.random.default_rng(0).normal(size=(6, 16)).astype(np.float32)
+    model = Model(words, rows)
+    model.save(tmp_path / "start")
+    recipe = replace(RECIPES["contrastive"], init=str(tmp_path / "start"))
+    np.testing.assert_array_equal(first_state(recipe, STREAM.vocabulary).vectors[2:7], rows[:5])
+    model.compress("int8").save(tmp_path / "start")
+    state = first_state(recipe, STREAM.vocabulary)
+    np.testing.assert_array_equal(state.vectors[2:7], model.compress("int8").vectors[:5])
+    with pytest.raises(InputError, match="set dim to 16"):
+        replace(recipe, dim=20).train(STREAM)
+
+
 def test_the_rate_falls_linearly_to_its_floor():
     recipe = SiameseCBOW(learning_rate=1.0, min_learning_rate_ratio=0.3, decay="linear")
     np.testing.assert_allclose(learning_rates(recipe, 0, 4, 4), [1, 0.75, 0.5, 0.3])

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="Resamples for 95% intervals, such as 1000.",
 )
+@click.option("--probe", "probes", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
+              help="Instead of STS: how well the labels of this file (text, tab, label a line; .csv or .jsonl with "
+              "text and label) can be read off the vectors. May be given several times.")  # fmt: skip
+@click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Of --probe, for cross-validation.")
 @click.option("--details", is_flag=True, help="Also words, lexical overlap and unknown words of each set.")
 @click.option(
     "--random/--no-random",
@@ -59,6 +63,8 @@ def command(
     protocol: str,
     compare: bool,
     bootstrap: int,
+    probes: tuple[Path, ...],
+    folds: int,
     details: bool,
     with_random: bool | None,
     seed: int,
@@ -74,6 +80,9 @@ def command(
     from siamese_cbow.progress import bar
 
     models = models or (OWN,)
+    if probes:
+        _probe(models, probes, folds, seed, as_json)
+        return
     if compare and len(models) < 2:
         raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
     wanted = list(models)
@@ -86,6 +95,25 @@ def command(
         for other in (scores[1 : len(models)] if compare else [])
     ]
     (_print_json if as_json else _print_tables)(scores, comparisons, details=details)
+
+
+def _probe(models: Sequence[str], files: Sequence[Path], folds: int, seed: int, as_json: bool) -> None:
+    """A row for each model and for tf-idf, for each file."""
+    from siamese_cbow.evaluation.probe import TFIDF, most_frequent_share, probe, read_labelled
+    from siamese_cbow.evaluation.systems import open_system
+
+    systems = [*zip(short_names(models), (open_system(name, seed=seed) for name in models), strict=True), (TFIDF, None)]
+    for file in files:
+        data = read_labelled(file)
+        scores = [probe(system, data, name=shown, folds=folds, seed=seed) for shown, system in systems]
+        if as_json:
+            for one in scores:
+                click.echo(json.dumps(one.to_dict(), ensure_ascii=False))
+            continue
+        click.echo(f"{data.name}: {len(data.texts):,} texts, accuracy in {folds} folds")
+        for one in scores:
+            click.echo(f"{100 * one.mean:6.2f} ± {100 * one.std:.2f}  {one.name}")
+        click.echo(f"{100 * most_frequent_share(data):6.2f}         the most frequent label always")
 
 
 def _evaluated(

@@ -43,7 +43,7 @@ HELP = {
     "second_momentum": "Of adam and adamax.",
     "clip_gradient": "The longest gradient that a row may get in a batch.",
     "l2": "Weight of the squared lengths of the vectors.",
-    "init": "Start from the vectors of this word2vec file (text or binary).",
+    "init": "Start from the vectors of this model (a folder), or of a word2vec file, text or binary.",
     "init_std": "Spread of the random numbers that vectors start from.",
     "postprocess": "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ...",
 }

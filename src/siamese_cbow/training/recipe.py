@@ -92,7 +92,7 @@ class SiameseCBOW:
     l2: float = 0.0  # weight of the squared lengths of the rows a batch touches
 
     # start
-    init: str | None = None  # a word2vec file, text or binary; words it lacks start at random
+    init: str | None = None  # a model's folder or a word2vec file, text or binary; words it lacks start at random
     init_std: float = 0.01
 
     # end

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from siamese_cbow.kernels.phases import Matrices
 from siamese_cbow.kernels.random import Purpose, key
 from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.storage import load
 from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.optimizers import KINDS, memory_shape
 from siamese_cbow.training.recipe import SiameseCBOW
@@ -111,8 +113,18 @@ def _side(recipe: SiameseCBOW, n_rows: int, number: int) -> Matrices:
     return Matrices(vectors, first_memory, second_memory)
 
 
+def _start_vectors(init: str, vocabulary: Vocabulary, progress: Progress) -> tuple[list[str], Vectors]:
+    """The words of the vocabulary that a model of ours or a word vector file has, and their rows."""
+    if not Path(init).is_dir():
+        return read_word_vectors(init, keep=vocabulary.index, progress=progress)
+    model = load(init).without_postprocessing()
+    words = [word for word in model.vocabulary.words if word in vocabulary.index]
+    rows: Vectors = model.rows.take([model.vocabulary.index[word] for word in words], 0)
+    return words, rows
+
+
 def _copy_vectors(recipe: SiameseCBOW, vocabulary: Vocabulary, sides: list[Matrices], progress: Progress) -> None:
-    words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)
+    words, rows = _start_vectors(str(recipe.init), vocabulary, progress)
     if rows.shape[1] != recipe.dim:
         raise InputError(
             f"{recipe.init} has vectors of {rows.shape[1]} dimensions and the recipe {recipe.dim}; "
