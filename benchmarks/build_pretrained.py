@@ -4,8 +4,8 @@
 
 FILE is the text (a paragraph a line, a blank line between documents, may be packed). With --sts the model is scored,
 and the scores are kept in `pretrained_scores.json` beside this script and in the model's card; without it, the kept
-scores go into the card. Built into the package (the default), it also writes what `tests/test_pretrained.py` holds the
-model to.
+scores go into the card if they are of the same vectors. Built into the package (the default), it also writes what
+`tests/test_pretrained.py` holds the model to.
 
 Same bits: on the same kind of processor and the same versions of NumPy, SciPy and Numba. Another one may round
 otherwise, which moves a few of the 4-bit numbers by one.
@@ -14,6 +14,7 @@ otherwise, which moves a few of the 4-bit numbers by one.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import tempfile
 from pathlib import Path
@@ -91,6 +92,11 @@ def scores(model: Model, folder: Path) -> dict[str, Any]:
     return {"measure": "mean Pearson, protocol official", **years, f"all {len(found)} sets": mean}
 
 
+def content_hash(model: Model) -> str:
+    """Tells the vectors that scores belong to."""
+    return hashlib.blake2b(model.vectors.tobytes(), digest_size=16).hexdigest()
+
+
 def probe(model: Model) -> float:
     """Pearson of the cosines with the grades of the self-written sentence pairs of the tests."""
     lines = [line.split("\t") for line in (TESTS / "probe.tsv").read_text("utf-8").splitlines()]
@@ -117,9 +123,13 @@ def main() -> None:
             folder = Path(temporary) / "stream"
             stream = prepare(options.wikipedia, output=folder, tokenizer=TOKENIZER, min_count=MIN_COUNT)
         model = built(stream)
+    vectors = content_hash(model)
     if options.sts:
-        SCORES.write_text(json.dumps(scores(model, options.sts), indent=2) + "\n", "utf-8")
-    measured = json.loads(SCORES.read_text("utf-8"))
+        kept = {"vectors": vectors, "scores": scores(model, options.sts)}
+        SCORES.write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
+    kept = json.loads(SCORES.read_text("utf-8"))
+    # The scores of other vectors would be wrong in the card.
+    measured = kept["scores"] if kept["vectors"] == vectors else {"measure": "none: build it with --sts"}
     first = {"data": CARD["data"], "licence": CARD["licence"], "scores": measured}
     model = Model(model.vocabulary, model.rows, model.tokenizer, {**first, **model.info})
     model.save(options.output)
