@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from siamese_cbow.model import Model
     from siamese_cbow.preparation import prepare
     from siamese_cbow.report.reproduce import reproduce
+    from siamese_cbow.retrieval.clusters import clusters
+    from siamese_cbow.retrieval.duplicates import duplicates
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.search import search
     from siamese_cbow.storage import load
@@ -49,6 +51,8 @@ _HOMES = {
     "Texts": "text.corpus",
     "Tokenizer": "text.tokenizer",
     "Vocabulary": "vocabulary",
+    "clusters": "retrieval.clusters",
+    "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
     "load": "storage",
     "prepare": "preparation",
@@ -75,6 +79,8 @@ __all__ = [
     "Texts",
     "Tokenizer",
     "Vocabulary",
+    "clusters",
+    "duplicates",
     "evaluate",
     "load",
     "prepare",

@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
     "search": ("search", "Find the lines that are nearest in meaning to a query, best first."),
     "index": ("index", "Make or update an index of text files, for `search --index`."),
+    "dedup": ("dedup", "Print text without lines that say what an earlier line has said."),
+    "cluster": ("cluster", "Group lines by what they are about, and label the groups with their words."),
     "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
     "serve": ("serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
     "convert": ("convert", "Turn a model or word vector file into another format."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.rows_options import rows_options
 from siamese_cbow.progress import bar
 
 
@@ -15,9 +16,7 @@ from siamese_cbow.progress import bar
 @click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
               help="The folder of the index.")  # fmt: skip
 @model_option
-@click.option("--sentences", is_flag=True, help="Cut running text into sentences, and search those.")
-@click.option("--sentence-language", default="en", help="For splitting into sentences: en, de, zh, ...")
-@click.option("--text-column", default="text", help="The column of JSON lines, CSV, TSV and Parquet to read.")
+@rows_options
 @click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
 @click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
 @click.option("--threads", type=int, help="[default: all cores]")

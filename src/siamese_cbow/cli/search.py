@@ -12,6 +12,7 @@ import click
 
 from siamese_cbow.cli.hit_lines import HitLines, json_line
 from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.progress import SILENT, Progress, bar
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
               help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
 @click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
               help="Whether hits tell their line.")  # fmt: skip
-@click.option("--sentences", is_flag=True, help="Cut running text into sentences, and search those.")
-@click.option("--sentence-language", default="en", help="For splitting into sentences: en, de, zh, ...")
-@click.option("--text-column", default="text", help="The column of JSON lines, CSV, TSV and Parquet to read.")
+@rows_options
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
               help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
@@ -97,7 +96,7 @@ def _in_files(
     from siamese_cbow.retrieval.search import search
 
     model = open_model(folder)
-    source = Source(files, RowSettings(**rows), lambda message: click.echo(f"siamese-cbow: {message}", err=True))
+    source = Source(files, RowSettings(**rows), say)
     with progress_bar("searching", source.total_bytes) as progress:
         return model, search(query, source, model=model, progress=progress, **wanted), source.n_files > 1
 
@@ -115,7 +114,7 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
 def tell_unknown(words: list[str]) -> None:
     """One line about words of the query that the model does not know."""
     if words:
-        click.echo(f"siamese-cbow: the model does not know {', '.join(words)}: left out of the query", err=True)
+        say(f"the model does not know {', '.join(words)}: left out of the query")
 
 
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:

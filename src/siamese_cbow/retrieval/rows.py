@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,12 +101,14 @@ class Source:
 
     total_bytes  of the files on disk; None where that can't be known
     n_files      how many there are; a folder of one file counts as several, as its name is worth telling
+    aliases      file -> the name to tell instead
     say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
                  in; a file that was named itself is an error
     """
 
     def __init__(self, inputs: Any, settings: RowSettings, say: Callable[[str], None] = lambda message: None) -> None:
         self.settings, self._say = settings, say
+        self.aliases: dict[str, str] = {}
         self._texts: Iterable[Any] | None = None
         self._paths: list[Path | None] = []
         self._named: set[Path] = set()
@@ -131,7 +133,8 @@ class Source:
             yield from _text_blocks(self._texts)
         for path in self._paths:
             try:
-                yield from self.file_blocks(path)
+                for block in self.file_blocks(path):
+                    yield replace(block, source=self.aliases.get(block.source, block.source))
             except InputError as error:
                 if self.is_named(path):
                     raise

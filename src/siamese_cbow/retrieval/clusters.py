@@ -1,0 +1,202 @@
+"""Groups of rows that are about the same, each labelled with the words that are typical of it.
+
+    Cluster(412, ["guitar", "band", "album"], [Hit(0.81, "notes.txt", 12, "the band played"), ...])
+
+Centres come from scikit-learn's MiniBatchKMeans on a sample of at most 50,000 rows; then all rows are read once more
+and go to the nearest centre. So memory doesn't grow with the text. The same text and seed give the same groups.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.encoding import at_least_1
+from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.model import Model
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.retrieval.encoded import encoded_blocks
+from siamese_cbow.retrieval.graph import fingerprints, shrunk
+from siamese_cbow.retrieval.hits import Hit
+from siamese_cbow.retrieval.rows import Rows, RowSettings, Source
+from siamese_cbow.text.opening import STDIN, open_bytes
+from siamese_cbow.text.rows import Texts
+
+SAMPLE = 50_000
+N_WORDS, N_EXAMPLES = 5, 3
+MOST = 20  # groups, where nobody says how many
+
+Assigned = Callable[[Rows, NDArray[np.int64]], None]  # gets the group of each row, -1 where a row has no known word
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A group of rows.
+
+    size      how many
+    words     the words that are typical of it, most typical first: more frequent in it than elsewhere
+    examples  the rows nearest to its centre, best first, with their cosines to it
+    """
+
+    size: int
+    words: list[str]
+    examples: list[Hit]
+
+
+def clusters(
+    inputs: Any,
+    *,
+    model: Model,
+    k: int | None = None,
+    rows: RowSettings | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    assigned: Assigned | None = None,
+) -> list[Cluster]:
+    """The groups of the rows of a text, the largest first.
+
+    inputs    a file, folder, glob, "-", a list of those, or `Texts([...])` of a list
+    k         how many groups; by default the root of half the number of rows, and at most 20
+    assigned  called with the rows of each block and the group of each, a position in the result
+    """
+    with _readable_twice(inputs, rows or RowSettings(), progress) as source:
+        sample = _sample(encoded_blocks(source, model, threads, SILENT), seed)
+        centres = _centres(sample, k, seed)
+        tally = _Tally(model, centres)
+        for block, vectors in encoded_blocks(source, model, threads, progress):
+            tally.take(block, vectors)
+        order = [i for i in np.argsort(-tally.sizes, kind="stable").tolist() if tally.sizes[i]]
+        if assigned is not None:
+            position = np.full(len(centres) + 1, -1)
+            position[order] = np.arange(len(order))
+            for block, vectors in encoded_blocks(source, model, threads, SILENT):
+                assigned(block, position[tally.groups(vectors)])
+        words = tally.words()
+    return [Cluster(int(tally.sizes[i]), words[i], tally.examples[i]) for i in order]
+
+
+@contextmanager
+def _readable_twice(inputs: Any, settings: RowSettings, progress: Progress) -> Iterator[Source]:
+    """The source; standard input goes to a temporary file first."""
+    given = inputs if isinstance(inputs, Source) else None
+    names = [inputs] if isinstance(inputs, str | Path) else inputs
+    if given is not None or not isinstance(names, list | tuple) or "-" not in names:
+        again = Texts(list(inputs.texts)) if isinstance(inputs, Texts) else inputs
+        yield given or Source(again, settings, progress.say)
+        return
+    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
+        path = Path(folder) / STDIN.replace(" ", "-")
+        with open_bytes(None) as stream, path.open("wb") as file:
+            while piece := stream.read(1 << 20):
+                file.write(piece)
+        source = Source([path if name == "-" else name for name in names], settings, progress.say)
+        source.aliases[str(path)] = STDIN
+        yield source
+
+
+def _sample(blocks: Iterator[tuple[Rows, Vectors]], seed: int) -> Vectors:
+    """At most SAMPLE vectors of rows with known words, each with the same chance."""
+    rng, sample, n_seen = np.random.default_rng(seed), list[Vectors](), 0
+    for _, vectors in blocks:
+        for row in vectors[vectors.any(axis=1)]:
+            n_seen += 1
+            if len(sample) < SAMPLE:
+                sample.append(row.copy())
+            elif (place := int(rng.integers(n_seen))) < SAMPLE:
+                sample[place] = row.copy()
+    if not sample:
+        raise InputError("no row has a word that the model knows; expected text in the model's language")
+    return np.array(sample)
+
+
+def _centres(sample: Vectors, k: int | None, seed: int) -> Vectors:
+    """Centres of length 1, (at most k, dim)."""
+    n_different = len(set(fingerprints(shrunk(sample))))
+    k = max(2, min(MOST, round((len(sample) / 2) ** 0.5))) if k is None else at_least_1("k", k)
+    try:
+        from sklearn.cluster import MiniBatchKMeans
+    except ImportError:
+        raise MissingExtra("scikit-learn", "search") from None
+    means = MiniBatchKMeans(min(k, n_different), random_state=seed, n_init=3, batch_size=4096, max_iter=50).fit(sample)
+    centres: Vectors = means.cluster_centers_.astype(np.float32)
+    lengths = np.linalg.norm(centres, axis=1, keepdims=True)
+    centres /= np.maximum(lengths, 1e-12)
+    return centres
+
+
+class _Tally:
+    """Sizes, counts of words and examples of each group."""
+
+    def __init__(self, model: Model, centres: Vectors) -> None:
+        from scipy.sparse import csr_array
+
+        from siamese_cbow.lookup import Lookup
+
+        self._model, self._centres = model, centres
+        self._lookup = Lookup(model.vocabulary, model.tokenizer)
+        self._counts = csr_array((len(centres), len(model.vocabulary)), dtype=np.int64)
+        self.sizes = np.zeros(len(centres), np.int64)
+        self.examples: list[list[Hit]] = [[] for _ in centres]
+
+    def groups(self, vectors: Vectors) -> NDArray[np.int64]:
+        """The nearest centre of each vector, (n,); the number of centres (one too many) where a vector is zero."""
+        return np.where(vectors.any(axis=1), np.argmax(vectors @ self._centres.T, axis=1), len(self._centres))
+
+    def take(self, rows: Rows, vectors: Vectors) -> None:
+        """The next rows."""
+        groups = self.groups(vectors)
+        self.sizes += np.bincount(groups, minlength=len(self._centres) + 1)[:-1]
+        self._count(rows, groups)
+        for group in np.unique(groups[groups < len(self._centres)]).tolist():
+            self._show(rows, np.flatnonzero(groups == group), vectors, group)
+
+    def _count(self, rows: Rows, groups: NDArray[np.int64]) -> None:
+        from scipy.sparse import coo_array
+
+        ids, offsets = self._lookup.ids(rows.texts(0, len(rows)))
+        group_of_word = np.repeat(groups, np.diff(offsets))
+        inside = group_of_word < len(self._centres)  # not the words of a row whose vectors add up to nothing
+        places = (group_of_word[inside], ids[inside])
+        self._counts += coo_array((np.ones(len(places[0]), np.int64), places), self._counts.shape).tocsr()
+
+    def _show(self, rows: Rows, members: NDArray[np.int64], vectors: Vectors, group: int) -> None:
+        scores = vectors[members] @ self._centres[group]
+        best = members[np.argsort(-scores, kind="stable")[: 4 * N_EXAMPLES]]
+        near = zip(best.tolist(), (vectors[best] @ self._centres[group]).tolist(), strict=True)
+        found = [Hit(score, rows.source, rows.number(row), rows.row(row)) for row, score in near]
+        # Not the same text twice: it would show nothing of the group.
+        ranked = sorted(self.examples[group] + found, key=lambda hit: -hit.score)
+        different = {hit.text: hit for hit in reversed(ranked)}
+        self.examples[group] = sorted(different.values(), key=lambda hit: -hit.score)[:N_EXAMPLES]
+
+    def words(self) -> list[list[str]]:
+        """For each group the words with the largest p log(p / q) c, best first.
+
+        p is a word's share in the group, q its share in all groups, and c how far its vector goes towards the centre:
+        next to nothing for words such as "the", whose vectors are short.
+        """
+        totals = np.asarray(self._counts.sum(axis=0)).ravel()
+        found = []
+        for group, centre in enumerate(self._centres):
+            row = self._counts[[group]].tocoo()
+            ids, counts = row.coords[1], row.data
+            share = counts / max(counts.sum(), 1)
+            towards = np.maximum(self._model.vectors[ids] @ centre, 0)
+            weight = share * np.log(share / (totals[ids] / max(totals.sum(), 1))) * towards
+            ranked = (self._model.vocabulary.words[ids[i]] for i in np.argsort(-weight, kind="stable"))
+            found.append(list(itertools.islice(filter(_has_a_letter, ranked), N_WORDS)))
+        return found
+
+
+def _has_a_letter(word: str) -> bool:
+    return any(letter.isalpha() for letter in word)

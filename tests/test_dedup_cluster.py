@@ -1,0 +1,189 @@
+"""Near-duplicates and groups, in the library and as commands."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import siamese_cbow as sc
+from search_world import TOPICS, topic_lines, topic_model, write_lines
+from siamese_cbow import InputError, Model, SettingsError, Texts
+from siamese_cbow.cli import main
+from siamese_cbow.retrieval import duplicates as module
+from siamese_cbow.retrieval.duplicates import NEW, UNKNOWN, Kept
+
+LINES = topic_lines(600)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return topic_model()
+
+
+def kept_plainly(vectors: np.ndarray, threshold: float) -> list[bool]:
+    """The definition: a row is kept unless an earlier kept row is as near as the threshold."""
+    kept: list[int] = []
+    answers = []
+    for i, vector in enumerate(vectors):
+        is_kept = not vector.any() or not any(vectors[j] @ vector >= threshold - 1e-6 for j in kept)
+        answers.append(is_kept)
+        kept += [i] if is_kept and vector.any() else []
+    return answers
+
+
+@pytest.mark.parametrize("batch", [7, 512])
+def test_kept_rows_are_those_of_the_definition(model: Model, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", batch)
+    for threshold in (0.8, 0.95, 0.99):
+        found = list(sc.duplicates(Texts(LINES), model=model, threshold=threshold))
+        assert [row.text for row in found] == LINES
+        wanted = kept_plainly(model.encode(LINES, normalize_embeddings=True), threshold)
+        assert sum((row.of is None) != is_kept for row, is_kept in zip(found, wanted, strict=True)) <= 2  # rounding
+        for row in found:
+            if row.of:
+                source, line = row.of
+                assert source == row.source
+                assert line < row.line
+                assert found[line - 1].of is None
+                assert row.score == pytest.approx(model.similarity(row.text, LINES[line - 1]), abs=0.01)
+                assert row.score >= threshold - 0.01
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_equal_vectors_are_duplicates_of_the_first(numbers: list[int], batch: int) -> None:
+    vectors = np.vstack([np.eye(5, dtype=np.float32), np.zeros((1, 5), np.float32)])
+    kept, found, first = Kept(5, 0.9, 1), list[tuple[int, float]](), list[int]()
+    for start in range(0, len(numbers), batch):
+        found += kept.take(vectors[numbers[start : start + batch]])
+    for number, (twin, score) in zip(numbers, found, strict=True):
+        if number == 5:
+            assert twin == UNKNOWN
+        elif number in first:
+            assert (twin, score) == (first.index(number), 1.0)
+        else:
+            assert twin == NEW
+            first.append(number)
+
+
+def test_many_rows_go_to_the_graph(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = topic_lines(1500, seed=5, empty=0)
+    few = [row.of is None for row in sc.duplicates(Texts(lines), model=model)]
+    monkeypatch.setattr(module, "FEW", 20)
+    monkeypatch.setattr(module, "BATCH", 10)
+    many = [row.of is None for row in sc.duplicates(Texts(lines), model=model, threads=1)]
+    assert 40 < sum(few) < 1400
+    assert sum(a != b for a, b in zip(few, many, strict=True)) < 0.03 * len(lines)
+
+
+def test_thresholds_that_make_no_sense(model: Model) -> None:
+    for threshold in (0, -0.5, 1.01):
+        with pytest.raises(SettingsError, match="threshold"):
+            next(sc.duplicates(Texts(["ship"]), model=model, threshold=threshold))
+    assert list(sc.duplicates(Texts([]), model=model)) == []
+
+
+# groups
+
+
+def topic_of(text: str) -> str | None:
+    found = {name for name, words in TOPICS.items() if set(words) & set(text.lower().split())}
+    return found.pop() if len(found) == 1 else None
+
+
+def test_topics_are_found_and_labelled(model: Model, tmp_path: Path) -> None:
+    lines = [line for line in LINES if topic_of(line)]
+    path = write_lines(tmp_path / "a.txt", [*lines, "", "blorf"])
+    groups: list[int] = []
+    found = sc.clusters(path, model=model, k=3, assigned=lambda rows, numbers: groups.extend(numbers.tolist()))
+    assert sum(cluster.size for cluster in found) == len(lines)
+    assert [cluster.size for cluster in found] == sorted((cluster.size for cluster in found), reverse=True)
+    assert groups[-2:] == [-1, -1]
+    named = []
+    for i, cluster in enumerate(found):
+        topics = [topic_of(line) for line, group in zip(lines, groups, strict=False) if group == i]
+        assert len(topics) == cluster.size
+        named.append(max(set(topics), key=topics.count))
+        assert topics.count(named[-1]) > 0.95 * len(topics)
+        assert set(cluster.words) == set(TOPICS[str(named[-1])])
+        assert len({hit.text for hit in cluster.examples}) == 3
+        assert all(hit.text == lines[hit.line - 1] and topic_of(hit.text) == named[-1] for hit in cluster.examples)
+    assert set(named) == set(TOPICS)
+    assert sc.clusters(path, model=model, k=3) == found
+
+
+def test_more_groups_than_rows_and_none_at_all(model: Model) -> None:
+    assert [cluster.size for cluster in sc.clusters(Texts(["ship", "ship", "soup"]), model=model, k=10)] == [2, 1]
+    assert len(sc.clusters(Texts(line for line in LINES), model=model)) <= 20
+    with pytest.raises(InputError, match="no row has a word"):
+        sc.clusters(Texts(["", "blorf"]), model=model)
+    with pytest.raises(SettingsError, match="k is 0"):
+        sc.clusters(Texts(["ship"]), model=model, k=0)
+
+
+# the commands
+
+
+@pytest.fixture
+def folder(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    model.save(tmp_path / ".model")
+    monkeypatch.setenv("SIAMESE_CBOW_MODEL", str(tmp_path / ".model"))
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "a.txt", ["the ship", "", "A SHIP .", "soup", "", "the bread"])
+    return tmp_path
+
+
+def test_dedup_prints_what_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["dedup", "a.txt", "--threshold", "0.98"])
+    out, err = capsys.readouterr()
+    assert out == "the ship\n\nsoup\n\nthe bread\n"
+    assert "kept 5 of 6 lines" in err
+    main(["dedup", "a.txt", "--threshold", "0.98", "--pairs"])
+    out = capsys.readouterr().out
+    assert out.partition("\t")[2] == "a.txt:3:A SHIP .\ta.txt:1\n"
+    main(["dedup", "a.txt", "--threshold", "0.98", "--pairs", "--json"])
+    entry = json.loads(capsys.readouterr().out)
+    assert entry["of"] == {"source": "a.txt", "line": 1}
+    assert entry["text"] == "A SHIP ."
+    main(["dedup", "a.txt", "--json"])
+    assert json.loads(capsys.readouterr().out.splitlines()[0]) == {"source": "a.txt", "line": 1, "text": "the ship"}
+
+
+def test_dedup_of_standard_input(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"ship\nship\nsoup\n")))
+    main(["dedup"])
+    assert capsys.readouterr().out == "ship\nsoup\n"
+    with pytest.raises(SystemExit) as stop:
+        main(["dedup", "none.txt"])
+    assert stop.value.code == 2
+
+
+def test_cluster_prints_labels(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lines(folder / "b.txt", ["ship harbour", "sailor ship", "wave", "soup bread", "cheese"])
+    main(["cluster", "b.txt", "-k", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("0\t3\t")
+    assert "ship" in lines[0]
+    assert lines[4].startswith("1\t2\t")
+    assert any(line.endswith("b.txt:2:sailor ship") for line in lines[1:4])
+    main(["cluster", "b.txt", "-k", "2", "--json"])
+    entry = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (entry["group"], entry["size"]) == (0, 3)
+    assert set(entry["examples"][0]) == {"score", "source", "line", "text"}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "b.txt").read_bytes() + b"\n")))
+    main(["cluster", "-", "-k", "2", "--lines"])
+    out, err = capsys.readouterr()
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["0", "0", "0", "1", "1", ""]
+    assert "\tstandard input:2:sailor ship" in out
+    assert "1\t2\t" in err
