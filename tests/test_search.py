@@ -20,8 +20,10 @@ from siamese_cbow.kernels.bounds import COLUMNS, promising
 from siamese_cbow.retrieval import rows as rows_module
 from siamese_cbow.retrieval import scoring, search
 from siamese_cbow.retrieval.hits import Best, Cutoff
+from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.retrieval.rows import Block, RowSettings, Source, finished
 from siamese_cbow.retrieval.sentences import sentence_rows
+from siamese_cbow.text.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)
 
@@ -144,6 +146,23 @@ def test_context_stays_inside_its_file(model: Model, tmp_path: Path) -> None:
     assert [(Path(hit.source).name, hit.line) for hit in found] == [("a.txt", 2), ("b.txt", 2), ("c.txt", 2)]
     assert found[1].before == ((1, "ship b"),)
     assert found[1].after == ((3, "wave b"),)
+
+
+# other models
+
+
+def test_packed_rows_and_foreign_tokenizers(path_name: str, model: Model, tmp_path: Path) -> None:
+    packed = model.compress("int8")
+    foreign = Model(
+        model.vocabulary, model.vectors, JsonTokenizer(json=model.tokenizer.to_json(model.vocabulary.words))
+    )
+    wanted = [hit.line for hit in sc.search("guitar song", Texts(LINES), model=model, k=1)]
+    for other in (packed, foreign):
+        found = sc.search("guitar song", Texts(LINES), model=other, k=1)
+        assert [hit.line for hit in found] == wanted
+        assert found[0].score == pytest.approx(other.similarity("guitar song", found[0].text), abs=1e-5)
+        assert sum(cluster.size for cluster in sc.clusters(Texts(LINES[:50]), model=other, k=3)) > 40
+    assert fingerprint(packed) != fingerprint(model)
 
 
 # rows

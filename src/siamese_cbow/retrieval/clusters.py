@@ -140,10 +140,10 @@ class _Tally:
     def __init__(self, model: Model, centres: Vectors) -> None:
         from scipy.sparse import csr_array
 
-        from siamese_cbow.lookup import Lookup
+        from siamese_cbow.lookup import lookup_of
 
         self._model, self._centres = model, centres
-        self._lookup = Lookup(model.vocabulary, model.tokenizer)
+        self._lookup = lookup_of(model.vocabulary, model.tokenizer)
         self._counts = csr_array((len(centres), len(model.vocabulary)), dtype=np.int64)
         self.sizes = np.zeros(len(centres), np.int64)
         self.examples: list[list[Hit]] = [[] for _ in centres]
@@ -180,10 +180,11 @@ class _Tally:
         self.examples[group] = sorted(different.values(), key=lambda hit: -hit.score)[:N_EXAMPLES]
 
     def words(self) -> list[list[str]]:
-        """For each group the words with the largest p log(p / q) c, best first.
+        """For each group the words with the largest p log²(p / q) c, best first.
 
-        p is a word's share in the group, q its share in all groups, and c how far its vector goes towards the centre:
-        next to nothing for words such as "the", whose vectors are short.
+        p is a word's share in the group, q its share in all groups (and smaller), and c how far its vector goes towards
+        the centre: next to nothing for words such as "the", whose vectors are short. The square makes little of words
+        that are frequent everywhere and a little more so here.
         """
         totals = np.asarray(self._counts.sum(axis=0)).ravel()
         found = []
@@ -191,8 +192,9 @@ class _Tally:
             row = self._counts[[group]].tocoo()
             ids, counts = row.coords[1], row.data
             share = counts / max(counts.sum(), 1)
-            towards = np.maximum(self._model.vectors[ids] @ centre, 0)
-            weight = share * np.log(share / (totals[ids] / max(totals.sum(), 1))) * towards
+            towards = np.maximum(self._model.rows.take(ids, 0) @ centre, 0)
+            lift = np.log(share / (totals[ids] / max(totals.sum(), 1)))
+            weight = share * np.maximum(lift, 0) ** 2 * towards
             ranked = (self._model.vocabulary.words[ids[i]] for i in np.argsort(-weight, kind="stable"))
             found.append(list(itertools.islice(filter(_has_a_letter, ranked), N_WORDS)))
         return found

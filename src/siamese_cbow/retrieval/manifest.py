@@ -106,9 +106,9 @@ def kept_model_folder(folder: Path, *, forgiving: bool) -> Path | None:
 def fingerprint(model: Model) -> str:
     """A short text that differs for different models: tokenizer, words and a sample of the vectors."""
     hashed = hashlib.blake2b(digest_size=16)
-    n = len(model.vectors)
+    n = len(model.vocabulary)
     rows = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(int)) if n else np.empty(0, int)
     words = [model.vocabulary.words[i] for i in rows]
     hashed.update(json.dumps([model.tokenizer.settings(), n, model.dim, words], sort_keys=True).encode())
-    hashed.update(np.ascontiguousarray(model.vectors[rows], "<f4").tobytes())
+    hashed.update(np.ascontiguousarray(model.rows.take(rows, 0), "<f4").tobytes())
     return hashed.hexdigest()

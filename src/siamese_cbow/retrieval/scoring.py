@@ -43,7 +43,7 @@ class Plain:
 
     def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
         """The rows of a block that may be among the best."""
-        vectors = self._model.encode(rows.texts(0, len(rows)), normalize_embeddings=True, threads=1)
+        vectors = self._model.encode(rows.texts(0, len(rows)), normalize_embeddings=True)
         return _reaching(np.arange(len(rows)), vectors, self._query, cutoff)
 
 

@@ -92,7 +92,7 @@ def _scored_blocks(
         rows = finished(block, settings)
         return block, rows, score(rows, cutoff)
 
-    if isinstance(score, Plain) or threads == 1:  # plain Python gains nothing from threads
+    if isinstance(score, Plain) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
         yield from map(work, blocks)
         return
     with ThreadPoolExecutor(threads) as pool:
