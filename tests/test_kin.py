@@ -19,11 +19,11 @@ from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
+from siamese_cbow.training.finishing import common_directions, finished, information
 from siamese_cbow.training.kin import ALONE, Kin, group, kin_of, stems
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
-from siamese_cbow.training.word_weights import information, weighted
 from siamese_cbow.vocabulary import Vocabulary
 
 
@@ -145,7 +145,8 @@ def test_forms_of_a_word_are_nearer_though_they_never_meet():
         a, b = (model.vectors[stream.vocabulary.index[word]] for word in ("walk", "walking"))
         return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
-    assert cosine(RECIPE) > cosine(replace(RECIPE, share_stems=False)) + 0.1
+    with_kin = replace(RECIPE, common_directions=0)
+    assert cosine(with_kin) > cosine(replace(with_kin, share_stems=False)) + 0.1
 
 
 def test_information_of_words():
@@ -160,8 +161,8 @@ def test_weights_change_lengths_only(idf, power, seed):
     rng = np.random.default_rng(seed)
     vectors, counts = rng.normal(size=(6, 4)).astype(np.float32), rng.integers(1, 1000, 6)
     vectors[2] = 0
-    recipe = SiameseCBOW(idf_power=idf, length_power=power)
-    after = weighted(recipe, vectors.copy(), counts)
+    recipe = SiameseCBOW(idf_power=idf, length_power=power, common_directions=0)
+    after = finished(recipe, vectors.copy(), counts)
     lengths = np.linalg.norm(vectors, axis=1)
     there = lengths > 0
     expected = np.where(there, np.where(there, lengths, 1) ** power, 0) * information(counts) ** idf
@@ -172,4 +173,22 @@ def test_weights_change_lengths_only(idf, power, seed):
 
 def test_the_published_recipe_leaves_vectors_as_they_are():
     vectors = np.ones((3, 2), np.float32)
-    assert weighted(SiameseCBOW.paper(), vectors.copy(), np.array([5, 3, 1])).tobytes() == vectors.tobytes()
+    assert finished(SiameseCBOW.paper(), vectors.copy(), np.array([5, 3, 1])).tobytes() == vectors.tobytes()
+
+
+def test_common_directions_are_those_of_the_running_words():
+    rows = np.array([[2.0, 0.0], [0.0, 1.0]], np.float32)
+    np.testing.assert_allclose(abs(common_directions(rows, np.array([1, 1]), 1)), [[1, 0]])
+    np.testing.assert_allclose(abs(common_directions(rows, np.array([1, 9]), 1)), [[0, 1]])
+
+
+@settings(deadline=None)
+@given(n=st.integers(0, 9), seed=st.integers(0, 99))
+def test_common_directions_are_gone_and_all_else_stays(n, seed):
+    rng = np.random.default_rng(seed)
+    vectors, counts = rng.normal(size=(30, 6)).astype(np.float32), rng.integers(1, 1000, 30)
+    recipe = SiameseCBOW(idf_power=0, length_power=1, common_directions=n)
+    after = finished(recipe, vectors.copy(), counts)
+    taken = common_directions(vectors, counts, min(n, 5))  # one is always left
+    np.testing.assert_allclose(after @ taken.T, 0, atol=1e-5)
+    np.testing.assert_allclose(after, vectors - vectors @ taken.T @ taken, atol=1e-5)

@@ -35,6 +35,7 @@ HELP = {
     "share_stems": "Words of one stem (play, plays, playing) learn together.",
     "idf_power": "At the end, vectors are scaled by this power of the word's information; 0: not.",
     "length_power": "At the end, the lengths of the vectors are raised to this power; 1: as they were learnt.",
+    "common_directions": "At the end, so many of the directions that all words have in common are taken out.",
     "optimizer": "How gradients move the vectors.",
     "learning_rate": "The first learning rate.",
     "decay": "How the learning rate goes down.",

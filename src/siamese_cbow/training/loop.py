@@ -21,11 +21,11 @@ from siamese_cbow.stream import Stream
 from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
+from siamese_cbow.training.finishing import finished
 from siamese_cbow.training.kin import Kin, kin_of
 from siamese_cbow.training.optimizers import learning_rates, rule_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
 from siamese_cbow.training.state import TrainingState, first_state
-from siamese_cbow.training.word_weights import weighted
 
 OBJECTIVES: dict[ObjectiveName, int] = {
     "contrastive": in_batch.CONTRASTIVE,
@@ -60,7 +60,7 @@ class Run:
             "corpus": {"fingerprint": self.stream.fingerprint, "n_tokens": self.stream.n_tokens},
             "trained": trained,
         }
-        vectors = weighted(self.recipe, self.kin.fold(self.state.vectors), np.asarray(self.stream.vocabulary.counts))
+        vectors = finished(self.recipe, self.kin.fold(self.state.vectors), np.asarray(self.stream.vocabulary.counts))
         model = Model(self.stream.vocabulary, vectors, self.stream.tokenizer, info)
         if self.recipe.postprocess is None:
             return model

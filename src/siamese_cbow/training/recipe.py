@@ -44,6 +44,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "share_stems": False,
         "idf_power": 0.0,
         "length_power": 1.0,
+        "common_directions": 0,
     },
 }
 
@@ -79,7 +80,8 @@ class SiameseCBOW:
     # words
     share_stems: bool = True  # words of one stem share a second row, see `training.kin`; not with sigmoid
     idf_power: float = 1.0  # at the end, rows are scaled by this power of log(1 + 1 / the word's share of the text),
-    length_power: float = 0.5  # and their lengths are raised to this one, see `training.word_weights`
+    length_power: float = 0.5  # and their lengths are raised to this one, see `training.finishing`
+    common_directions: int = 2  # so many strongest directions of the running words are then taken out of all rows
 
     # optimiser
     optimizer: OptimizerName = "adagrad"
@@ -151,7 +153,8 @@ def _check(recipe: SiameseCBOW) -> None:
             raise SettingsError(f"{name} is {getattr(recipe, name)!r}; expected one of {', '.join(get_args(choices))}")
     for name in ("dim", "epochs", "batch_size", "run_length", "negatives", "max_tokens"):
         _check_whole(name, getattr(recipe, name), 1)
-    _check_whole("seed", recipe.seed, 0)
+    for name in ("seed", "common_directions"):
+        _check_whole(name, getattr(recipe, name), 0)
     for name in ("learning_rate", "temperature", "gamma", "init_std", "clip_gradient", "min_learning_rate_ratio"):
         _check_number(name, getattr(recipe, name), above_zero=True)
     for name in ("subsample", "margin", "l2", "momentum", "second_momentum", "idf_power", "length_power"):
