@@ -32,13 +32,12 @@ from siamese_cbow.stream import Stream
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.training.recipe import SiameseCBOW
 
-# What is built. The recipe and the size were chosen on STS 2012-2013: results/quality.md, results/compress.md.
-RECIPE = SiameseCBOW(epochs=3, postprocess="components=1")
+# What is built: the default recipe. The size was chosen on STS 2012-2013, see results/compress.md.
+RECIPE = SiameseCBOW()
 TOKENIZER = Tokenizer(punctuation=False)
 MIN_COUNT = 5
 DTYPE: Dtype = "int4"
-# With the fallback below, 2012-2013 can't tell these apart: 163,000 x 204 .6313, 140,000 x 240 .6310, 112,000 x 300
-# .6307, 60,000 x 300 .6306 (40,000 x 300: .6205). The smallest of them, 10 MB, is taken; no dimension is cut.
+# With the fallback below, 2012-2013 can't tell 60,000 words from 140,000: the smallest model, 10 MB, is taken.
 DIM: int | None = None
 WORDS: int | None = 60_000
 FALLBACK: Fallback = "prefix"  # results/unknown_words.md
