@@ -33,7 +33,7 @@ from siamese_cbow.retrieval.segment import Segment
 
 # Rows that the graph names: three times as many as are wanted, at least 32, as its int8 vectors are not exact.
 FACTOR, AT_LEAST = 3, 32
-EFFORT = 1_024  # of the graph: about 2 ms; with 192 it misses three times as many
+EFFORT = 2_048  # of the graph, about 4 ms; over 74,000 sentences of speeches recall@10 is .982, with 1,024 .956
 
 
 @dataclass(frozen=True)
