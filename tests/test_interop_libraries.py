@@ -159,7 +159,9 @@ def test_scikit_learn_pipelines_searches_and_files(tmp_path: Path) -> None:
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
 
-    pipeline = make_pipeline(vectorizer(dim=8, epochs=3, threads=1, changes={"subsample": 0}), LogisticRegression())
+    pipeline = make_pipeline(
+        vectorizer(dim=8, epochs=3, threads=1, changes={"subsample": 0, "common_directions": 0}), LogisticRegression()
+    )
     search = GridSearchCV(pipeline, {"sentencevectorizer__normalize": [True, False]}, cv=2).fit(DOCUMENTS, LABELS)
     assert search.best_score_ > 0.8
     joblib.dump(search.best_estimator_, tmp_path / "pipeline.joblib")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from siamese_cbow import InputError, Model, SettingsError, SiameseCBOW, Stream, Vocabulary, load, prepare
 from siamese_cbow.cli import main
+from siamese_cbow.preparation import WORDS_ONLY
 from siamese_cbow.text import chunks
 from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.training.recipe import ObjectiveName
 
 GERMAN = TextSettings(kind="groups", languages=("en", "de"))
@@ -104,7 +104,7 @@ phrases = st.lists(st.sampled_from(["die", "a", "Ü b", "c", "?", "\u200b"]), mi
 def test_equals_plain_python(rows: list[tuple[str, str, str]], min_count: int) -> None:
     languages = ("en", "de", "fr")
     groups = [
-        [[f"{code}:{word}" for word in Tokenizer().words(phrase)] for code, phrase in zip(languages, row, strict=True)]
+        [[f"{code}:{word}" for word in WORDS_ONLY.words(phrase)] for code, phrase in zip(languages, row, strict=True)]
         for row in rows
     ]
     expected = Stream.of_words(groups, min_count=min_count, kind="groups")
