@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.in_batch import TILE
+from siamese_cbow.kernels.products import combine, dots
 from siamese_cbow.kernels.rows import FASTMATH, add_rows, padded_width
 from siamese_cbow.preparation import prepare
 from siamese_cbow.stream import Stream
@@ -146,22 +146,25 @@ def limit(stream: Stream) -> tuple[float, int]:
     return in_threads(work), int(stream.sentences[THREADS * n])
 
 
+@njit(nogil=True)
+def _products(n_batches: int, means: Any, scores: Any, panels: Any, gradients: Any) -> None:
+    n = len(means)
+    for _ in range(n_batches):
+        dots(means, 0, n, means, 0, n, scores, True)
+        for i in range(0, n, TILE):
+            combine(panels, 0, min(TILE, n - i), means, n, gradients, i)
+
+
 def products(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
     """The matrix products of the contrastive recipe and nothing else: cosines of half of all pairs, and gradients."""
     n, width = recipe.batch_size, padded_width(DIM)
-    n_batches = stream.n_sentences // n // THREADS * THREADS
-
-    def work(thread: int) -> None:
-        means, scores = aligned((n, width)), aligned((TILE, TILE))
-        panel, gradients = aligned((TILE, n)), aligned((TILE, width))
-        for _ in range(n_batches // THREADS):
-            for i in range(0, n, TILE):
-                for _ in range(i, n, TILE):
-                    np.dot(means[:TILE], means[i : i + TILE].T, scores[:, : min(TILE, n - i)])
-                np.dot(panel, means, gradients)
-
-    with threadpool_limits(1, user_api="blas"):
-        return in_threads(work), stream.n_tokens * n_batches * n // stream.n_sentences
+    n_batches = stream.n_sentences // n // THREADS
+    arrays = [
+        (aligned((n, width)), aligned((n, n)), aligned((1, TILE, n)), aligned((n, width))) for _ in range(THREADS)
+    ]
+    _products(0, *arrays[0])
+    seconds = in_threads(lambda thread: _products(n_batches, *arrays[thread]))
+    return seconds, stream.n_tokens * THREADS * n_batches * n // stream.n_sentences
 
 
 def gensim_word2vec(path: Path, n_words: int, *, skip_gram: bool, whole: bool = False) -> tuple[float, int]:

@@ -19,7 +19,6 @@ from typing import Any
 
 LEAN: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
 INLINE: dict[str, Any] = {**LEAN, "forceinline": True}
-WITH_RUNTIME: dict[str, Any] = {"nogil": True, "cache": True}  # for np.dot, and for whoever calls what calls it
 
 SHARED = (Path(__file__), Path(__file__).with_name("intrinsics.py"))  # sources of all kernels
 

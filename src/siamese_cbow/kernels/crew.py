@@ -30,13 +30,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import scipy.linalg  # noqa: F401 (Numba's np.dot calls the BLAS of SciPy, which must be there before it is limited)
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from siamese_cbow.numba_options import INLINE, LEAN, forget_stale_kernels
 
@@ -56,14 +54,12 @@ class Crew:
     """Threads that run one kernel together.
 
     `crew.run(kernel, a, b)` calls `kernel(memory, n_threads, thread, a, b)` on every thread and waits for all.
-    BLAS is limited to one thread as long as the crew exists: its own threads below ours would slow everything 40 times.
     """
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
         self._memory: NDArray[np.int64] = np.zeros(_SIZE, np.int64)
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="siamese-cbow") if n_threads > 1 else None
-        self._limits = threadpool_limits(1, user_api="blas")
 
     def run(self, kernel: Callable[..., None], *arguments: Any) -> None:
         """Call the kernel on every thread and wait; an interrupt is passed on only when all threads are back."""
@@ -91,7 +87,6 @@ class Crew:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown()
-        self._limits.restore_original_limits()
 
 
 @intrinsic

@@ -4,9 +4,8 @@
                  has all sentences of the batch but the anchor and the members of its run that aren't adjacent
     margin       max(0, margin - cos with a positive + cos with the hardest negative), the mean over positives (Wieting)
 
-`reference` defines them. Scores come from `np.dot` on tiles of fixed size, so they don't depend on the threads; with
-one matrix they are symmetric and only half of the tiles are computed. The matrix of scores becomes the matrix of
-coefficients dL/dscore in place, and two more products with it are the gradients.
+`reference` defines them. With one matrix the scores are symmetric, and only half of them are computed. The matrix of
+scores becomes the matrix of coefficients dL/dscore in place, and two more products with it are the gradients.
 """
 
 from __future__ import annotations
@@ -32,16 +31,17 @@ from siamese_cbow.kernels.phases import (
     tiles,
 )
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.products import combine, dots
 from siamese_cbow.kernels.rows import FASTMATH, LINE
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill
-from siamese_cbow.numba_options import INLINE, LEAN, WITH_RUNTIME
+from siamese_cbow.numba_options import INLINE, LEAN
 
 CONTRASTIVE, MARGIN = range(3, 5)
-TILE = 64
+TILE = 64  # sentences of a tile of scores, and the most of a tile of gradients
 
 
-@njit(**WITH_RUNTIME)
+@njit(**LEAN)
 def train_in_batch(
     memory: NDArray[np.int64],
     n_threads: int,
@@ -72,11 +72,9 @@ def train_in_batch(
             things = len(rates)
         elif what == 1:
             things = tiles(n, TILE) ** 2
-        elif what == 3:
-            things = tiles(n, TILE)
         else:
             things = words.n_unique[b] if what == 4 else n
-            size = tile_size(things, n_threads)
+            size = gradients_tile_size(n, n_threads) if what == 3 else tile_size(things, n_threads)
         n_tiles = tiles(things, size)
         if tile >= n_tiles:
             wait(memory, phase)
@@ -91,36 +89,21 @@ def train_in_batch(
         elif what == 2:
             _coefficients_tile(shape, picked, objective, work, b, begin, end)
         elif what == 3:
-            _gradients_tile(words, objective, work, tally, thread, b, n, tile)
+            _gradients_tile(words, objective, work, tally, thread, b, n, begin, end)
         else:
             step = first_step + b
             rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, begin, end)
         finish(memory, phase, n_tiles)
 
 
-@njit(**WITH_RUNTIME)
+@njit(**LEAN)
 def _scores_tile(objective: Objective, work: Work, n: int, tile: int) -> None:
     """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
     n_tiles = tiles(n, TILE)
     i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
-    if objective.shared and i > j:
-        return
-    _multiply(work.left, i, min(i + TILE, n), work.right, j, min(j + TILE, n), work.scores, objective.shared and i < j)
-
-
-@njit(**WITH_RUNTIME)
-def _multiply(
-    left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirrored: bool
-) -> None:
-    """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end], and the mirror of it where asked for."""
-    block = np.dot(left[i:i_end], right[j:j_end].T)
-    for k in range(block.shape[0]):
-        for m in range(block.shape[1]):
-            scores[i + k, j + m] = block[k, m]
-    if mirrored:
-        for k in range(block.shape[0]):
-            for m in range(block.shape[1]):
-                scores[j + m, i + k] = block[k, m]
+    if i <= j or not objective.shared:
+        i_end, j_end = min(i + TILE, n), min(j + TILE, n)
+        dots(work.left, i, i_end, work.right, j, j_end, work.scores, objective.shared)
 
 
 @njit(**LEAN)
@@ -232,44 +215,52 @@ def _hardest(picked: Picked, work: Work, b: int, k: int, scores: NDArray[np.floa
     return best
 
 
-@njit(**WITH_RUNTIME)
-def _gradients_tile(
-    words: Words, objective: Objective, work: Work, tally: Tally, thread: int, b: int, n: int, tile: int
-) -> None:
-    """The gradient of every mean: coefficients x means, for the rows of a tile."""
-    n_examples = count_examples(work, n, tally, b, tile)
-    i, end = tile * TILE, min((tile + 1) * TILE, n)
-    panel = work.panels[thread, : end - i]
-    if objective.shared:
-        _copy_coefficients(work.scores, i, n, True, True, panel)
-    else:
-        _copy_coefficients(work.scores, i, n, True, False, panel)
-        _multiply_into(panel, work.right, work.left_gradients, i, end)
-        _copy_coefficients(work.scores, i, n, False, True, panel)
-    _multiply_into(panel, work.left, work.right_gradients, i, end)
-    for k in range(i, end):
-        finish_gradient(words, objective, work, b, k, n_examples)
-
-
-@njit(**WITH_RUNTIME)
-def _multiply_into(panel: Vectors, means: Vectors, gradients: Vectors, i: int, end: int) -> None:
-    np.dot(panel, means, gradients[i:end])
+@njit(**INLINE)
+def gradients_tile_size(n: int, n_threads: int) -> int:
+    """Two tiles for a thread, as far as `TILE` allows: the more rows a tile has, the less often the means are read."""
+    return max(1, min(TILE, (n + 2 * n_threads - 1) // (2 * n_threads)))
 
 
 @njit(**LEAN)
-def _copy_coefficients(scores: Vectors, i: int, n: int, rows: bool, columns: bool, panel: Vectors) -> None:
-    """panel[k, j] = scores[i + k, j], or scores[j, i + k], or their sum; 0 where there is no sentence j.
+def _gradients_tile(
+    words: Words, objective: Objective, work: Work, tally: Tally, thread: int, b: int, n: int, begin: int, end: int
+) -> None:
+    """The gradient of every mean: coefficients x means, for the sentences of a tile."""
+    n_examples = count_examples(work, n, tally, b, begin)
+    height = end - begin
+    _copy_rows(work.scores, begin, height, n, work.panels, thread)
+    if not objective.shared:
+        combine(work.panels, thread, height, work.right, n, work.left_gradients, begin)
+        _clear(work.panels, thread, height, n)
+    _add_columns(work.scores, begin, height, n, work.panels, thread)
+    combine(work.panels, thread, height, work.left, n, work.right_gradients, begin)
+    for k in range(begin, end):
+        finish_gradient(words, objective, work, b, k, n_examples)
+
+
+@njit(**LEAN)
+def _copy_rows(scores: Vectors, first: int, height: int, n: int, panels: Vectors, thread: int) -> None:
+    """panels[thread, k, j] = scores[first + k, j] for j < n"""
+    for k in range(height):
+        for j in range(n):
+            panels[thread, k, j] = scores[first + k, j]
+
+
+@njit(**LEAN)
+def _clear(panels: Vectors, thread: int, height: int, n: int) -> None:
+    for k in range(height):
+        for j in range(n):
+            panels[thread, k, j] = 0
+
+
+@njit(**LEAN)
+def _add_columns(scores: Vectors, first: int, height: int, n: int, panels: Vectors, thread: int) -> None:
+    """panels[thread, k, j] += scores[j, first + k] for j < n
 
     By squares of a cache line's length: going down a column, each number would come from a line of its own.
     """
-    height, width = panel.shape
     for k0 in range(0, height, LINE):
-        for j0 in range(0, width, LINE):
+        for j0 in range(0, n, LINE):
             for k in range(k0, min(k0 + LINE, height)):
-                for j in range(j0, min(j0 + LINE, width)):
-                    total = np.float32(0)
-                    if rows and j < n:
-                        total += scores[i + k, j]
-                    if columns and j < n:
-                        total += scores[j, i + k]
-                    panel[k, j] = total
+                for j in range(j0, min(j0 + LINE, n)):
+                    panels[thread, k, j] += scores[j, first + k]

@@ -1,0 +1,151 @@
+"""Products of the small matrices of a batch: cosines of all pairs of sentences, and sums of means.
+
+BLAS would first copy both matrices into an order that it likes, which on 64 rows costs a third of its time. Here
+everything is in the cache already: both products keep a block of twelve results in registers, and read what they need
+where it lies. Each number is summed in one order, whatever the block it is in, so nothing depends on tiles or threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.rows import FASTMATH, LINE
+from siamese_cbow.numba_options import INLINE, LEAN
+
+_LANES, _HEIGHT = 8, 6  # a block of `_combine` has 6 rows of 2 vectors of 8 numbers: twelve registers of sixteen
+
+
+@njit(**LEAN)
+def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirror: bool) -> None:
+    """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end]'.
+
+    With `mirror`, left and right are the same: the scores are written on both sides of the diagonal, and the part below
+    it isn't computed.
+    """
+    for column in range(j, j_end, 4):
+        for row in range(i, min(i_end, column + 4) if mirror else i_end, 3):
+            _block_of_dots(left, row, i_end - 1, right, column, j_end - 1, scores, mirror)
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _block_of_dots(
+    left: Vectors, i: int, last_i: int, right: Vectors, j: int, last_j: int, scores: Vectors, mirror: bool
+) -> None:
+    """Three rows by four; beyond the last row or column it is taken again."""
+    i1, i2 = min(i + 1, last_i), min(i + 2, last_i)
+    j1, j2, j3 = min(j + 1, last_j), min(j + 2, last_j), min(j + 3, last_j)
+    a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = np.float32(0)
+    for k in range(left.shape[1]):
+        x, y, z = left[i, k], left[i1, k], left[i2, k]
+        a, b, c, d = right[j, k], right[j1, k], right[j2, k], right[j3, k]
+        a0, a1, a2 = a0 + x * a, a1 + y * a, a2 + z * a
+        b0, b1, b2 = b0 + x * b, b1 + y * b, b2 + z * b
+        c0, c1, c2 = c0 + x * c, c1 + y * c, c2 + z * c
+        d0, d1, d2 = d0 + x * d, d1 + y * d, d2 + z * d
+    scores[i, j], scores[i, j1], scores[i, j2], scores[i, j3] = a0, b0, c0, d0
+    scores[i1, j], scores[i1, j1], scores[i1, j2], scores[i1, j3] = a1, b1, c1, d1
+    scores[i2, j], scores[i2, j1], scores[i2, j2], scores[i2, j3] = a2, b2, c2, d2
+    if mirror:
+        scores[j, i], scores[j1, i], scores[j2, i], scores[j3, i] = a0, b0, c0, d0
+        scores[j, i1], scores[j1, i1], scores[j2, i1], scores[j3, i1] = a1, b1, c1, d1
+        scores[j, i2], scores[j1, i2], scores[j2, i2], scores[j3, i2] = a2, b2, c2, d2
+
+
+@njit(**LEAN)
+def combine(panels: Vectors, thread: int, height: int, rows: Vectors, n: int, out: Vectors, first: int) -> None:
+    """out[first + i] = the sum of panels[thread, i, k] * rows[k] over k < n, for i < height.
+
+    rows, out  (any, width) with a width of whole cache lines
+    """
+    for column in range(0, out.shape[1], LINE):  # this strip of `rows` stays in the first-level cache
+        for i in range(0, height, _HEIGHT):
+            _combine(panels, thread, i, height - 1, rows, column, n, out, first)
+
+
+@intrinsic
+def _combine(
+    typingctx: Any,
+    panels: Any,
+    thread: Any,
+    i: Any,
+    last: Any,
+    rows: Any,
+    column: Any,
+    n: Any,
+    out: Any,
+    first: Any,
+) -> Any:
+    """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the last row it is taken again."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def array(place: int) -> Any:
+            return context.make_array(signature.args[place])(context, builder, args[place])
+
+        def at(view: Any, *indices: Any) -> Any:
+            """The address of an item."""
+            shape = cgutils.unpack_tuple(builder, view.shape)
+            index = indices[0]
+            for size, next_index in zip(shape[1:], indices[1:], strict=True):
+                index = builder.add(builder.mul(index, size), next_index)
+            return builder.gep(view.data, [index])
+
+        def load_vector(address: Any) -> Any:
+            loaded = builder.load(builder.bitcast(address, vector.as_pointer()), typ=vector)
+            loaded.align = 4
+            return loaded
+
+        def spread(number: Any) -> Any:
+            """One number in all lanes."""
+            alone = builder.insert_element(ir.Constant(vector, ir.Undefined), number, whole(0))
+            lanes = ir.Constant(ir.VectorType(whole, _LANES), [0] * _LANES)
+            return builder.shuffle_vector(alone, ir.Constant(vector, ir.Undefined), lanes)
+
+        _, thread, i, last, _, column, n, _, first = args
+        panels, rows, out = array(0), array(4), array(7)
+        number, whole, index = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+        vector = ir.VectorType(number, _LANES)
+        multiply_add = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fmuladd.v{_LANES}f32"
+        )
+        places = []
+        for r in range(_HEIGHT):
+            row = builder.add(i, index(r))
+            places.append(builder.select(builder.icmp_signed("<", row, last), row, last))
+        weights = [at(panels, thread, place, index(0)) for place in places]
+
+        before = builder.block
+        loop, after = builder.append_basic_block("combine"), builder.append_basic_block("combined")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        k = builder.phi(index)
+        k.add_incoming(index(0), before)
+        sums = [[builder.phi(vector) for _ in range(2)] for _ in range(_HEIGHT)]
+        address = at(rows, k, column)
+        halves = [load_vector(address), load_vector(builder.gep(address, [index(_LANES)]))]
+        for pair, weight in zip(sums, weights, strict=True):
+            x = spread(builder.load(builder.gep(weight, [k]), typ=number))
+            for total, half in zip(pair, halves, strict=True):
+                total.add_incoming(ir.Constant(vector, [0.0] * _LANES), before)
+                total.add_incoming(builder.call(multiply_add, [x, half, total]), loop)
+        next_k = builder.add(k, index(1))
+        k.add_incoming(next_k, loop)
+        builder.cbranch(builder.icmp_signed("<", next_k, n), loop, after)
+        builder.position_at_end(after)
+        for pair, place in zip(sums, places, strict=True):
+            address = at(out, builder.add(first, place), column)
+            for half, total in enumerate(pair):
+                target = builder.gep(address, [index(half * _LANES)])
+                builder.store(total.incomings[1][0], builder.bitcast(target, vector.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    whole_number = types.int64
+    return types.void(
+        panels, whole_number, whole_number, whole_number, rows, whole_number, whole_number, out, whole_number
+    ), codegen
