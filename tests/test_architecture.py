@@ -17,7 +17,7 @@ PACKAGE = Path(siamese_cbow.__file__).parent
 LEVELS = [
     ["errors", "arrays", "progress", "files", "intrinsics", "notebook", "numba_options", "safe_pickle"],
     ["text"],
-    ["vocabulary", "lookup", "counting", "languages", "fallback"],
+    ["vocabulary", "lazy_vocabulary", "lookup", "counting", "languages", "fallback"],
     ["stream", "stream_writer", "spool", "preparation"],
     ["kernels"],
     [
@@ -66,3 +66,28 @@ def test_small_things_load_nothing_heavy(code: str) -> None:
     script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint(*sys.modules, file=sys.stderr)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
     assert not HEAVY & {name.partition(".")[0] for name in loaded.split()}
+
+
+# What a small command has no use for, though each is but a few milliseconds.
+NEEDLESS = {"shutil", "tempfile", "random", "html", "importlib.resources", "importlib.util", "subprocess", "csv"}
+NEEDLESS |= {f"siamese_cbow.{name}" for name in ("lookup", "model_card", "languages", "plots", "postprocess", "stream")}
+
+
+def test_similarity_loads_only_what_it_needs() -> None:
+    call = "from siamese_cbow.cli import main; main(['similarity', 'a man plays', 'a woman sings'])"
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for code in ("pass", call)
+    ]
+    before, after = (set(run.stderr.split()) for run in found)  # a start of Python may bring in anything
+    assert float(found[1].stdout) > 0
+    assert not (HEAVY | NEEDLESS) & (after - before)
+    assert {name for name in after if name.startswith("siamese_cbow.cli.")} == {
+        *("siamese_cbow.cli.similarity", "siamese_cbow.cli.batched", "siamese_cbow.cli.model_option"),
+        "siamese_cbow.cli.quick_numpy",
+    }

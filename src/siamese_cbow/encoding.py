@@ -18,6 +18,7 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.fallback import Fallback, finder
 from siamese_cbow.kernels.means_reference import mean_of_rows
+from siamese_cbow.lazy_vocabulary import FEW
 from siamese_cbow.packed_rows import Rows, as_array
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.tokenizer import Tokenizer
@@ -45,7 +46,9 @@ class Encoder:
 
     def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
         self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
-        self._words, self._id_of, self._fallback = tokenizer.words, finder(vocabulary, fallback), fallback
+        self._words, self._fallback = tokenizer.words, fallback
+        self._id_of = finder(vocabulary, fallback, few=True)
+        self._asked = 0  # words of single texts, up to FEW
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
@@ -53,8 +56,17 @@ class Encoder:
         if len(text) > MUCH_TEXT:
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
-        ids = [i for i in map(self._id_of, self._words(text)) if i is not None]
+        words = self._words(text)
+        if self._asked <= FEW:
+            self._ask(len(words))
+        ids = [i for i in map(self._id_of, words) if i is not None]
         return mean_of_rows(self._rows, ids, dim, normalize=normalize)
+
+    def _ask(self, n_words: int) -> None:
+        """From some words on, ids come from a dictionary, and straight: single texts are fast then."""
+        self._asked += n_words
+        if self._asked > FEW:
+            self._id_of = finder(self._vocabulary, self._fallback)
 
     def many(
         self,

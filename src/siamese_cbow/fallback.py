@@ -12,9 +12,7 @@ regression from character n-grams, pairs of words that make up the unknown one, 
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -33,14 +31,14 @@ REMEMBERED = 100_000  # unknown words
 class Nearest:
     """A vocabulary that finds an id for unknown words, too."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._index = vocabulary.index
-        self._words = vocabulary.words
+    def __init__(self, vocabulary: Vocabulary, *, few: bool = False) -> None:
+        self._known = vocabulary.id_of if few else vocabulary.index.get
+        self._first_like = vocabulary.first_like
         self._seen: dict[str, int | None] = {}
 
     def id_of(self, word: str) -> int | None:
         """The id of the word, or of the known word it counts as; None where there is none."""
-        found = self._index.get(word)
+        found = self._known(word)
         if found is not None:
             return found
         if word not in self._seen:
@@ -49,21 +47,11 @@ class Nearest:
             self._seen[word] = self._nearest(word)
         return self._seen.get(word)
 
-    @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self._words)
-
     def _nearest(self, word: str) -> int | None:
         for length in range(len(word), max(IN_COMMON, len(word) - LEFT_OVER) - 1, -1):
-            beginning = word[:length]
-            first = bisect_left(self._sorted, beginning)
-            alike = itertools.takewhile(
-                lambda known: known.startswith(beginning),  # noqa: B023 (used up before it changes)
-                itertools.islice(self._sorted, first, None),
-            )
-            ids = [self._index[known] for known in alike if len(known) - length <= LEFT_OVER]
-            if ids:
-                return min(ids)  # the most frequent
+            found = self._first_like(word[:length], LEFT_OVER)
+            if found is not None:
+                return found
         return None
 
 
@@ -81,6 +69,11 @@ class NearestLookup:
         return np.fromiter(itertools.chain.from_iterable(found), np.int32, int(offsets[-1])), offsets
 
 
-def finder(vocabulary: Vocabulary, fallback: Fallback) -> Callable[[str], int | None]:
-    """Word -> id or None, one way or the other: `finder(vocabulary, "prefix")("playfully")` -> the id of play."""
-    return Nearest(vocabulary).id_of if fallback == "prefix" else vocabulary.index.get
+def finder(vocabulary: Vocabulary, fallback: Fallback, *, few: bool = False) -> Callable[[str], int | None]:
+    """Word -> id or None, one way or the other: `finder(vocabulary, "prefix")("playfully")` -> the id of play.
+
+    few  only a few words will be asked for, so that it is not worth while to make an index of all
+    """
+    if fallback == "prefix":
+        return Nearest(vocabulary, few=few).id_of
+    return vocabulary.id_of if few else vocabulary.index.get

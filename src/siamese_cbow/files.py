@@ -9,8 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +57,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 @contextmanager
 def _temporary_neighbour(path: Path) -> Iterator[Path]:
     """A fresh folder beside `path`, so that a rename between the two never crosses file systems."""
+    import shutil  # here, as whoever only reads has no use for them
+    import tempfile
+
     with _clear_disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))

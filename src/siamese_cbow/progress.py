@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from time import monotonic
 from typing import Protocol
 
@@ -57,6 +56,8 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
     unknown length (standard input): the bar pulses. In a notebook it is a widget (of ipywidgets, in the extra
     `notebook`); on anything else that is no terminal, only the messages are printed.
     """
+    from importlib.util import find_spec
+
     from rich.console import Console
     from rich.progress import (
         BarColumn,

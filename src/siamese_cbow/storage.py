@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -26,8 +25,8 @@ import numpy as np
 
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
 from siamese_cbow.files import atomic_folder, file_hash, sample_hash
+from siamese_cbow.lazy_vocabulary import LazyVocabulary
 from siamese_cbow.model import Model
-from siamese_cbow.model_card import model_card
 from siamese_cbow.model_checks import check_numbers
 from siamese_cbow.packed_rows import Dtype
 from siamese_cbow.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
@@ -57,6 +56,8 @@ def save(model: Model, path: str | os.PathLike[str], *, log: Path | None = None)
 
     A model of ours that stands there already is replaced; anything else is left alone, with an error.
     """
+    from siamese_cbow.model_card import model_card
+
     target = Path(path)
     check_target(target)
     words = _as_bytes(model.vocabulary)
@@ -73,7 +74,7 @@ def save(model: Model, path: str | os.PathLike[str], *, log: Path | None = None)
         _write_json(folder / CONFIG, _config(model, folder))
         (folder / CARD).write_text(model_card(model, target.name), "utf-8", newline="\n")
         if log is not None:
-            shutil.copyfile(log, folder / LOG)
+            (folder / LOG).write_bytes(log.read_bytes())
 
 
 def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) -> Model:
@@ -218,17 +219,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
-    """The words of a file whose hash is right: no need to look at every line, as `Vocabulary.read` does.
-
-    That is three times faster, and most of the time it takes to load a model.
-    """
+    """The words of a file whose hash is right: no need to look at every line, as `Vocabulary.read` does."""
     text = path.read_bytes().decode("utf-8", "replace")
-    fields = text.replace("\n", " ").split(" ")
-    counts = " ".join(fields[:-1:2])
-    plain = len(fields) == 2 * text.count("\n") + 1 and counts.isascii() and counts.replace(" ", "").isdigit()
-    if not plain:  # such as a word with a space in it, from another program's vectors
+    if not LazyVocabulary.plain(text):  # such as a word with a space in it, from another program's vectors
         return Vocabulary.read(path, languages=languages)
-    return Vocabulary(fields[1::2], np.fromstring(counts, np.int64, sep=" "), tuple(languages))
+    return LazyVocabulary(text, languages)
 
 
 def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:

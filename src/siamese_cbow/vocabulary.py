@@ -12,6 +12,8 @@ Of several languages it holds the words of one after those of the other, each wr
 from __future__ import annotations
 
 import hashlib
+import itertools
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +43,7 @@ class Vocabulary:
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.index
+        return isinstance(word, str) and self.id_of(word) is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -57,6 +59,26 @@ class Vocabulary:
     def index(self) -> Mapping[str, int]:
         """Word -> id; made when it is first asked for."""
         return {word: i for i, word in enumerate(self.words)}
+
+    def id_of(self, word: str) -> int | None:
+        """The id of a word, or None."""
+        return self.index.get(word)
+
+    def first_like(self, beginning: str, left_over: int) -> int | None:
+        """The first word (so the most frequent) with this beginning and at most so many letters more, or None.
+
+        plays, play, player: `first_like("play", 1)` -> 0; `first_like("playe", 4)` -> 2
+        """
+        first = bisect_left(self._sorted, beginning)
+        alike = itertools.takewhile(
+            lambda word: word.startswith(beginning), itertools.islice(self._sorted, first, None)
+        )
+        ids = [self.index[word] for word in alike if len(word) - len(beginning) <= left_over]
+        return min(ids, default=None)
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.words)
 
     @classmethod
     def of_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_words: int | None = None) -> Vocabulary:

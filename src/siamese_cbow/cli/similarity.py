@@ -9,6 +9,7 @@ import click
 
 from siamese_cbow.cli.batched import batched
 from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.quick_numpy import import_numpy_quickly
 from siamese_cbow.errors import InputError
 
 
@@ -24,6 +25,7 @@ def command(texts: tuple[str, ...], folder: Path | None, path: str | None, other
     """
     if (len(texts) != 2) if path is None else texts:
         raise click.UsageError(f"got {len(texts)} texts; expected two, or --file FILE and none")
+    import_numpy_quickly()
     model = open_model(folder)
     other = open_model(folder, language=other_language) if other_language else model
     if path is not None:

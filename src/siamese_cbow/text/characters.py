@@ -7,7 +7,7 @@ changes with the interpreter, and a model must cut text the same way wherever it
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ N_CODE_POINTS = 0x110000
 
 @cache
 def _table() -> dict[str, list[str]]:
-    lines = (files("siamese_cbow.text") / "unicode_tables.txt").read_text(encoding="ascii").splitlines()
+    lines = (Path(__file__).parent / "unicode_tables.txt").read_text(encoding="ascii").splitlines()
     return {name: entries for name, *entries in map(str.split, lines)}
 
 
