@@ -56,6 +56,18 @@ def test_kept_rows_are_those_of_the_definition(model: Model, batch: int, monkeyp
                 assert row.score >= threshold - 0.01
 
 
+def test_unknown_words_count_as_the_model_says(model: Model) -> None:
+    lines = [f"{word}ed" for words in TOPICS.values() for word in words] * 3
+    near = model.with_fallback("prefix")
+    kept = [row.text for row in sc.duplicates(Texts(lines), model=near) if row.of is None]
+    assert kept == lines[: len(lines) // 3]
+    assert all(row.of is None for row in sc.duplicates(Texts(lines), model=model))  # unknown, so not the same
+    found = sc.clusters(Texts(lines), model=near, k=3)
+    assert sorted(sorted(group.words) for group in found) == sorted(map(sorted, TOPICS.values()))
+    with pytest.raises(InputError, match="no row has a word"):
+        sc.clusters(Texts(lines), model=model, k=3)
+
+
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 9))
 @settings(max_examples=60, deadline=None)
 def test_equal_vectors_are_duplicates_of_the_first(numbers: list[int], batch: int) -> None:

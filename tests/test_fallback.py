@@ -7,16 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow import encoding
 from siamese_cbow.cli import group
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.fallback import IN_COMMON, LEFT_OVER, Nearest
+from siamese_cbow.fallback import Nearest, NearestLookup
+from siamese_cbow.lookup import Lookup
 from siamese_cbow.model import Model
 from siamese_cbow.storage import load
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.text import beginnings
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 WORDS = ["the", "plays", "play", "player", "pla", "international", "ab"]
 
@@ -60,6 +63,33 @@ def test_against_the_plain_way(words: list[str], word: str) -> None:
     ]
     expected = words.index(word) if word in words else min(fits)[1] if fits else None
     assert Nearest(Vocabulary.of_words(words)).id_of(word) == expected
+
+
+# Few letters, so that beginnings meet; some that are folded, and some of two to four bytes.
+LETTERS = "abAé日😀İΣ'"
+
+
+@given(
+    st.lists(st.text(st.sampled_from("abé日😀i̇σ'"), min_size=1, max_size=9), unique=True, min_size=1),
+    st.lists(st.text(st.sampled_from(LETTERS + " .1"), max_size=40), min_size=1, max_size=5),
+    st.sampled_from(["words", "whitespace"]),
+)
+@settings(deadline=None)
+def test_the_scanner_finds_the_same_words(words: list[str], texts: list[str], kind: str) -> None:
+    vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer(kind)  # type: ignore[arg-type]
+    expected = NearestLookup(vocabulary, tokenizer).ids(texts)
+    for found, wanted in zip(Lookup(vocabulary, tokenizer, "prefix").ids(texts), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_scanner_has_the_same_numbers_and_a_table_that_grows() -> None:
+    assert (beginnings.IN_COMMON, beginnings.LEFT_OVER) == (IN_COMMON, LEFT_OVER)
+    words = [f"{chr(97 + i % 26)}{i * 7919:06d}xyz" for i in range(2000)]  # few have a beginning in common
+    vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer()
+    texts = [word[:-2] + "qq" for word in words]
+    ids, _ = Lookup(vocabulary, tokenizer, "prefix").ids(texts)
+    np.testing.assert_array_equal(ids, NearestLookup(vocabulary, tokenizer).ids(texts)[0])
+    assert len(ids) == len(words)
 
 
 def test_both_paths_and_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

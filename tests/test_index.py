@@ -184,7 +184,7 @@ def test_a_flipped_bit_anywhere_is_found_by_check(model: Model, notes: Path, tmp
         ("", "can't be read"),
         ("[]", "is not the list"),
         ('{"format": "siamese-cbow index", "format_version": 99}', "format version 99"),
-        ('{"format": "siamese-cbow index", "format_version": 1, "model": 3}', "has not what belongs there"),
+        ('{"format": "siamese-cbow index", "format_version": 2, "model": 3}', "has not what belongs there"),
     ],
 )
 def test_a_broken_list(model: Model, notes: Path, tmp_path: Path, content: str, message: str) -> None:
@@ -210,6 +210,29 @@ def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> Non
         update(tmp_path / "index", notes, model=other)
     update(tmp_path / "index", model=other, rebuild=True)
     assert Index(tmp_path / "index", model=other).search("guitar")
+
+
+def test_unknown_words_count_as_when_the_index_was_made(
+    model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = write_lines(tmp_path / "a.txt", ["stormy", "guitarists", "the songs of the band", "soup"])
+    near = model.with_fallback("prefix")
+    index = Index.update(tmp_path / "index", text, model=near)
+    assert [hit.text for hit in index.search("guitar", k=1)] == ["guitarists"]
+    for attempt in (lambda: Index(tmp_path / "index", model=model), lambda: update(tmp_path / "index", model=model)):
+        with pytest.raises(FormatError, match=r"fallback 'prefix'.*with_fallback\(\"prefix\"\)"):
+            attempt()
+    model.save(tmp_path / "m")
+    main(["index", "a.txt", "-o", "near", "--model", "m", "--fallback", "prefix"])
+    main(["index", "-o", "near"])  # as it was made, without saying it again
+    main(["search", "guitarist", "--index", "near", "-k1"])
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1].endswith("2:guitarists")
+    assert "guitarist counts as guitar" in captured.err
+    with pytest.raises(SystemExit):
+        main(["search", "guitar", "--index", "near", "--fallback", "none"])
+    assert "made with the fallback 'prefix'" in capsys.readouterr().err
 
 
 def test_an_update_that_fails_changes_nothing(

@@ -54,6 +54,20 @@ def test_finds_what_a_sort_of_all_finds(path_name: str, model: Model, query: str
         assert hit.score == pytest.approx(model.similarity(query, hit.text), abs=1e-5)
 
 
+def test_unknown_words_count_as_the_model_says(path_name: str, model: Model) -> None:
+    """Of `guitars` and the like a search sees what `encode` sees: nothing, or the known word that begins alike."""
+    lines = [
+        line.replace("guitar", "Guitarists").replace("storm", "stormy").replace("naïve", "breadé") for line in LINES
+    ]
+    for one in (model, model.with_fallback("prefix")):
+        found = sc.search("the song of a band", Texts(lines), model=one, k=50)
+        wanted = exact(one, "the song of a band", lines, 50)
+        np.testing.assert_allclose([hit.score for hit in found], [score for _, score in wanted], atol=1e-6)
+    assert sc.search("stormy", Texts(["the stormy", "guitarists"]), model=one, k=1)[0].text == "the stormy"
+    with pytest.raises(InputError, match="no word that the model knows"):
+        sc.search("stormy", Texts(lines), model=model)
+
+
 def test_threshold_gives_all_that_reach_it(path_name: str, model: Model) -> None:
     found = sc.search("guitar", Texts(LINES), model=model, k=None, threshold=0.5)
     wanted = [line for line, score in exact(model, "guitar", LINES, len(LINES)) if score >= 0.5]

@@ -241,6 +241,28 @@ def test_the_shares_of_word_pairs_add_up(client: Client) -> None:
     assert client.post("/similarity", {"a": "blorf", "b": "?!", "explain": True}).json()["similarity"] == 0
 
 
+@pytest.mark.parametrize("path", ["small", "bulk"])
+def test_unknown_words_count_as_the_model_says(path: str) -> None:
+    model = MODEL.with_fallback("prefix")
+    embedder = Embedder(model)
+    if path == "bulk":
+        embedder.warm()
+    client = Client(build({"toy": embedder}, limits=LIMITS, warm=False))
+    texts = ["my guitars", "the songs", "blorf"]
+    found = client.post("/v1/embeddings", {"input": texts, "normalize": False}).json()
+    np.testing.assert_allclose([one["embedding"] for one in found["data"]], model.encode(texts), atol=1e-6)
+    assert found["usage"]["prompt_tokens"] == 3
+    found = client.post("/search", {"query": "a guitarist", "texts": texts}).json()["results"]
+    assert [one["index"] for one in found] == [0, 1]
+    assert found[0]["score"] == pytest.approx(model.similarity("a guitarist", "my guitars"), abs=1e-6)
+    shown = client.post("/similarity", {"a": "guitarist", "b": "blorf song", "explain": True}).json()
+    assert shown["a"][0]["counts_as"] == "guitar"
+    assert [sorted(one) for one in shown["b"]] == [["norm", "word"]] * 2
+    assert shown["similarity"] == pytest.approx(model.similarity("guitarist", "song"), abs=1e-6)
+    near = client.post("/neighbours", {"text": "guitarist", "k": 2}).json()["neighbours"]
+    assert [one["word"] for one in near] == [word for word, _ in MODEL.neighbours("guitar", 2)]
+
+
 def test_neighbours(client: Client) -> None:
     found = client.post("/neighbours", {"text": "Cat", "k": 3}).json()["neighbours"]
     assert [(one["word"], pytest.approx(one["cosine"])) for one in found] == MODEL.neighbours("cat", 3)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from siamese_cbow.arrays import Bytes, Counts, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import scanner
+from siamese_cbow.text.slots import empty_slots, fill_slots
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.vocabulary import Vocabulary
 
@@ -39,7 +40,7 @@ class Counter:
         self._folder = folder  # for the notes of what was forgotten
         self._tables = scanner.tables(tokenizer)
         self._max_distinct = max_distinct
-        self._slots = scanner.empty_slots(1 << 15)
+        self._slots = empty_slots(1 << 15)
         self._counts: Counts = np.zeros(1 << 15, np.int64)
         self._starts: Offsets = np.zeros((1 << 15) + 1, np.int64)
         self._letters: Bytes = np.empty(1 << 18, np.uint8)
@@ -104,8 +105,8 @@ class Counter:
     def _grow(self) -> None:
         """Twice the room; the hash table is filled anew, since a word's place depends on its size."""
         hashes = self.hashes()
-        self._slots = scanner.empty_slots(len(self._slots))
-        scanner.fill_slots(self._slots, hashes)
+        self._slots = empty_slots(len(self._slots))
+        fill_slots(self._slots, hashes)
         self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
         self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
         self._letters = np.concatenate([self._letters, np.empty_like(self._letters)])
@@ -124,8 +125,8 @@ class Counter:
         self._counts[:n_kept], self._counts[n_kept:] = counts[kept], 0
         self._starts[1 : n_kept + 1] = np.cumsum(lengths[kept])
         self._letters[: len(letters)] = letters
-        self._slots = scanner.empty_slots(len(self._slots) // 2)
-        scanner.fill_slots(self._slots, hashes)
+        self._slots = empty_slots(len(self._slots) // 2)
+        fill_slots(self._slots, hashes)
         self.n_words = n_kept
         self.forgets.append(on_disk(self._folder, renumbered))
 

@@ -19,12 +19,10 @@ import numpy as np
 
 from siamese_cbow.arrays import Ids, Offsets
 from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 Fallback: TypeAlias = Literal["none", "prefix"]
 
-IN_COMMON = 3  # letters, at least
-LEFT_OVER = 4  # letters, at most, of the unknown word and of the known one
 REMEMBERED = 100_000  # unknown words
 
 
@@ -49,7 +47,7 @@ class Nearest:
 
     def _nearest(self, word: str) -> int | None:
         for length in range(len(word), max(IN_COMMON, len(word) - LEFT_OVER) - 1, -1):
-            found = self._first_like(word[:length], LEFT_OVER)
+            found = self._first_like(word[:length])
             if found is not None:
                 return found
         return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from siamese_cbow.arrays import Counts
 from siamese_cbow.errors import FormatError
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 FEW = 64  # words that are looked for in the text; with the next one the dictionary is made
 
@@ -69,11 +69,13 @@ class LazyVocabulary(Vocabulary):
             return None
         return self._line_of(self._text.find(f" {word}\n"))
 
-    def first_like(self, beginning: str, left_over: int) -> int | None:
-        """The first word with this beginning and at most so many letters more, in the same two ways."""
+    def first_like(self, beginning: str) -> int | None:
+        """The first word with this beginning and little more, in the same two ways."""
         if not self._is_one_of_few():
-            return super().first_like(beginning, left_over)
-        found = re.search(rf" {re.escape(beginning)}[^\n]{{0,{left_over}}}\n", self._text)
+            return super().first_like(beginning)
+        if len(beginning) < IN_COMMON or " " in beginning or "\n" in beginning:
+            return None
+        found = re.search(rf" {re.escape(beginning)}[^\n]{{0,{LEFT_OVER}}}\n", self._text)
         return self._line_of(found.start() if found else -1)
 
     def _is_one_of_few(self) -> bool:

@@ -16,7 +16,9 @@ from siamese_cbow.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.fallback import Fallback, NearestLookup
 from siamese_cbow.text import scanner
+from siamese_cbow.text.beginnings import NO_BEGINNINGS, beginnings_of
 from siamese_cbow.text.json_tokenizer import JsonLookup, JsonTokenizer
+from siamese_cbow.text.slots import Slots, empty_slots, fill_slots
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.text.word_hash import hash_words
 from siamese_cbow.vocabulary import Vocabulary
@@ -29,9 +31,11 @@ NEWLINE = ord("\n")
 class Lookup:
     """A vocabulary and a tokenizer, ready for bulk."""
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer) -> None:
+    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
         self._tables = scanner.tables(tokenizer)
-        self._slots = word_slots(vocabulary)
+        letters, starts = written(vocabulary)
+        self._slots = word_slots(vocabulary, letters, starts)
+        self._beginnings = beginnings_of(letters, starts) if fallback == "prefix" else NO_BEGINNINGS
 
     def ids(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """Ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`.
@@ -45,15 +49,16 @@ class Lookup:
         line, found = 1, []
         for piece in _pieces(lines):
             ends = offsets[line : line + np.count_nonzero(piece == NEWLINE)]
-            found.append(self._look_up(piece, ends))
+            found.append(self.look_up(piece, ends).copy())
             ends += offsets[line - 1]
             line += len(ends)
         return np.concatenate(found), offsets
 
-    def _look_up(self, piece: Bytes, ends: Offsets) -> Ids:
-        waiting = np.empty(scanner.AHEAD, np.uint64)
+    def look_up(self, piece: Bytes, ends: Offsets) -> Ids:
+        """The ids of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
         ids = np.empty(len(piece), np.int32)
-        return ids[: scanner.look_up(piece, self._tables, self._slots, waiting, ids, ends)].copy()
+        n = scanner.look_up(piece, self._tables, self._slots, self._beginnings, scanner.room(), ids, ends)
+        return ids[:n]
 
 
 AnyLookup: TypeAlias = Lookup | JsonLookup | NearestLookup
@@ -61,24 +66,25 @@ AnyLookup: TypeAlias = Lookup | JsonLookup | NearestLookup
 
 def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> AnyLookup:
     """The way to ids that fits the tokenizer: our scanner, or the library that a foreign tokenizer comes from."""
-    if fallback == "prefix":
-        return NearestLookup(vocabulary, tokenizer)
-    return (
-        JsonLookup(vocabulary.index, tokenizer)
-        if isinstance(tokenizer, JsonTokenizer)
-        else Lookup(vocabulary, tokenizer)
-    )
+    if not isinstance(tokenizer, JsonTokenizer):
+        return Lookup(vocabulary, tokenizer, fallback)
+    return NearestLookup(vocabulary, tokenizer) if fallback == "prefix" else JsonLookup(vocabulary.index, tokenizer)
 
 
-def word_slots(vocabulary: Vocabulary) -> scanner.Slots:
-    """The scanner's hash table for a vocabulary."""
+def written(vocabulary: Vocabulary) -> tuple[Bytes, Offsets]:
+    """The words one after another in UTF-8, and where each begins: cat, sat -> "catsat\\n", [0, 3, 6]."""
     encoded = [word.encode("utf-8", "replace") for word in vocabulary.words]
     starts = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
-    hashes = np.empty(len(encoded), np.uint64)
-    hash_words(np.frombuffer(b"".join(encoded) + b"\n", np.uint8), starts, hashes)
-    slots = scanner.empty_slots(len(encoded))
-    clash = scanner.fill_slots(slots, hashes)
+    return np.frombuffer(b"".join(encoded) + b"\n", np.uint8), starts
+
+
+def word_slots(vocabulary: Vocabulary, letters: Bytes, starts: Offsets) -> Slots:
+    """The scanner's hash table for a vocabulary and its words as `written` gives them."""
+    hashes = np.empty(len(vocabulary), np.uint64)
+    hash_words(letters, starts, hashes)
+    slots = empty_slots(len(vocabulary))
+    clash = fill_slots(slots, hashes)
     if clash >= 0:
         raise InputError(f"the word {vocabulary.words[clash]!r} stands twice in the vocabulary; remove one")
     return slots

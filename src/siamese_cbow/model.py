@@ -30,7 +30,7 @@ from siamese_cbow import neighbours as near
 from siamese_cbow.arrays import Vectors, thread_count
 from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.fallback import Fallback
+from siamese_cbow.fallback import Fallback, finder
 from siamese_cbow.model_checks import checked_rows, plain_info
 from siamese_cbow.notebook import card
 from siamese_cbow.packed_rows import Dtype, PackedRows, Rows, as_array
@@ -273,7 +273,8 @@ class Model:
         if word_or_text in self.vocabulary:
             return self.most_similar([word_or_text], topn=k)
         self._check_one_language()
-        ids = {self.vocabulary.index[word] for word in self._known(word_or_text)}
+        found = map(finder(self.vocabulary, self.fallback, few=True), self.tokenizer.words(word_or_text))
+        ids = {i for i in found if i is not None}
         if not ids:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         return self._nearest(self.encode(word_or_text), k, ids)
@@ -342,6 +343,15 @@ class Model:
         info = {key: value for key, value in self.info.items() if key != "unknown_words"}
         info |= {} if fallback == "none" else {"unknown_words": fallback}
         return Model(self.vocabulary, self.rows, self.tokenizer, info, undo=self.undo)
+
+    def counts_as(self, word: str) -> str | None:
+        """The known word that a word counts as in a text: itself, with a fallback another one, or None.
+
+        `model.with_fallback("prefix").counts_as("playfully")` -> "play"
+        """
+        self._check_one_language()
+        found = finder(self.vocabulary, self.fallback, few=True)(word)
+        return None if found is None else self.vocabulary.words[found]
 
     def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
         """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.

@@ -12,8 +12,6 @@ Of several languages it holds the words of one after those of the other, each wr
 from __future__ import annotations
 
 import hashlib
-import itertools
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +23,10 @@ from numpy.typing import NDArray
 from siamese_cbow.arrays import Counts
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.files import atomic_file
+
+# Letters of words that begin alike, see `fallback`; `text/beginnings.py` has the same numbers (and loads numba).
+IN_COMMON = 3  # at least
+LEFT_OVER = 4  # at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +66,20 @@ class Vocabulary:
         """The id of a word, or None."""
         return self.index.get(word)
 
-    def first_like(self, beginning: str, left_over: int) -> int | None:
-        """The first word (so the most frequent) with this beginning and at most so many letters more, or None.
+    def first_like(self, beginning: str) -> int | None:
+        """The first word (so the most frequent) with this beginning, IN_COMMON letters or more, and LEFT_OVER at most.
 
-        plays, play, player: `first_like("play", 1)` -> 0; `first_like("playe", 4)` -> 2
+        plays, play, player: `first_like("play")` -> 0; `first_like("playe")` -> 2; `first_like("pl")` -> None
         """
-        first = bisect_left(self._sorted, beginning)
-        alike = itertools.takewhile(
-            lambda word: word.startswith(beginning), itertools.islice(self._sorted, first, None)
-        )
-        ids = [self.index[word] for word in alike if len(word) - len(beginning) <= left_over]
-        return min(ids, default=None)
+        return self._beginnings.get(beginning)
 
     @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self.words)
+    def _beginnings(self) -> Mapping[str, int]:
+        first: dict[str, int] = {}
+        for i, word in enumerate(self.words):
+            for length in range(max(IN_COMMON, len(word) - LEFT_OVER), len(word) + 1):
+                first.setdefault(word[:length], i)
+        return first
 
     @classmethod
     def of_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_words: int | None = None) -> Vocabulary:

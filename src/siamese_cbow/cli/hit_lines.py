@@ -72,8 +72,8 @@ class HitLines:
 
     def _marked(self, text: str) -> str:
         """The words that speak most for the hit, those with half the weight of the strongest or more, in bold red."""
-        words = {word for word in self.model.tokenizer.words(text) if word in self.model.vocabulary}
-        weights = {word: float(self.model.vector(word) @ self._vector) for word in words}
+        counted = {word: self.model.counts_as(word) for word in self.model.tokenizer.words(text)}
+        weights = {word: float(self.model.vector(one) @ self._vector) for word, one in counted.items() if one}
         strongest = max(weights.values(), default=0.0)
         strong = [word for word, weight in weights.items() if weight >= 0.5 * strongest > 0]
         if not strong:

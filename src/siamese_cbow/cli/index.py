@@ -37,12 +37,14 @@ def command(
     gone leave the index; without FILES, those it knows are looked at. The files themselves are never changed.
     """
     from siamese_cbow.retrieval.index import Index
-    from siamese_cbow.retrieval.manifest import kept_model_folder
+    from siamese_cbow.retrieval.manifest import NAME, kept_model
     from siamese_cbow.retrieval.rows import RowSettings
     from siamese_cbow.retrieval.updating import update
 
-    folder = folder or kept_model_folder(folder_of_index, forgiving=rebuild)
-    model = open_model(folder)
+    is_new = not (folder_of_index / NAME).exists()
+    kept, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
+    folder = folder or kept
+    model = open_model(folder, fallback=fallback)
     given = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
     rows = given if given != RowSettings() else None
     with bar("indexing", None, unit="B") as progress:

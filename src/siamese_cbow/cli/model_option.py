@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from siamese_cbow.fallback import Fallback
     from siamese_cbow.model import Model
 
 VARIABLE = "SIAMESE_CBOW_MODEL"
@@ -48,17 +49,20 @@ def model_option(function: Function) -> Function:
     )(function)
 
 
-def open_model(folder: Path | None, *, verify: bool = False, language: str | None = None) -> Model:
+def open_model(
+    folder: Path | None, *, verify: bool = False, language: str | None = None, fallback: Fallback | None = None
+) -> Model:
     """The model in a folder; without a folder, the one that comes with the package.
 
     language  the part of it for this language, or else for the one that --language has named
+    fallback  where --fallback says nothing, this one instead of the model's own
     """
     from siamese_cbow.storage import load
 
     model = load(folder, verify=verify)
     context = click.get_current_context(silent=True)
     chosen = context.meta if context else {}
-    if chosen.get(FALLBACK):
-        model = model.with_fallback(chosen[FALLBACK])
     language = language or chosen.get(LANGUAGE)
-    return model if language is None else model.language(language)
+    model = model if language is None else model.language(language)
+    fallback = chosen.get(FALLBACK) or fallback
+    return model if fallback in (None, model.fallback) else model.with_fallback(fallback)

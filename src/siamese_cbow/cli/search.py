@@ -78,7 +78,7 @@ def command(
             raise click.UsageError("got no FILES; expected some, or text on standard input")
         rows = {"sentences": sentences, "language": sentence_language, "text_column": text_column}
         model, hits, several = _in_files(query, list(files) or ["-"], folder, rows, {**wanted, "threads": threads})
-    tell_unknown(model.unknown_words(query))
+    tell_unknown(model, query)
     with_file = several if with_file is None else with_file
     lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
     for i, hit in enumerate(hits):
@@ -104,17 +104,20 @@ def _in_files(
 def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str, Any]) -> tuple[Model, list[Hit], bool]:
     """The same; without --model, the model is where it was when the index was made."""
     from siamese_cbow.retrieval.index import Index
-    from siamese_cbow.retrieval.manifest import Manifest
+    from siamese_cbow.retrieval.manifest import kept_model
 
-    kept = Manifest.read(index).model_folder
-    opened = Index(index, model=open_model(folder or (Path(kept) if kept else None)))
+    kept, fallback = kept_model(index)
+    opened = Index(index, model=open_model(folder or kept, fallback=fallback))
     return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
 
 
-def tell_unknown(words: list[str]) -> None:
-    """One line about words of the query that the model does not know."""
-    if words:
-        say(f"the model does not know {', '.join(words)}: left out of the query")
+def tell_unknown(model: Model, query: str) -> None:
+    """One line about words of the query that the model does not know, and what becomes of them."""
+    counted = {word: model.counts_as(word) for word in model.unknown_words(query)}
+    if left_out := [word for word, other in counted.items() if other is None]:
+        say(f"the model does not know {', '.join(left_out)}: left out of the query")
+    if others := [f"{word} counts as {other}" for word, other in counted.items() if other is not None]:
+        say(f"the model does not know some words: {', '.join(others)}")
 
 
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:

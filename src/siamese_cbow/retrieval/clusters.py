@@ -143,7 +143,7 @@ class _Tally:
         from siamese_cbow.lookup import lookup_of
 
         self._model, self._centres = model, centres
-        self._lookup = lookup_of(model.vocabulary, model.tokenizer)
+        self._lookup = lookup_of(model.vocabulary, model.tokenizer, model.fallback)
         self._counts = csr_array((len(centres), len(model.vocabulary)), dtype=np.int64)
         self.sizes = np.zeros(len(centres), np.int64)
         self.examples: list[list[Hit]] = [[] for _ in centres]

@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.errors import FormatError
 from siamese_cbow.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.hits import Hit
-from siamese_cbow.retrieval.manifest import REBUILD, Manifest, fingerprint
+from siamese_cbow.retrieval.manifest import Manifest
 from siamese_cbow.retrieval.rows import RowSettings
 from siamese_cbow.retrieval.scoring import cosines
 from siamese_cbow.retrieval.search import query_vector, start
@@ -58,11 +57,7 @@ class Index:
     def __init__(self, folder: str | Path, *, model: Model) -> None:
         self.folder, self.model = Path(folder), model
         self.manifest = Manifest.read(self.folder)
-        if self.manifest.model != fingerprint(model):
-            made = self.manifest.model_folder or "another model"
-            raise FormatError(
-                f"{folder} was made with {made}, which differs from this one; give that model, or {REBUILD}"
-            )
+        self.manifest.check_model(model, self.folder)
         for name, entry in self.manifest.segments.items():
             updating.check_segment(self.folder / name, entry)
         self._segments = [Segment(self.folder / name) for name in self.manifest.segments]

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.fallback import Fallback
 from siamese_cbow.files import atomic_file
 from siamese_cbow.model import Model
 from siamese_cbow.retrieval.rows import RowSettings
 
 NAME = "index.json"
-FORMAT, FORMAT_VERSION = "siamese-cbow index", 1
+FORMAT, FORMAT_VERSION = "siamese-cbow index", 2
 REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 
 
@@ -37,6 +38,7 @@ class Manifest:
     """The content of index.json.
 
     model       the fingerprint of the model, and where it was found
+    fallback    what unknown words count as
     settings    what a row is
     segments    name of a segment's folder -> what its files look like
     files       path -> entry; rows of a segment that no file claims are dead
@@ -49,6 +51,21 @@ class Manifest:
     segments: dict[str, Any] = field(default_factory=dict)
     files: dict[str, FileEntry] = field(default_factory=dict)
     recall: dict[str, Any] = field(default_factory=dict)
+    fallback: Fallback = "none"
+
+    def check_model(self, model: Model, folder: Path) -> None:
+        """Raises an error unless `model` is the one that the index in `folder` was made with."""
+        if self.model != fingerprint(model):
+            made = self.model_folder or "another model"
+            raise FormatError(
+                f"{folder} was made with {made}, which differs from this one; give that model, or {REBUILD}"
+            )
+        if self.fallback != model.fallback:
+            raise FormatError(
+                f"{folder} was made with the fallback {self.fallback!r} for unknown words, and the model now has "
+                f'{model.fallback!r}; use model.with_fallback("{self.fallback}") (or --fallback {self.fallback}), '
+                f"or {REBUILD}"
+            )
 
     def n_live(self, segment: str | None = None) -> int:
         """Rows that a file claims, of one segment or of all."""
@@ -87,20 +104,24 @@ class Manifest:
                 dict(content["segments"]),
                 {name: FileEntry(**entry) for name, entry in content["files"].items()},
                 dict(content["recall"]),
+                content["fallback"] if content["fallback"] == "prefix" else "none",
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{path} has not what belongs there ({error!r}); {REBUILD}") from None
 
 
-def kept_model_folder(folder: Path, *, forgiving: bool) -> Path | None:
-    """Where the model of an index was when it was made; None where there is no index, or (`forgiving`) a broken one."""
+def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, Fallback | None]:
+    """Where the model of an index was when it was made, and its fallback.
+
+    None and None where there is no index, or (`forgiving`) a broken one.
+    """
     try:
-        kept = Manifest.read(folder).model_folder if (folder / NAME).exists() else ""
-    except FormatError:
+        kept = Manifest.read(folder)
+    except (FormatError, InputError):
         if not forgiving:
             raise
-        return None
-    return Path(kept) if kept else None
+        return None, None
+    return Path(kept.model_folder) if kept.model_folder else None, kept.fallback
 
 
 def fingerprint(model: Model) -> str:

@@ -58,13 +58,11 @@ class Bulk:
             low = pool.submit(projected, model, query, sample)
             from siamese_cbow.kernels.bounds import promising
             from siamese_cbow.kernels.means import means
-            from siamese_cbow.lookup import word_slots
-            from siamese_cbow.text import scanner
+            from siamese_cbow.lookup import Lookup
 
-            self._tables, self._slots = scanner.tables(model.tokenizer), word_slots(model.vocabulary)
+            self._look_up = Lookup(model.vocabulary, model.tokenizer, model.fallback).look_up
             self._low = low.result()
         self._promising, self._means = promising, means
-        self._look_up, self._ahead = scanner.look_up, scanner.AHEAD
         self._vectors, self._query = model.vectors, query
 
     def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
@@ -79,9 +77,8 @@ class Bulk:
         return np.concatenate([rows for rows, _ in found]), np.concatenate([scores for _, scores in found])
 
     def _scores(self, piece: Bytes, cutoff: Cutoff) -> Scored:
-        ids = np.empty(len(piece), np.int32)
         ends = np.empty(np.count_nonzero(piece == ord("\n")), np.int64)
-        self._look_up(piece, self._tables, self._slots, np.empty(self._ahead, np.uint64), ids, ends)
+        ids = self._look_up(piece, ends)
         kept = np.empty(len(ends), np.int32)
         n = self._promising(self._low, ids, ends, cutoff.value - MARGIN, np.empty(self._low.shape[1], np.float32), kept)
         chosen, offsets = _chosen(ids, ends, kept[:n])

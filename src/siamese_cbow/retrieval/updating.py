@@ -60,7 +60,7 @@ def update(
     check_target(folder)
     old = _old_manifest(folder, model, rows, rebuild=rebuild)
     source = _source(inputs, old, rows or (old.settings if old else RowSettings()), progress.say)
-    manifest = Manifest(fingerprint(model), settings=source.settings)
+    manifest = Manifest(fingerprint(model), settings=source.settings, fallback=model.fallback)
     if old and not rebuild:
         manifest.segments, manifest.files = dict(old.segments), dict(old.files)
     manifest.model_folder = str(model_folder.resolve()) if model_folder else old.model_folder if old else ""
@@ -102,8 +102,7 @@ def _old_manifest(folder: Path, model: Model, rows: RowSettings | None, *, rebui
         if rebuild:
             return None
         raise
-    if old.model != fingerprint(model):
-        raise FormatError(f"{folder} was made with another model; give that model, or {REBUILD}")
+    old.check_model(model, folder)
     if rows is not None and rows != old.settings:
         raise SettingsError(f"{folder} was made with {old.settings}, not with {rows}; leave them out, or {REBUILD}")
     return old

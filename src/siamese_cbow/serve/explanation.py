@@ -22,7 +22,7 @@ def explain(model: Model, a: str, b: str) -> dict[str, Any]:
     """The words of both texts, the lengths of their vectors, and the share of each pair, (n_words_a, n_words_b).
 
     {"similarity": 0.5, "a": [{"word": "cat", "norm": 1.2}], "b": [...], "shares": [[0.5]]}; an unknown word has the
-    norm None and no share.
+    norm None and no share, or else `counts_as`: the known word that it counts as.
     """
     words_a, rows_a = _words(model, a)
     words_b, rows_b = _words(model, b)
@@ -37,9 +37,13 @@ def _words(model: Model, text: str) -> tuple[list[dict[str, Any]], NDArray[np.fl
     if len(words) > MOST_WORDS:
         raise InputError(f"a text of {len(words):,} words; expected at most {MOST_WORDS} to explain")
     rows = np.zeros((len(words), model.dim))
+    shown: list[dict[str, Any]] = []
     for row, word in zip(rows, words, strict=True):
-        if word in model:
-            row[:] = model.vector(word)
-    norms = np.linalg.norm(rows, axis=1).tolist()
-    shown = [{"word": word, "norm": norm if word in model else None} for word, norm in zip(words, norms, strict=True)]
+        known = model.counts_as(word)
+        shown.append({"word": word, "norm": None})
+        if known is not None:
+            row[:] = model.vector(known)
+            shown[-1]["norm"] = float(np.linalg.norm(row))
+        if known not in (None, word):
+            shown[-1]["counts_as"] = known
     return shown, rows

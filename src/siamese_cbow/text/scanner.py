@@ -4,14 +4,12 @@ Equal to `Tokenizer.words` on every text, which tests prove. A word is known by 
 
 Text comes as lines, each ending in a newline (so no loop has to look for the end of the array). A line is a
 sentence. Text must be valid UTF-8: whoever reads it from outside has checked that.
-
-    slots    (capacity, 2) uint64, open addressing, capacity a power of two: [hash, id + 1], 0 where free
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,11 +20,11 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.intrinsics import eight_bytes, prefetch_item
 from siamese_cbow.numba_options import INLINE, LEAN
 from siamese_cbow.text import characters
+from siamese_cbow.text.beginnings import ROOM, counts_as
 from siamese_cbow.text.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
+from siamese_cbow.text.slots import Slots, place_of, slot_of
 from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.text.word_hash import HALF, NOTHING, SEED, finish, mix, plain_letters, take, utf8
-
-Slots: TypeAlias = NDArray[np.uint64]
+from siamese_cbow.text.word_hash import NOTHING, SEED, decode, finish, mix, plain_letters, take, utf8
 
 AHEAD = 64  # words that wait for their slots
 NEWLINE_BYTE = np.uint8(ord("\n"))
@@ -60,20 +58,6 @@ def tables(tokenizer: Tokenizer) -> Tables:
     return Tables(kinds, folds, after_letters, words, tokenizer.lowercase, tokenizer.punctuation)
 
 
-@njit(**INLINE)
-def _decode(text: Bytes, i: int) -> Any:
-    """The code point at byte `i` of valid UTF-8, and its length in bytes."""
-    first = np.int64(text[i])
-    if first < 0x80:
-        return first, 1
-    if first < 0xE0:
-        return (first & 0x1F) << 6 | (text[i + 1] & 0x3F), 2
-    if first < 0xF0:
-        return (first & 0x0F) << 12 | np.int64(text[i + 1] & 0x3F) << 6 | (text[i + 2] & 0x3F), 3
-    high = (first & 0x07) << 18 | np.int64(text[i + 1] & 0x3F) << 12
-    return high | np.int64(text[i + 2] & 0x3F) << 6 | (text[i + 3] & 0x3F), 4
-
-
 @njit(**LEAN)
 def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
     """End of a number with inner points or commas that starts at `i`; `i` itself where there is none.
@@ -101,10 +85,10 @@ def _any_word(text: Bytes, i: int, tables: Tables) -> tuple[int, Any]:
             hashed, chunk, size = take(hashed, chunk, size, text[j])
         return number, finish(hashed, chunk, size)
     while True:
-        code_point, n = _decode(text, i)
+        code_point, n = decode(text, i)
         kind = tables.kinds[code_point]
         if kind == APOSTROPHE:
-            after, _ = _decode(text, i + n)
+            after, _ = decode(text, i + n)
             inside = tables.kinds[after] == LETTER or tables.kinds[after] == DIGIT
         else:
             inside = kind == LETTER or kind == DIGIT or kind == MARK
@@ -124,7 +108,7 @@ def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
     while True:
         code_point, size = np.int64(text[i]), 1
         if code_point >= 0x80:
-            code_point, size = _decode(text, i)
+            code_point, size = decode(text, i)
         kind = tables.kinds[code_point]
         if kind == LETTER or kind == DIGIT:
             break
@@ -150,40 +134,40 @@ def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
     return start, end, hashed
 
 
-@njit(**INLINE)
-def _place(slots: Slots, hashed: Any) -> Any:
-    """Where the search for a hash begins."""
-    return (hashed ^ (hashed >> HALF)) & np.uint64(len(slots) - 1)
+class Room(NamedTuple):
+    """What `look_up` works in."""
+
+    waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
+    hashes: NDArray[np.uint64]  # (ROOM,) of the beginnings of an unknown word
 
 
-@njit(**INLINE)
-def _slot(slots: Slots, hashed: Any) -> Any:
-    """Where a hash stands, or the free place where it belongs."""
-    mask = np.uint64(len(slots) - 1)
-    place = _place(slots, hashed)
-    while slots[place, 1] != 0 and slots[place, 0] != hashed:
-        place = (place + np.uint64(1)) & mask
-    return place
+def room() -> Room:
+    """New memory, for one thread."""
+    return Room(np.empty((AHEAD, 3), np.uint64), np.empty(ROOM, np.uint64))
 
 
 @njit(**LEAN)
-def look_up(text: Bytes, tables: Tables, slots: Slots, hashes: NDArray[np.uint64], ids: Ids, ends: Offsets) -> int:
+def look_up(text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, room: Room, ids: Ids, ends: Offsets) -> int:
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 
-    Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line. `hashes` (AHEAD,) is room
-    to work in: a word's slot is asked for at once and looked at a few words later, when memory has answered.
+    Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line. A word's slot is
+    asked for at once and looked at a few words later, when memory has answered. Where there are `beginnings`, an
+    unknown word counts as the known word that begins alike.
     """
-    i, n_ids, line, n_waiting = 0, 0, 0, 0
+    i, n_ids, line, n_waiting, waiting = 0, 0, 0, 0, room.waiting
     while i < len(text):
         start, i, hashed = _next_word(text, i, tables)
         if start < i:
-            prefetch_item(slots, 2 * np.int64(_place(slots, hashed)))
-            hashes[n_waiting] = hashed
+            prefetch_item(slots, 2 * np.int64(place_of(slots, hashed)))
+            waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
             n_waiting += 1
             if n_waiting < AHEAD:
                 continue
-        for waiting in range(n_waiting):
-            known = slots[_slot(slots, hashes[waiting]), 1]
+        for word in range(n_waiting):
+            known = slots[slot_of(slots, waiting[word, 0]), 1]
+            if known == 0 and len(beginnings):
+                first, last = np.int64(waiting[word, 1]), np.int64(waiting[word, 2])
+                known = counts_as(text, first, last, tables.folds, beginnings, room.hashes)
             if known != 0:
                 ids[n_ids] = np.int32(known - np.uint64(1))
                 n_ids += 1
@@ -230,7 +214,7 @@ def count(
             line += 1
             i = end + 1
             continue
-        place = _slot(slots, hashed)
+        place = slot_of(slots, hashed)
         if slots[place, 1] == 0:
             # At most half full, so that a search for a free place stays short; a word may grow by half when
             # it is folded (Ⱥ has two bytes, its lower case three).
@@ -253,7 +237,7 @@ def count(
 def _write_folded(text: Bytes, i: int, end: int, folds: NDArray[np.int32], letters: Bytes, n: int) -> int:
     """Writes text[i:end], folded, to letters[n:] and returns the new end."""
     while i < end:
-        code_point, size = _decode(text, i)
+        code_point, size = decode(text, i)
         folded = np.int64(folds[code_point])
         i += size
         packed, size = utf8(folded) if folded >= 0 else (0x87CC69, 3)  # the dotted capital I: i and a combining dot
@@ -262,19 +246,3 @@ def _write_folded(text: Bytes, i: int, end: int, folds: NDArray[np.int32], lette
             packed >>= 8
             n += 1
     return n
-
-
-@njit(**LEAN)
-def fill_slots(slots: Slots, hashes: NDArray[np.uint64]) -> int:
-    """Puts word i with hashes[i] into the empty `slots`; returns the first word whose hash was there already, or -1."""
-    for word in range(len(hashes)):
-        place = _slot(slots, hashes[word])
-        if slots[place, 1] != 0:
-            return word
-        slots[place, 0], slots[place, 1] = hashes[word], np.uint64(word + 1)
-    return -1
-
-
-def empty_slots(n_words: int) -> Slots:
-    """Room for `n_words` words, at most half full; `empty_slots(100).shape` -> (256, 2)."""
-    return np.zeros((1 << max(8, int(2 * n_words - 1).bit_length()), 2), np.uint64)

@@ -84,6 +84,20 @@ def utf8(code_point: Any) -> Any:
 
 
 @njit(**INLINE)
+def decode(text: Bytes, i: int) -> Any:
+    """The code point at byte `i` of valid UTF-8, and its length in bytes: what `utf8` has made of it."""
+    first = np.int64(text[i])
+    if first < 0x80:
+        return first, 1
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | (text[i + 1] & 0x3F), 2
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | np.int64(text[i + 1] & 0x3F) << 6 | (text[i + 2] & 0x3F), 3
+    high = (first & 0x07) << 18 | np.int64(text[i + 1] & 0x3F) << 12
+    return high | np.int64(text[i + 2] & 0x3F) << 6 | (text[i + 3] & 0x3F), 4
+
+
+@njit(**INLINE)
 def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
     """One more folded character: the hash of the full chunks, the chunk that is not full yet, the size in bytes."""
     packed, n = utf8(np.int64(code_point))
