@@ -106,9 +106,7 @@ def probe(model: Model) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wikipedia", type=Path, help="the text")
-    parser.add_argument(
-        "--stream", type=Path, help="what `prepare --no-punctuation` has made of the text, to save time"
-    )
+    parser.add_argument("--stream", type=Path, help="what `prepare` has made of the text, to save time")
     parser.add_argument("--sts", type=Path, help="score the model on these sets")
     parser.add_argument("--output", type=Path, default=PRETRAINED)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What post-processing brings to vectors that were learnt for being averaged, and to the same words without training.
+"""What post-processing brings to vectors that were learnt for being averaged, on top of what their recipe has done.
 
     python -m benchmarks.postprocess STREAM MODEL... --sts DIR [--write]
 
@@ -52,9 +52,11 @@ def main() -> None:
         mean = found.mean(axis=0)
         first = mean if not rows else first
         rows.append([name, *(f"{score:.4f}" for score in mean), *(f"{gain:+.4f}" for gain in (mean - first)[:2])])
+    recipe = models[0].info["recipe"]
     text = (
         f"{models[0]!r}, {len(models)} seed{'s' if len(models) > 1 else ''}, mean Pearson over {len(sets)} STS sets, "
-        "protocol official.\n\n"
+        f"protocol official. Their recipe has removed {recipe['common_directions']} directions of the running words "
+        f"already, and scaled rows to length^{recipe['length_power']:g} x information^{recipe['idf_power']:g}.\n\n"
         f"{markdown(['steps', '2012-13', '2014-15', 'all', 'gain 2012-13', 'gain 2014-15'], rows)}\n\n"
         f"{machine('numpy')}"
     )

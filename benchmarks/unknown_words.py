@@ -2,8 +2,8 @@
 
     python -m benchmarks.unknown_words MODEL --sts DIR [--write]
 
-The vocabulary of MODEL is cut to its most frequent words, and the words of the STS sets that it then lacks get a vector
-in one of several ways. Chosen on STS 2012-2013.
+The vocabulary of MODEL is cut to its most frequent words, or not at all, and the words of the STS sets that it then
+lacks get a vector in one of several ways. Chosen on STS 2012-2013.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def main() -> None:
     whole, sets = load(options.model), sts(options.sts)
     tests = sorted({word for word in words_of(sets) if word == word.lower()} - {""})
     rows = []
-    for size in [n for n in SIZES if n < len(whole.vocabulary)]:
+    for size in [*(n for n in SIZES if n < len(whole.vocabulary)), len(whole.vocabulary)]:
         model = whole.compress(words=size)
         lacking = sum(word not in model.vocabulary for word in tests)
         for name, guess in WAYS.items():
