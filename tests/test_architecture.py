@@ -18,7 +18,7 @@ LEVELS = [
     ["errors", "arrays", "progress", "files", "intrinsics", "notebook", "numba_options", "safe_pickle"],
     ["text"],
     ["vocabulary", "lazy_vocabulary", "lookup", "counting", "languages", "fallback"],
-    ["stream", "stream_writer", "spool", "preparation"],
+    ["stream", "mix", "stream_writer", "spool", "preparation"],
     ["kernels"],
     [
         *("description", "encoding", "hub", "model", "model_card", "model_checks", "neighbours", "plots", "storage"),

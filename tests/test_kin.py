@@ -53,9 +53,9 @@ def test_stems_follow_the_language():
 
 def test_the_published_recipe_and_dot_products_share_nothing():
     stream = world()
-    assert kin_of(SiameseCBOW(), stream).n_shared > 0
-    assert kin_of(SiameseCBOW.paper(), stream) is ALONE
-    assert kin_of(SiameseCBOW(objective="sigmoid"), stream) is ALONE
+    assert kin_of(SiameseCBOW(), stream.vocabulary).n_shared > 0
+    assert kin_of(SiameseCBOW.paper(), stream.vocabulary) is ALONE
+    assert kin_of(SiameseCBOW(objective="sigmoid"), stream.vocabulary) is ALONE
 
 
 def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
@@ -129,7 +129,7 @@ def test_stopping_and_going_on_changes_no_bit():
     stream, stop = world(), StopAt()
     with pytest.raises(KeyboardInterrupt):
         train(RECIPE, stream, callbacks=[stop])
-    state = first_state(RECIPE, stream.vocabulary, n_shared=kin_of(RECIPE, stream).n_shared)
+    state = first_state(RECIPE, stream.vocabulary, kin=kin_of(RECIPE, stream.vocabulary))
     state.restore(stop.arrays, stop.counters)
     gone_on = train(RECIPE, stream, state=state).model()
     assert gone_on.vectors.tobytes() == RECIPE.train(stream).vectors.tobytes()

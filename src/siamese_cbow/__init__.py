@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.mix import Mix
     from siamese_cbow.model import Model
     from siamese_cbow.preparation import prepare
     from siamese_cbow.report.reproduce import reproduce
@@ -42,6 +43,7 @@ _HOMES = {
     "Index": "retrieval.index",
     "InputError": "errors",
     "MissingExtra": "errors",
+    "Mix": "mix",
     "Model": "model",
     "SettingsError": "errors",
     "SiameseCBOW": "training.recipe",
@@ -70,6 +72,7 @@ __all__ = [
     "Index",
     "InputError",
     "MissingExtra",
+    "Mix",
     "Model",
     "SettingsError",
     "SiameseCBOW",

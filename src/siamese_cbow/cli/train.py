@@ -9,7 +9,8 @@ from typing import Any, get_args, get_type_hints
 
 import click
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.mix import Mix
 from siamese_cbow.progress import bar
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
@@ -44,7 +45,7 @@ HELP = {
     "second_momentum": "Of adam and adamax.",
     "clip_gradient": "The longest gradient that a row may get in a batch.",
     "l2": "Weight of the squared lengths of the vectors.",
-    "init": "Start from the vectors of this model (a folder), or of a word2vec file, text or binary.",
+    "init": "Go on with this model (a folder, or `pretrained`), or start with the vectors of a word2vec file.",
     "init_std": "Spread of the random numbers that vectors start from.",
     "postprocess": "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ...",
 }
@@ -78,11 +79,13 @@ def _shown_default(name: str, default: Any) -> str:
 
 
 @click.command(name="train")
-@click.argument("stream", type=click.Path(path_type=Path))
+@click.argument("streams", nargs=-1, required=True, metavar="STREAM...", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder of the model.")
 @click.option("--recipe", "recipe_name", default="contrastive", show_default=True, metavar="NAME|FILE",
               help=f"{', '.join(PRESETS)}, or a TOML file. The options below change it.")  # fmt: skip
 @recipe_options
+@click.option("--passes", metavar="LIST",
+              help="Of several streams, how often an epoch goes through each: 1,5.  [default: once]")  # fmt: skip
 @click.option("--threads", type=int, help="The result does not depend on it.  [default: all cores]")
 @click.option("--resume", is_flag=True, help="Only go on with an unfinished run, never start one.")
 @click.option("--restart", is_flag=True, help="Throw away the model or the unfinished run that the output holds.")
@@ -97,9 +100,10 @@ def _shown_default(name: str, default: Any) -> str:
 )
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
 def command(
-    stream: Path,
+    streams: tuple[Path, ...],
     output: Path | None,
     recipe_name: str,
+    passes: str | None,
     threads: int | None,
     resume: bool,
     restart: bool,
@@ -112,22 +116,24 @@ def command(
 ) -> None:
     """Learn word vectors from a stream that `prepare` has made.
 
+    Several streams (text and pairs, new text and old) are gone through together, and the model has the words of all.
+
     A run that was stopped goes on when the same command is given again, and ends with the same bytes.
     """
     recipe = _recipe(recipe_name, {name: value for name, value in options.items() if value is not None})
-    opened = Stream.load(stream)
+    mix = Mix([Stream.load(stream) for stream in streams], _numbers(passes))
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
     if dry_run:
-        click.echo(_plan(recipe, opened))
+        click.echo(_plan(recipe, mix))
         return
     if output is None:
         raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
     if resume and not (output / "training").is_dir():
         raise InputError(f"{output} holds no unfinished run; leave out --resume to start one")
     saving = Saving(checkpoint_minutes, snapshot_batches, snapshot_epochs)
-    with bar("training", recipe.epochs * opened.n_tokens, unit="words") as progress:
-        train_into(output, recipe, opened, saving=saving, restart=restart, threads=threads, progress=progress)
+    with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
+        train_into(output, recipe, mix, saving=saving, restart=restart, threads=threads, progress=progress)
     click.echo(output)
 
 
@@ -137,16 +143,25 @@ def _recipe(name: str, changes: dict[str, Any]) -> SiameseCBOW:
     return SiameseCBOW(**{**read_recipe(name).settings(), **changes})
 
 
-def _plan(recipe: SiameseCBOW, stream: Stream) -> str:
-    from siamese_cbow.training.batches import batch_shape, batches_per_epoch
+def _numbers(passes: str | None) -> list[float]:
+    """`1,0.1` -> [1.0, 0.1]."""
+    try:
+        return [float(number) for number in passes.split(",")] if passes is not None else []
+    except ValueError:
+        raise SettingsError(f"passes is {passes!r}; expected numbers with commas, one for each stream: 1,5") from None
+
+
+def _plan(recipe: SiameseCBOW, mix: Mix) -> str:
+    from siamese_cbow.training.plan import plan_of
     from siamese_cbow.training.recipe_file import recipe_text
 
-    n_batches = batches_per_epoch(batch_shape(recipe, stream))
-    megabytes = len(stream.vocabulary) * recipe.dim * 4 / 1e6
+    plan = plan_of(recipe, mix)
+    megabytes = len(plan.vocabulary) * recipe.dim * 4 / 1e6
     return (
         f"{recipe_text(recipe)}\n"
-        f"# {stream!r}\n"
-        f"# {n_batches:,} batches an epoch, {recipe.epochs * n_batches:,} in all\n"
-        f"# {megabytes:,.0f} MB for the vectors, as much again for each matrix the optimiser keeps\n"
+        f"# {mix!r}\n"
+        f"# {plan.course.n_batches:,} batches an epoch, {plan.n_steps:,} in all\n"
+        f"# {len(plan.vocabulary):,} words: {megabytes:,.0f} MB for the vectors, "
+        "as much again for each matrix the optimiser keeps\n"
         "# nothing was trained: --dry-run"
     )

@@ -7,9 +7,12 @@ cut at different places. Units of a stream of groups are the groups.
 
 from __future__ import annotations
 
+import tempfile
+
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.arrays import Ids
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.plans import Keys, Shape, Text
 from siamese_cbow.kernels.random import Purpose, half_bits, key
@@ -17,8 +20,10 @@ from siamese_cbow.stream import Stream
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.kin import ALONE, Kin
 from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
+from siamese_cbow.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
+BLOCK = 1 << 20  # ids that are translated at a time
 
 
 def batch_shape(recipe: SiameseCBOW, stream: Stream) -> Shape:
@@ -47,17 +52,31 @@ def batches_per_epoch(shape: Shape) -> int:
     return -(-shape.n_units // shape.units_per_batch)
 
 
-def text_arrays(recipe: SiameseCBOW, stream: Stream, kin: Kin = ALONE) -> Text:
-    """The stream as the kernels take it. Mapped files stay on disk."""
+def text_arrays(recipe: SiameseCBOW, stream: Stream, kin: Kin = ALONE, *, vocabulary: Vocabulary | None = None) -> Text:
+    """The stream as the kernels take it, with the ids of `vocabulary` where that isn't its own. Files stay on disk."""
+    vocabulary = vocabulary or stream.vocabulary
     return Text(
-        ids=np.asarray(stream.ids),
+        ids=_translated(stream, vocabulary),
         sentences=np.asarray(stream.sentences),
         documents=np.asarray(stream.documents),
         starts=document_starts(stream.documents, stream.n_sentences),
-        keep=keep_chances(np.asarray(stream.vocabulary.counts), recipe.subsample),
+        keep=keep_chances(np.asarray(vocabulary.counts), recipe.subsample),
         kin=kin.rows,
-        n_rows=len(stream.vocabulary) + kin.n_shared,
+        n_rows=len(vocabulary) + kin.n_shared,
     )
+
+
+def _translated(stream: Stream, vocabulary: Vocabulary) -> Ids:
+    """The ids of the stream's words in another vocabulary, in a temporary file: they may be more than memory holds."""
+    ids: Ids = np.asarray(stream.ids)
+    if vocabulary is stream.vocabulary or list(vocabulary.words) == list(stream.vocabulary.words):
+        return ids
+    table = np.array([vocabulary.index[word] for word in stream.vocabulary.words], np.int32)
+    with tempfile.TemporaryFile(prefix="siamese-cbow-") as file:
+        translated = np.memmap(file, np.int32, "w+", shape=ids.shape)  # lives on until it is unmapped
+    for first in range(0, len(ids), BLOCK):
+        table.take(ids[first : first + BLOCK], out=translated[first : first + BLOCK], mode="clip")
+    return np.asarray(translated)
 
 
 def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:

@@ -10,6 +10,9 @@ All of it is done to the rows, once: a plain mean of them, in any library, has i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,10 +22,13 @@ from siamese_cbow.training.recipe import SiameseCBOW
 BLOCK = 8192  # rows that are worked on at a time
 
 
-def finished(recipe: SiameseCBOW, vectors: Vectors, counts: Counts) -> Vectors:
-    """The rows as the recipe wants them in the model; changes `vectors`."""
+def finished(recipe: SiameseCBOW, vectors: Vectors, counts: Counts, *, taken_out: int = 0) -> Vectors:
+    """The rows as the recipe wants them in the model; changes `vectors`.
+
+    taken_out  how many common directions the rows lacked from the start: those of a model that training went on with
+    """
     _weigh(recipe, vectors, counts)
-    n = min(recipe.common_directions, vectors.shape[1] - 1)
+    n = min(recipe.common_directions - taken_out, vectors.shape[1] - 1)
     if n > 0:
         _remove(vectors, common_directions(vectors, counts, n))
     return vectors
@@ -36,6 +42,20 @@ def _weigh(recipe: SiameseCBOW, vectors: Vectors, counts: Counts) -> None:
     lengths[lengths == 0] = 1
     factors = information(counts) ** recipe.idf_power * lengths ** (recipe.length_power - 1)
     vectors *= factors.astype(np.float32)[:, None]
+
+
+def unweighed(settings: Mapping[str, Any], vectors: Vectors, counts: Counts) -> Vectors:
+    """Rows of a finished model with the lengths that they were learnt with, given the settings of its recipe.
+
+    Directions that were taken out stay out: all rows lack them, and no cosine notices.
+    """
+    idf_power, length_power = settings.get("idf_power", 0.0), settings.get("length_power", 1.0)
+    if idf_power == 0 and length_power in (0, 1):
+        return vectors.copy()
+    plain = vectors / (information(counts) ** idf_power).astype(np.float32)[:, None]
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return np.asarray(plain * lengths ** (1 / (length_power or 1) - 1), np.float32)
 
 
 def information(counts: Counts) -> NDArray[np.float64]:

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.arrays import Ids, Vectors
-from siamese_cbow.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.vocabulary import Vocabulary
 
@@ -44,14 +43,14 @@ class Kin(NamedTuple):
 ALONE = Kin(np.empty(0, np.int32), 0)
 
 
-def kin_of(recipe: SiameseCBOW, stream: Stream) -> Kin:
-    """Which words of the stream share a row in this recipe.
+def kin_of(recipe: SiameseCBOW, vocabulary: Vocabulary, language: str = "en") -> Kin:
+    """Which words share a row in this recipe.
 
     Not with sigmoid: a mean of rows is not the mean of words there, as some have two, and only cosines don't mind.
     """
     if not recipe.share_stems or recipe.objective == "sigmoid":
         return ALONE
-    return group(list(stems(stream.vocabulary, stream.language)))
+    return group(list(stems(vocabulary, language)))
 
 
 def group(stems: Sequence[str | None]) -> Kin:

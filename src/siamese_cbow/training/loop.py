@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,16 +13,17 @@ from siamese_cbow.kernels import in_batch, sampled
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.phases import Objective
 from siamese_cbow.kernels.rows import padded_width
+from siamese_cbow.mix import Mix
 from siamese_cbow.model import Model
 from siamese_cbow.postprocess.settings import Postprocess
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream import Stream
-from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
+from siamese_cbow.training.batches import epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
 from siamese_cbow.training.finishing import finished
-from siamese_cbow.training.kin import Kin, kin_of
 from siamese_cbow.training.optimizers import learning_rates, rule_of
+from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
 from siamese_cbow.training.state import TrainingState, first_state
 
@@ -40,36 +40,44 @@ OBJECTIVES: dict[ObjectiveName, int] = {
 class Run:
     """A training under way: what it is about, and where it stands."""
 
-    recipe: SiameseCBOW
-    stream: Stream
+    plan: Plan
     state: TrainingState
-    n_batches: int  # of an epoch
-    kin: Kin
+
+    @property
+    def recipe(self) -> SiameseCBOW:
+        """The settings."""
+        return self.plan.recipe
+
+    @property
+    def n_batches(self) -> int:
+        """Batches of an epoch."""
+        return self.plan.course.n_batches
 
     @property
     def n_steps(self) -> int:
         """Batches of all epochs."""
-        return self.recipe.epochs * self.n_batches
+        return self.plan.n_steps
 
     def model(self) -> Model:
         """The model as it is now: a copy that goes on as it is."""
-        counters = self.state.counters
+        mix, vocabulary, counters = self.plan.mix, self.plan.vocabulary, self.state.counters
         trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words}
         info = {
             "recipe": {"name": self.recipe.name, **self.recipe.settings()},
-            "corpus": {"fingerprint": self.stream.fingerprint, "n_tokens": self.stream.n_tokens},
+            "corpus": {"fingerprint": mix.fingerprint, "n_tokens": mix.n_tokens},
             "trained": trained,
         }
-        vectors = finished(self.recipe, self.kin.fold(self.state.vectors), np.asarray(self.stream.vocabulary.counts))
-        model = Model(self.stream.vocabulary, vectors, self.stream.tokenizer, info)
+        learnt, counts = self.plan.kin.fold(self.state.vectors), np.asarray(vocabulary.counts)
+        vectors = finished(self.recipe, learnt, counts, taken_out=self.plan.taken_out)
+        model = Model(vocabulary, vectors, mix.tokenizer, info)
         if self.recipe.postprocess is None:
             return model
-        return model.postprocess(self.stream, **asdict(Postprocess.parse(self.recipe.postprocess)))
+        return model.postprocess(mix.streams[0], **asdict(Postprocess.parse(self.recipe.postprocess)))
 
 
 def train(
     recipe: SiameseCBOW,
-    stream: Stream,
+    streams: Stream | Mix | Sequence[Stream],
     *,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -78,25 +86,44 @@ def train(
 ) -> Run:
     """Train to the end, from the start or from a given state (which is changed). The result depends on nothing else.
 
-    `progress` advances by words; give its bar `recipe.epochs * stream.n_tokens` as total.
+    `progress` advances by words; give its bar `recipe.epochs * Mix.of(streams).n_tokens` as total.
     """
+    plan = plan_of(recipe, streams)
+    return carry_out(plan, threads=threads, progress=progress, callbacks=callbacks, state=state)
+
+
+def carry_out(
+    plan: Plan,
+    *,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    callbacks: Sequence[Callback] = (),
+    state: TrainingState | None = None,
+) -> Run:
+    """As `train`, for a training that is planned already."""
     n_threads = thread_count(threads)
-    shape = batch_shape(recipe, stream)
-    kin = kin_of(recipe, stream)
-    state = state or first_state(recipe, stream.vocabulary, progress, n_shared=kin.n_shared)
-    run = Run(recipe, stream, state, batches_per_epoch(shape), kin)
+    run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, kin=plan.kin))
     with Crew(n_threads) as crew:
-        text = text_arrays(recipe, stream, kin)
-        engine = Engine(text, shape, objective_of(recipe), rule_of(recipe), padded_width(recipe.dim), crew)
+        engines = _engines(plan, crew)
         _tell(callbacks, "on_start", run)
-        while run.state.counters.epoch < recipe.epochs:
-            keys = epoch_keys(recipe, shape, run.state.counters.epoch)
+        while run.state.counters.epoch < plan.recipe.epochs:
             while run.state.counters.batch < run.n_batches:
-                _chunk(run, engine, keys, callbacks, progress)
+                _chunk(run, engines, callbacks, progress)
             _end_epoch(run, progress)
             _tell(callbacks, "on_epoch", run)
         _tell(callbacks, "on_end", run)
     return run
+
+
+def _engines(plan: Plan, crew: Crew) -> list[Engine]:
+    """One for each stream."""
+    objective, rule, width = objective_of(plan.recipe), rule_of(plan.recipe), padded_width(plan.recipe.dim)
+    return [
+        Engine(
+            text_arrays(plan.recipe, stream, plan.kin, vocabulary=plan.vocabulary), shape, objective, rule, width, crew
+        )
+        for stream, shape in zip(plan.mix.streams, plan.shapes, strict=True)
+    ]
 
 
 def objective_of(recipe: SiameseCBOW) -> Objective:
@@ -110,13 +137,15 @@ def objective_of(recipe: SiameseCBOW) -> Objective:
     )
 
 
-def _chunk(run: Run, engine: Engine, keys: Any, callbacks: Sequence[Callback], progress: Progress) -> None:
-    """Some batches, up to the next one after which somebody wants to look."""
+def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress) -> None:
+    """Some batches of one stream, up to the next one after which somebody wants to look."""
     counters = run.state.counters
-    n = min(engine.batches_per_chunk, run.n_batches - counters.batch)
+    stream, turn, first, n = run.plan.course.stretch(counters.epoch, counters.batch)
+    engine, keys = engines[stream], epoch_keys(run.recipe, run.plan.shapes[stream], turn)
+    n = min(engine.batches_per_chunk, n)
     n = min([n, *(callback.every - counters.step % callback.every for callback in callbacks if callback.every)])
     rates = learning_rates(run.recipe, counters.step, n, run.n_steps)
-    report = engine.run(keys, counters.batch, rates, counters.step + 1, run.state.left, run.state.right)
+    report = engine.run(keys, first, rates, counters.step + 1, run.state.left, run.state.right)
     _check_finite(run, report)
     _count(run, report)
     progress.advance(int(report.words.sum()), f"loss {report.loss.sum() / max(1, report.examples.sum()):.4f}")

@@ -18,6 +18,7 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
 
 if TYPE_CHECKING:
+    from siamese_cbow.mix import Mix
     from siamese_cbow.model import Model
     from siamese_cbow.stream import Stream
     from siamese_cbow.training.callbacks import Callback
@@ -94,7 +95,7 @@ class SiameseCBOW:
     l2: float = 0.0  # weight of the squared lengths of the rows a batch touches
 
     # start
-    init: str | None = None  # a model's folder or a word2vec file, text or binary; words it lacks start at random
+    init: str | None = None  # a model's folder, "pretrained" or a word2vec file; see `training.start`
     init_std: float = 0.01
 
     # end
@@ -126,20 +127,23 @@ class SiameseCBOW:
 
     def train(
         self,
-        stream: Stream,
+        streams: Stream | Mix | Sequence[Stream],
         *,
         threads: int | None = None,
         progress: Progress | bool = SILENT,
         callbacks: Sequence[Callback] = (),
     ) -> Model:
-        """Learn word vectors from a stream: the same bytes each time, on any number of threads.
+        """Learn word vectors from a stream, or several: the same bytes each time, on any number of threads.
 
+        `train([text, pairs])` goes through both in an epoch; a `Mix` says how often through each.
         `progress=True` shows a bar, in a terminal or a notebook.
         """
+        from siamese_cbow.mix import Mix
         from siamese_cbow.training.loop import train
 
-        with shown(progress, "training", self.epochs * stream.n_tokens, unit="words") as told:
-            return train(self, stream, threads=threads, progress=told, callbacks=callbacks).model()
+        mix = Mix.of(streams)
+        with shown(progress, "training", self.epochs * mix.n_tokens, unit="words") as told:
+            return train(self, mix, threads=threads, progress=told, callbacks=callbacks).model()
 
 
 def _check(recipe: SiameseCBOW) -> None:

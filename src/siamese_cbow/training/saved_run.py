@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from siamese_cbow import storage
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
 from siamese_cbow.files import atomic_file
+from siamese_cbow.mix import Mix
 from siamese_cbow.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream import Stream
@@ -52,7 +53,7 @@ class Saving:
 def train_into(
     output: Path | str,
     recipe: SiameseCBOW,
-    stream: Stream,
+    streams: Stream | Mix | Sequence[Stream],
     *,
     saving: Saving | None = None,
     restart: bool = False,
@@ -60,37 +61,37 @@ def train_into(
     progress: Progress = SILENT,
     callbacks: Sequence[Callback] = (),
 ) -> Model:
-    """Trains and saves the model in `output`; goes on where an unfinished run of the same recipe and stream stopped.
+    """Trains and saves the model in `output`; goes on where an unfinished run of the same recipe and streams stopped.
 
     restart  throw away the model or the unfinished run that `output` holds, and start anew
     """
-    from siamese_cbow.training.batches import batch_shape, batches_per_epoch
-    from siamese_cbow.training.kin import kin_of
     from siamese_cbow.training.log import TrainingLog
-    from siamese_cbow.training.loop import train
+    from siamese_cbow.training.loop import carry_out
+    from siamese_cbow.training.plan import plan_of
     from siamese_cbow.training.state import first_state
 
-    folder, about = Path(output), _about(recipe, stream)
+    mix = Mix.of(streams)
+    folder, about = Path(output), _about(recipe, mix)
     if restart:
         _clear(folder)
     elif _is_finished(folder, about):
-        progress.say(f"{folder} is up to date: the recipe and the stream have not changed")
+        progress.say(f"{folder} is up to date: the recipe and the text have not changed")
         return storage.load(folder)
-    n_steps = recipe.epochs * batches_per_epoch(batch_shape(recipe, stream))  # checks both before any work
-    state = first_state(recipe, stream.vocabulary, progress, n_shared=kin_of(recipe, stream).n_shared)
-    log = TrainingLog(folder / RUN / LOG, n_steps=n_steps)
+    plan = plan_of(recipe, mix)  # checks both before any work
+    state = first_state(recipe, plan.vocabulary, progress, kin=plan.kin)
+    log = TrainingLog(folder / RUN / LOG, n_steps=plan.n_steps)
     checkpoints = _open_run(folder, about)
     checkpoint = checkpoints.newest()
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
-        progress.say(f"going on with {folder} after batch {checkpoint.step:,} of {n_steps:,}")
+        progress.say(f"going on with {folder} after batch {checkpoint.step:,} of {plan.n_steps:,}")
         progress.advance(state.counters.words)
     log.cut_after(state.counters.step)
     saving = saving or Saving()
     with stop_wishes() as wish:
         checkpointer = _Checkpointer(folder, checkpoints, saving.checkpoint_minutes, wish, callbacks)
         listeners = [log, _Snapshots(folder, saving), *callbacks, checkpointer]
-        run = train(recipe, stream, threads=threads, progress=progress, callbacks=listeners, state=state)
+        run = carry_out(plan, threads=threads, progress=progress, callbacks=listeners, state=state)
     model = run.model()
     storage.save(model, folder, log=log.path)
     return model
@@ -145,9 +146,9 @@ class _Snapshots(Callback):
         storage.save(run.model(), self._folder.with_name(f"{self._folder.name}@{when}"))
 
 
-def _about(recipe: SiameseCBOW, stream: Stream) -> dict[str, Any]:
+def _about(recipe: SiameseCBOW, mix: Mix) -> dict[str, Any]:
     """What decides whether a run may be gone on with."""
-    return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": stream.fingerprint}
+    return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": mix.fingerprint}
 
 
 def _is_finished(folder: Path, about: dict[str, Any]) -> bool:

@@ -7,23 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.errors import FormatError
 from siamese_cbow.kernels.phases import Matrices
 from siamese_cbow.kernels.random import Purpose, key
 from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.storage import load
 from siamese_cbow.training.engine import aligned
+from siamese_cbow.training.kin import ALONE, Kin
 from siamese_cbow.training.optimizers import KINDS, memory_shape
 from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.vector_files import read_word_vectors
+from siamese_cbow.training.start import place, start_rows
 from siamese_cbow.vocabulary import Vocabulary
 
 
@@ -89,14 +88,16 @@ class TrainingState:
 
 
 def first_state(
-    recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT, *, n_shared: int = 0
+    recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT, *, kin: Kin = ALONE
 ) -> TrainingState:
-    """Where a training starts: normal(0, init_std) rows, or those of a word2vec file; shared rows after the words'."""
-    n_rows = len(vocabulary) + n_shared
+    """Where a training starts: normal(0, init_std) rows, or those of `init`; shared rows after the words'."""
+    n_rows = len(vocabulary) + kin.n_shared
     left = _side(recipe, n_rows, 0)
     right = _side(recipe, n_rows, 1) if recipe.separate_matrices else left
     if recipe.init is not None:
-        _copy_vectors(recipe, vocabulary, [left, right], progress)
+        places, rows = start_rows(recipe, vocabulary, progress)
+        for side in [left, right] if recipe.separate_matrices else [left]:
+            place(side.vectors, places, rows, kin)
     return TrainingState(recipe.dim, left, right, Counters())
 
 
@@ -111,30 +112,3 @@ def _side(recipe: SiameseCBOW, n_rows: int, number: int) -> Matrices:
         aligned(memory_shape(columns, n_rows, width)) for columns in KINDS[recipe.optimizer].columns
     )
     return Matrices(vectors, first_memory, second_memory)
-
-
-def _start_vectors(init: str, vocabulary: Vocabulary, progress: Progress) -> tuple[list[str], Vectors]:
-    """The words of the vocabulary that a model of ours or a word vector file has, and their rows."""
-    if not Path(init).is_dir():
-        return read_word_vectors(init, keep=vocabulary.index, progress=progress)
-    model = load(init).without_postprocessing()
-    words = [word for word in model.vocabulary.words if word in vocabulary.index]
-    rows: Vectors = model.rows.take([model.vocabulary.index[word] for word in words], 0)
-    return words, rows
-
-
-def _copy_vectors(recipe: SiameseCBOW, vocabulary: Vocabulary, sides: list[Matrices], progress: Progress) -> None:
-    words, rows = _start_vectors(str(recipe.init), vocabulary, progress)
-    if rows.shape[1] != recipe.dim:
-        raise InputError(
-            f"{recipe.init} has vectors of {rows.shape[1]} dimensions and the recipe {recipe.dim}; "
-            f"set dim to {rows.shape[1]} (--dim {rows.shape[1]})"
-        )
-    if not words:
-        raise InputError(
-            f"{recipe.init} has none of the vocabulary's words; check that it is of the same language and case"
-        )
-    places = [vocabulary.index[word] for word in words]
-    for side in sides:
-        side.vectors[places, : recipe.dim] = rows
-    progress.say(f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others at random")

@@ -1,0 +1,131 @@
+"""Several streams for one training: running text and pairs, or a new text and some of an old one.
+
+    Mix([wikipedia, captions])                  an epoch goes through both, a piece of one after a piece of the other
+    Mix([wikipedia, captions], passes=[1, 5])   and through the captions five times
+
+The streams stay as they are, each with its own vocabulary. The model gets the words of all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.stream import Stream
+from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """Streams, and how often an epoch goes through each: 1 unless said, and 0.1 is a tenth of it.
+
+    `Mix([text, pairs], passes=[1])` -> SettingsError: 1 number of passes for 2 streams
+    """
+
+    streams: Sequence[Stream]
+    passes: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "passes", tuple(self.passes) or (1.0,) * len(self.streams))
+        _check(self.streams, self.passes)
+
+    @classmethod
+    def of(cls, streams: Stream | Mix | Sequence[Stream]) -> Mix:
+        """What was given, as a mix: a stream is a mix of one."""
+        if isinstance(streams, Mix):
+            return streams
+        return cls([streams] if isinstance(streams, Stream) else list(streams))
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words of all streams."""
+        return joined(stream.vocabulary for stream in self.streams)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """How all of them were cut into words."""
+        return self.streams[0].tokenizer
+
+    @property
+    def language(self) -> str:
+        """The language of the first."""
+        return self.streams[0].language
+
+    @property
+    def n_tokens(self) -> int:
+        """Words that an epoch goes through, about."""
+        return round(sum(n * stream.n_tokens for n, stream in zip(self.passes, self.streams, strict=True)))
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the streams and their passes; of one stream alone, its own."""
+        if len(self.streams) == 1 and self.passes[0] == 1:
+            return self.streams[0].fingerprint
+        parts = [f"{n!r} {stream.fingerprint}" for n, stream in zip(self.passes, self.streams, strict=True)]
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{stream!r}" if n == 1 else f"{n:g} x {stream!r}"
+            for n, stream in zip(self.passes, self.streams, strict=True)
+        ]
+        return parts[0] if len(parts) == 1 else f"<Mix of {' and '.join(parts)}; {len(self.vocabulary):,} words in all>"
+
+
+def joined(vocabularies: Iterable[Vocabulary]) -> Vocabulary:
+    """The words of all, with their counts added up: 3 the 1 cat + 2 the 4 dog -> 5 the 4 dog 1 cat.
+
+    Equal ones are taken once: a text that was prepared with the vocabulary of another has its counts, not its own.
+    """
+    different: list[Vocabulary] = []
+    for vocabulary in vocabularies:
+        if vocabulary not in different:
+            different.append(vocabulary)
+    if len(different) == 1:
+        return different[0]
+    languages = different[0].languages
+    counts: Counter[str] = Counter()
+    for vocabulary in different:
+        counts.update(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
+    if not languages:
+        return Vocabulary.of_counts(counts, min_count=0)
+    parts = {
+        language: Vocabulary.of_counts(
+            {word.removeprefix(f"{language}:"): n for word, n in counts.items() if word.startswith(f"{language}:")},
+            min_count=0,
+        )
+        for language in languages
+    }
+    return Vocabulary.joint(parts)
+
+
+def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
+    if not streams:
+        raise SettingsError("no stream; expected at least one")
+    if len(passes) != len(streams):
+        raise SettingsError(
+            f"{len(passes)} number{'s' if len(passes) > 1 else ''} of passes for {len(streams)} "
+            f"stream{'s' if len(streams) > 1 else ''}; expected one for each, such as --passes 1,5"
+        )
+    for n in passes:
+        if isinstance(n, bool) or not isinstance(n, int | float) or not math.isfinite(n) or n <= 0:
+            raise SettingsError(f"passes is {n!r}; expected numbers above 0")
+    first = streams[0]
+    for number, stream in enumerate(streams[1:], 2):
+        if stream.tokenizer != first.tokenizer:
+            raise InputError(
+                f"stream {number} was cut into words in another way than stream 1 ({stream.tokenizer} and "
+                f"{first.tokenizer}); prepare both with the same --tokenizer, --lowercase and --punctuation"
+            )
+        if stream.vocabulary.languages != first.vocabulary.languages:
+            found, expected = (",".join(one.vocabulary.languages) or "none" for one in (stream, first))
+            raise InputError(
+                f"stream {number} has the languages {found} and stream 1 {expected}; "
+                "prepare both with the same --languages"
+            )
