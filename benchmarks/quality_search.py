@@ -1,10 +1,12 @@
 """The search for the default recipe: what was tried, on STS 2012 and 2013, and how the winner does on 2014 and 2015.
 
-    python -m benchmarks.quality_search STREAM --sts DIR --cache FILE [--punctuated STREAM] [--only NAME] [--write]
+    python -m benchmarks.quality_search STREAM --sts DIR --cache FILE [--punctuated STREAM] [--paragraphs STREAM]
+                                        [--only NAME] [--write]
 
-STREAM is what `siamese-cbow prepare` has made of Wikipedia, `--punctuated` the same with `--punctuation`. Every figure
-is kept in FILE as soon as it is there: the same command goes on where it stopped. Rows of the search are trained
-on the first half of the documents and see 2012 and 2013 alone; only the last table looks at 2014 and 2015.
+STREAM is what `siamese-cbow prepare` has made of Wikipedia; `--punctuated` is the same with `--punctuation`, and
+`--paragraphs` the same with `--boundary paragraph`. Every figure is kept in FILE as soon as it is there: the same
+command goes on where it stopped. Rows of the search are trained on the first half of the documents and see 2012 and
+2013 alone; only the last table looks at 2014 and 2015. What is tried stands in `quality_rows`.
 """
 
 from __future__ import annotations
@@ -12,101 +14,25 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.quality_streams import dealt, first_half, halves, pieces
-from benchmarks.quality_tried import PROTOTYPES
+from benchmarks.quality_rows import FINAL, LEARNT, SECTIONS, Row
+from benchmarks.quality_streams import first_half, paragraphs
+from benchmarks.quality_tried import CONCLUSIONS, PROTOTYPES
+from benchmarks.quality_ways import changed
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
+from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.model import Model
 from siamese_cbow.stream import Stream
+from siamese_cbow.training.finishing import finished
 from siamese_cbow.training.recipe import SiameseCBOW
 
-PLAIN: dict[str, Any] = {"share_stems": False, "idf_power": 0.0, "length_power": 1.0, "common_directions": 0}
-LEARNT: dict[str, Any] = {"idf_power": 0.0, "length_power": 1.0, "common_directions": 0}
-NO_DIRECTIONS: dict[str, Any] = {"common_directions": 0}
-SEEDS = (1, 2, 3)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One thing that was tried: changes of the default recipe, and perhaps of the stream."""
-
-    name: str
-    changes: Mapping[str, Any]
-    cut: Callable[[Stream], Stream] | None = None
-    punctuated: bool = False
-    seeds: tuple[int, ...] = (1,)
-    beside: tuple[Row, ...] = ()  # other trainings, whose dimensions are put beside its own
-    dim: int | None = None  # and reduced to so many
-
-
-VIEWS = Row("words of a sentence dealt into two views", {"run_length": 8}, dealt)
-PIECES = Row("sentences cut into pieces of about 6 words", {"run_length": 8}, lambda stream: pieces(stream, 6))
-
-SECTIONS: dict[str, list[Row]] = {
-    "Step by step": [
-        Row("one row a word, lengths as learnt, with punctuation", PLAIN, punctuated=True, seeds=SEEDS),
-        Row("+ no punctuation", PLAIN, seeds=SEEDS),
-        Row("+ stems share a row", LEARNT, seeds=SEEDS),
-        Row("+ square roots of lengths, times information", NO_DIRECTIONS, seeds=SEEDS),
-        Row("+ two common directions removed: the default", {}, seeds=SEEDS),
-    ],
-    "Weights and directions, all on the same training": [
-        Row("lengths as learnt", LEARNT),
-        Row("information alone", {"length_power": 1.0, "common_directions": 0}),
-        Row("square roots of lengths alone", {"idf_power": 0.0, "common_directions": 0}),
-        Row("information, lengths^.75", {"length_power": 0.75, "common_directions": 0}),
-        Row("information, lengths^.25", {"length_power": 0.25, "common_directions": 0}),
-        Row("information, all lengths 1", {"length_power": 0.0, "common_directions": 0}),
-        Row("information^1.5, square roots", {"idf_power": 1.5, "common_directions": 0}),
-        Row("information^.5, square roots", {"idf_power": 0.5, "common_directions": 0}),
-        *(Row(f"{n} common directions removed", {"common_directions": n}) for n in (1, 3, 5, 8)),
-    ],
-    "The objective": [
-        Row("temperature .04", {"temperature": 0.04}),
-        Row("temperature .07", {"temperature": 0.07}),
-        Row("batches of 128", {"batch_size": 128}),
-        Row("batches of 512", {"batch_size": 512}),
-        Row("runs of 2", {"run_length": 2}),
-        Row("runs of 8", {"run_length": 8}),
-        Row("two matrices", {"separate_matrices": True}),
-        Row("margin, hardest negative", {"objective": "margin"}),
-    ],
-    "Text": [
-        Row("subsampling 1e-5", {"subsample": 1e-5}),
-        Row("subsampling 3e-5", {"subsample": 3e-5}),
-        Row("subsampling 3e-4", {"subsample": 3e-4}),
-        Row("sentences cut into halves", {"run_length": 8}, halves),
-        PIECES,
-        Row("sentences cut into pieces of about 12 words", {"run_length": 8}, lambda stream: pieces(stream, 12)),
-        VIEWS,
-    ],
-    "Length and size": [
-        Row("2 epochs", {"epochs": 2}),
-        Row("3 epochs", {"epochs": 3}),
-        Row("linear decay", {"decay": "linear"}),
-        Row("100 dimensions", {"dim": 100}),
-        Row("600 dimensions", {"dim": 600}),
-    ],
-    "Several trainings side by side": [
-        Row("two seeds, 600 dimensions", {}, beside=(Row("", {"seed": 2}),)),
-        Row("the default and dealt words, 600 dimensions", {}, beside=(VIEWS,)),
-        Row("the default and pieces, 600 dimensions", {}, beside=(PIECES,)),
-        Row("all three, 900 dimensions", {}, beside=(VIEWS, PIECES)),
-        Row("all three, reduced to 300 dimensions", {}, beside=(VIEWS, PIECES), dim=300),
-    ],
-}
-FINAL = [
-    Row("before: one row a word, lengths as learnt, with punctuation", PLAIN, punctuated=True, seeds=SEEDS),
-    Row("the default", {}, seeds=SEEDS),
-    Row("the default, 2 epochs", {"epochs": 2}, seeds=SEEDS),
-]
+MOST_KEPT = 6  # trainings in memory, 200 MB each
 
 
 class Search:
@@ -115,12 +41,8 @@ class Search:
     def __init__(self, options: argparse.Namespace) -> None:
         self._sets, self._cache = sts(options.sts), options.cache
         self._tuning = [one for one in self._sets if one.year in (2012, 2013)]
-        self._streams = {False: Stream.load(options.stream)}
-        if options.punctuated:
-            self._streams[True] = Stream.load(options.punctuated)
-        self._known = dict(self._read())
-        self._learnt: tuple[str, Model] | None = None
-        self._only = options.only
+        self._options, self._known = options, dict(self._read())
+        self._learnt: dict[str, Model] = {}
 
     def _read(self) -> Iterator[tuple[str, dict[str, float]]]:
         if self._cache.exists():
@@ -129,9 +51,14 @@ class Search:
 
     def figures(self, row: Row, *, final: bool) -> list[dict[str, float]]:
         """For each seed: mean Pearson of each year and of all, and the seconds it took; none where left out."""
-        if row.punctuated not in self._streams or (self._only and self._only not in row.name):
+        if self._left_out(row):
             return [self._known[key] for seed in row.seeds if (key := self._key(row, seed, final)) in self._known]
         return [self._figure(row, seed, final) for seed in row.seeds]
+
+    def _left_out(self, row: Row) -> bool:
+        needs = "punctuated" if row.punctuated else row.needs
+        missing = bool(needs) and getattr(self._options, needs) is None
+        return missing or (self._options.only is not None and self._options.only not in row.name)
 
     def _key(self, row: Row, seed: int, final: bool) -> str:
         return json.dumps([row.name, dict(row.changes), seed, final], sort_keys=True)
@@ -140,67 +67,63 @@ class Search:
         key = self._key(row, seed, final)
         if key not in self._known:
             start = time.perf_counter()
-            model = self._train(row, seed, final)
-            if row.beside:
-                model = side_by_side([model, *(self._train(other, seed, final) for other in row.beside)], row.dim)
-            found = {"seconds": time.perf_counter() - start, **self._scores(model, final)}
-            self._known[key] = found
+            found = self._scores(self._system(row, seed, final), final)
+            self._known[key] = {"seconds": time.perf_counter() - start, **found}
             with self._cache.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([key, found]) + "\n")
-            print(row.name, seed, found, flush=True)
+                file.write(json.dumps([key, self._known[key]]) + "\n")
+            print(row.name, seed, self._known[key], flush=True)
         return self._known[key]
 
-    def _train(self, row: Row, seed: int, final: bool) -> Model:
-        stream = self._streams[row.punctuated]
-        stream = stream if final else first_half(stream)
-        recipe = SiameseCBOW(**{"seed": seed, **row.changes})
-        if row.cut:
-            return recipe.train(row.cut(stream))
-        # Rows that differ only in how a training is finished share it.
-        learnt = replace(recipe, **LEARNT)
-        name = f"{learnt} {row.punctuated} {final}"
-        if self._learnt is None or self._learnt[0] != name:
-            self._learnt = name, learnt.train(stream)
-        return finish(recipe, self._learnt[1])
+    def _system(self, row: Row, seed: int, final: bool) -> System:
+        stream = self._stream(row, final)
+        model = self._trained(row, stream, seed, final)
+        if row.beside:
+            model = row.combine([model, *(self._trained(other, stream, seed, final) for other in row.beside)])
+        return row.after(model, stream) if row.after else model
 
-    def _scores(self, model: Model, final: bool) -> dict[str, float]:
-        sets = evaluate(model, self._sets if final else self._tuning).sets
+    def _stream(self, row: Row, final: bool) -> Stream:
+        stream = Stream.load(self._options.punctuated if row.punctuated else self._options.stream)
+        stream = stream if final else first_half(stream)
+        return paragraphs(stream, self._options.paragraphs) if row.needs == "paragraphs" else stream
+
+    def _trained(self, row: Row, stream: Stream, seed: int, final: bool) -> Model:
+        """The finished model. Rows that differ only in how a training is finished share it."""
+        recipe = SiameseCBOW(**{"seed": seed, **row.changes})
+        learnt = replace(recipe, **LEARNT)
+        special = row.name if row.cut or row.way or row.needs else ""
+        name = f"{learnt} {special} {row.punctuated} {final}"
+        if name not in self._learnt:
+            text = row.cut(stream) if row.cut else stream
+            self._learnt[name] = row.way(learnt, text) if row.way else learnt.train(text)
+            if len(self._learnt) > MOST_KEPT:
+                self._learnt.pop(next(iter(self._learnt)))
+        return finish(recipe, self._learnt[name])
+
+    def _scores(self, system: System, final: bool) -> dict[str, float]:
+        sets = evaluate(system, self._sets if final else self._tuning).sets
         years = {str(y): float(np.mean([s.pearson for s in sets if s.year == y])) for y in {s.year for s in sets}}
         return {"all": float(np.mean([s.pearson for s in sets])), **years}
 
 
 def finish(recipe: SiameseCBOW, learnt: Model) -> Model:
     """A model with rows as learnt -> what the recipe would have made of them."""
-    from siamese_cbow.training.finishing import finished
-
-    vectors = finished(recipe, learnt.vectors.copy(), np.asarray(learnt.vocabulary.counts))
-    return Model(learnt.vocabulary, vectors, learnt.tokenizer, learnt.info)
-
-
-def side_by_side(models: list[Model], dim: int | None) -> Model:
-    """The dimensions of several models in one, each model with the same say; reduced to the strongest directions."""
-    first, counts = models[0], np.asarray(models[0].vocabulary.counts)[:, None]
-    scaled = [m.vectors / np.sqrt((counts * m.vectors**2.0).sum() / counts.sum()) for m in models]
-    vectors = np.concatenate(scaled, axis=1).astype(np.float32)
-    if dim is not None:
-        vectors = vectors @ np.linalg.eigh((counts * vectors).T @ vectors)[1][:, -dim:].astype(np.float32)
-    return Model(first.vocabulary, vectors, first.tokenizer, first.info)
+    return changed(learnt, finished(recipe, learnt.vectors.copy(), np.asarray(learnt.vocabulary.counts)))
 
 
 def cells(figures: list[dict[str, float]], years: tuple[str, ...]) -> list[str]:
     if not figures:
-        return ["not run"] * (len(years) + 2)
+        return ["not run"] * (len(years) + 1)
 
     def shown(key: str) -> str:
         values = [one[key] for one in figures]
         return f"{np.mean(values):.4f}" + (f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else "")
 
-    return [*(shown(key) for key in ("all", *years)), f"{np.mean([one['seconds'] for one in figures]):.0f}"]
+    return [shown(key) for key in ("all", *years)]
 
 
 def table(search: Search, rows: list[Row], *, final: bool = False) -> str:
     years = ("2012", "2013", "2014", "2015") if final else ("2012", "2013")
-    header = ["", "mean of 19 sets" if final else "mean of 8 sets", *years, "seconds"]
+    header = ["", "mean of 19 sets" if final else "mean of 8 sets", *years]
     return markdown(header, [[row.name, *cells(search.figures(row, final=final), years)] for row in rows])
 
 
@@ -208,6 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stream", type=Path)
     parser.add_argument("--punctuated", type=Path)
+    parser.add_argument("--paragraphs", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--only", help="run rows whose name holds this; show what is known of the others")
@@ -216,7 +140,8 @@ def main() -> None:
     search = Search(options)
     parts = [
         "Mean Pearson over STS sets, protocol official, unlabelled text only (English Wikipedia). ±: standard "
-        "deviation of three seeds; otherwise seed 1. Everything was chosen on 2012 and 2013."
+        "deviation of three seeds; otherwise seed 1. Everything was chosen on 2012 and 2013.",
+        CONCLUSIONS,
     ]
     parts += ["## The result, on the whole text", table(search, FINAL, final=True)]
     parts += ["## The search, on half of the text", "Each row is the default recipe but for what its name says."]

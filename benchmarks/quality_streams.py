@@ -1,8 +1,13 @@
-"""Streams cut in other ways, for the quality search: a half of the documents, pieces of sentences, views of them."""
+"""Streams cut in other ways, for the quality search: a half of the documents, pieces of sentences, views of them.
+
+In a stream of groups all members of a group are positives of one another, so groups of three sentences that follow one
+another have positives up to two sentences away; those next to each other meet twice as often as those two apart.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +25,36 @@ def first_half(stream: Stream) -> Stream:
         sentences=stream.sentences[: n_sentences + 1],
         documents=stream.documents[: n_documents + 1],
     )
+
+
+def groups(stream: Stream, size: int) -> Stream:
+    """Documents cut into groups of `size` sentences: all of a group are positives of one another."""
+    return replace(blocks(stream, size), kind="groups")
+
+
+def blocks(stream: Stream, size: int) -> Stream:
+    """Documents cut after every `size` sentences: 5 sentences by 2 -> 2, 2 and 1."""
+    lengths = np.diff(stream.documents)
+    parts = -(-lengths // size)
+    number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    starts = np.repeat(np.asarray(stream.documents[:-1]), parts) + size * number
+    return replace(stream, documents=np.concatenate([starts, stream.documents[-1:]]))
+
+
+def shuffled(stream: Stream, seed: int = 1) -> Stream:
+    """The sentences of each document in random order: a group of them is drawn from the whole document."""
+    document = np.repeat(np.arange(stream.n_documents), np.diff(stream.documents))
+    order = np.lexsort((np.random.default_rng(seed).random(stream.n_sentences), document))
+    starts, lengths = np.asarray(stream.sentences[:-1])[order], np.diff(stream.sentences)[order]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.asarray(stream.ids)[np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])]
+    return replace(stream, ids=ids, sentences=ends)
+
+
+def paragraphs(stream: Stream, bounded: Path) -> Stream:
+    """The same sentences with the documents of another stream: what `prepare --boundary paragraph` made of the text."""
+    bounds = Stream.load(bounded).documents
+    return replace(stream, documents=np.asarray(bounds[bounds <= stream.n_sentences]))
 
 
 def halves(stream: Stream, shortest: int = 8) -> Stream:

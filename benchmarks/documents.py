@@ -1,0 +1,189 @@
+"""Vectors of documents: which mean to take, and how far it goes beside tf-idf and averages of word2vec.
+
+    python -m benchmarks.documents WIKIPEDIA NOVELS [--train N] [--write]
+
+Both are streams that `siamese-cbow prepare` has made. All vectors are learnt from the first N articles of WIKIPEDIA in
+one epoch. Articles for retrieval come after these, so no system has seen them, and none has seen the novels; the
+words of the vocabulary were counted on all of WIKIPEDIA. Settings are the defaults; nothing was chosen on these tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.preprocessing import normalize
+
+from benchmarks.quality_ways import documents
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import Model, SiameseCBOW, Stream
+from siamese_cbow.baselines.random_vectors import RandomVectors
+from siamese_cbow.baselines.weighting import SIF
+from siamese_cbow.baselines.word2vec import Word2Vec
+from siamese_cbow.evaluation.probe import Labelled, probe
+
+N_ARTICLES, SHORTEST = 2000, 20  # articles to search in, and how many sentences each has at least
+N_NOVELS, N_PASSAGES, PASSAGE = 20, 50, 10  # passages of a novel, and sentences of a passage
+MEANS = ("all words", "sentence vectors", "sentence vectors of length 1")
+
+Document = Sequence[str]  # its sentences
+
+
+class Averaged:
+    """Documents by a model of words."""
+
+    def __init__(self, model: Model, mean: str = MEANS[0]) -> None:
+        self._model, self._mean = model, mean
+
+    def vectors(self, texts: Sequence[Document]) -> Any:
+        """Vectors of length 1, (n, dim)."""
+        if self._mean == MEANS[0]:
+            return normalize(self._model.encode([" ".join(text) for text in texts]))
+        lengths = [len(text) for text in texts]
+        flat = self._model.encode([one for text in texts for one in text], normalize_embeddings=self._mean == MEANS[2])
+        return normalize(np.add.reduceat(flat, np.cumsum([0, *lengths[:-1]]), axis=0))
+
+
+class TfIdf:
+    """Documents as sparse counts of words, weighted by their document frequency in the articles of the training."""
+
+    def __init__(self, texts: Sequence[Document]) -> None:
+        self._vectorizer = TfidfVectorizer(analyzer=str.split, sublinear_tf=True).fit(" ".join(one) for one in texts)
+
+    def vectors(self, texts: Sequence[Document]) -> Any:
+        return self._vectorizer.transform([" ".join(text) for text in texts])
+
+
+@dataclass(frozen=True)
+class Task:
+    """Query i belongs to text i."""
+
+    name: str
+    queries: Sequence[Document]
+    pool: Sequence[Document]
+
+    def score(self, system: Averaged | TfIdf) -> list[str]:
+        """How often the right one comes first, how often among ten, and the mean of 1 / rank."""
+        cosines = system.vectors(self.queries) @ system.vectors(self.pool).T
+        ranks = _ranks(np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines))
+        return [f"{found:.3f}" for found in ((ranks == 1).mean(), (ranks <= 10).mean(), (1 / ranks).mean())]
+
+
+def _ranks(cosines: NDArray[np.float32]) -> NDArray[np.int64]:
+    """1 where nothing else has as high a cosine as the right one: [[.9, .1], [.8, .7]] -> [1, 2]."""
+    return np.asarray((cosines >= cosines.diagonal()[:, None]).sum(axis=1))
+
+
+def tasks(articles: Sequence[Document], seed: int = 1) -> list[Task]:
+    rng = np.random.default_rng(seed)
+    first, second = [one[: len(one) // 2] for one in articles], [one[len(one) // 2 :] for one in articles]
+    single = [[one[rng.integers(len(one))]] for one in first]
+    return [
+        Task("half of an article finds the other half", first, second),
+        Task("five sentences find the next five", [one[5:10] for one in articles], [one[10:15] for one in articles]),
+        Task("a sentence finds the other half of its article", single, second),
+    ]
+
+
+def texts_of(stream: Stream, first: int, end: int) -> list[Document]:
+    """The sentences of documents `first` up to `end`; words outside the vocabulary are left out."""
+    words, ids = np.array(stream.vocabulary.words, object), np.asarray(stream.ids)
+
+    def sentences(document: int) -> list[str]:
+        bounds = stream.sentences[stream.documents[document] : stream.documents[document + 1] + 1]
+        return [" ".join(words[ids[a:b]]) for a, b in pairwise(bounds)]
+
+    return [sentences(document) for document in range(first, end)]
+
+
+def passages(novels: Stream, seed: int = 1) -> tuple[list[Document], list[str]]:
+    """Passages of the longest novels, and which novel each is of."""
+    rng, found, labels = np.random.default_rng(seed), list[Document](), list[str]()
+    for novel in np.argsort(-np.diff(novels.documents), kind="stable")[:N_NOVELS].tolist():
+        sentences = texts_of(novels, novel, novel + 1)[0]
+        for place in rng.permutation(len(sentences) // PASSAGE)[:N_PASSAGES].tolist():
+            found.append(sentences[place * PASSAGE : (place + 1) * PASSAGE])
+            labels.append(str(novel))
+    return found, labels
+
+
+class _AsSystem:
+    """What `probe` asks for."""
+
+    def __init__(self, system: Averaged, texts: Sequence[Document]) -> None:
+        self._vectors = system.vectors(texts)
+
+    def encode(self, sentences: list[str], /) -> Any:
+        return self._vectors
+
+
+def by_novel(system: Averaged | TfIdf, texts: Sequence[Document], labels: list[str]) -> list[str]:
+    """Accuracy of logistic regression, and how well groups found without labels agree with the novels."""
+    data = Labelled("passages", [" ".join(text) for text in texts], labels)
+    accuracy = probe(_AsSystem(system, texts) if isinstance(system, Averaged) else None, data, folds=5)
+    groups = KMeans(N_NOVELS, n_init=3, random_state=1).fit_predict(system.vectors(texts))
+    agreement = adjusted_mutual_info_score(labels, groups)
+    return [f"{accuracy.mean:.3f} ± {accuracy.std:.3f}", f"{agreement:.3f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wikipedia", type=Path)
+    parser.add_argument("novels", type=Path)
+    parser.add_argument("--train", type=int, default=12_000, help="articles to learn from (default 12,000)")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    wikipedia = Stream.load(options.wikipedia)
+    seen = documents(wikipedia, 0, options.train)
+    long_ones = np.flatnonzero(np.diff(wikipedia.documents) >= SHORTEST)
+    chosen = long_ones[long_ones >= options.train][:N_ARTICLES].tolist()
+    articles = [texts_of(wikipedia, one, one + 1)[0] for one in chosen]
+    texts, labels = passages(Stream.load(options.novels))
+
+    ours, skipgram = SiameseCBOW().train(seen), Word2Vec("skipgram", epochs=1).train(seen)
+    systems: dict[str, Averaged | TfIdf] = {
+        **{f"contrastive, mean of {mean}": Averaged(ours, mean) for mean in MEANS},
+        "word2vec skip-gram, mean of all words": Averaged(skipgram),
+        "word2vec CBOW, mean of all words": Averaged(Word2Vec("cbow", epochs=1).train(seen)),
+        "word2vec skip-gram, SIF": Averaged(SIF(Word2Vec("skipgram")).apply(skipgram, seen)),
+        "random vectors, mean of all words": Averaged(RandomVectors().train(seen)),
+        "tf-idf (scikit-learn)": TfIdf(texts_of(wikipedia, 0, options.train)),
+    }
+    found = tasks(articles)
+    tables = [
+        f"### {task.name.capitalize()}\n\n"
+        + markdown(
+            ["", "first", "among ten", "mean of 1 / rank"], [[name, *task.score(one)] for name, one in systems.items()]
+        )
+        for task in found
+    ]
+    text = [
+        f"Vectors learnt from {options.train:,} articles of Wikipedia ({seen.n_tokens:,} words), one epoch, seed 1, "
+        "300 dimensions. No system has seen the articles and novels below.",
+        f"## Retrieval among {len(articles):,} articles",
+        *tables,
+        f"## Which of {N_NOVELS} novels is a passage from?",
+        f"{len(texts):,} passages of {PASSAGE} sentences. With labels: logistic regression on frozen vectors, accuracy "
+        "in 5 folds. Without: k-means with as many groups as novels, adjusted mutual information with the novels (0: "
+        "chance, 1: the same groups). Names of characters tell much: with labels tf-idf has all words of the passages, "
+        "the others only those that Wikipedia has.",
+        markdown(
+            ["", "accuracy", "agreement of groups"],
+            [[name, *by_novel(one, texts, labels)] for name, one in systems.items()],
+        ),
+        machine("numpy", "scikit-learn", "gensim"),
+    ]
+    report("documents", "Documents", "\n\n".join(text), write=options.write)
+
+
+if __name__ == "__main__":
+    main()

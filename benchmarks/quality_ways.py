@@ -1,0 +1,129 @@
+"""Other ways to train or to finish than the library has, for the quality search: each a few lines around its loop."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.baselines.fastsent import FastSent
+from siamese_cbow.baselines.word2vec import Word2Vec
+from siamese_cbow.model import Model
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.training.loop import Run, train
+from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.state import Counters
+from siamese_cbow.vocabulary import Vocabulary
+
+
+def changed(model: Model, vectors: Vectors) -> Model:
+    """The same words with other rows."""
+    return Model(model.vocabulary, np.ascontiguousarray(vectors, np.float32), model.tokenizer, model.info)
+
+
+def in_stages(recipe: SiameseCBOW, stream: Stream, temperatures: tuple[float, ...]) -> Model:
+    """Equal shares of the documents, one after the other, each at a temperature of its own."""
+    state = None
+    bounds = np.linspace(0, stream.n_documents, len(temperatures) + 1).astype(int)
+    for temperature, first, end in zip(temperatures, bounds[:-1], bounds[1:], strict=True):
+        run = train(replace(recipe, temperature=temperature), documents(stream, first, end), state=state)
+        state = run.state
+        state.counters = Counters()
+    return run.model()
+
+
+def documents(stream: Stream, first: int, end: int) -> Stream:
+    """Some documents of a stream, with the whole vocabulary."""
+    first_sentence, end_sentence = (int(stream.documents[i]) for i in (first, end))
+    first_word, end_word = (int(stream.sentences[i]) for i in (first_sentence, end_sentence))
+    return replace(
+        stream,
+        ids=stream.ids[first_word:end_word],
+        sentences=stream.sentences[first_sentence : end_sentence + 1] - first_word,
+        documents=stream.documents[first : end + 1] - first_sentence,
+    )
+
+
+def mean_of_checkpoints(recipe: SiameseCBOW, stream: Stream) -> Model:
+    """The mean of the rows at eight points of the second half of the training."""
+
+    class Mean(Callback):
+        def on_start(self, run: Run) -> None:
+            self.every = max(1, run.n_steps // 16)
+            self.total, self.n = np.zeros(run.model().vectors.shape), 0
+
+        def on_batch(self, run: Run) -> None:
+            if run.state.counters.step > run.n_steps // 2 and run.state.counters.step % self.every == 0:
+                self.total += run.model().vectors
+                self.n += 1
+
+    seen = Mean()
+    model = recipe.train(stream, callbacks=[seen])
+    return changed(model, seen.total / seen.n)
+
+
+def from_word2vec(recipe: SiameseCBOW, stream: Stream) -> Model:
+    """Starts from the rows of word2vec (CBOW, one epoch) on the same text, at the lengths of our own start."""
+    theirs = Word2Vec("cbow", dim=recipe.dim, epochs=1, seed=recipe.seed).train(stream)
+    with tempfile.TemporaryDirectory() as folder:
+        scale = recipe.init_std * recipe.dim**0.5 / np.linalg.norm(theirs.vectors, axis=1).mean()
+        changed(theirs, theirs.vectors * scale).save(Path(folder) / "word2vec")
+        return replace(recipe, init=str(Path(folder) / "word2vec")).train(stream)
+
+
+def fastsent(recipe: SiameseCBOW, stream: Stream) -> Model:
+    """FastSent of the same size instead."""
+    return FastSent(dim=recipe.dim, seed=recipe.seed).train(stream)
+
+
+def numbers_by_shape(recipe: SiameseCBOW, stream: Stream) -> Model:
+    """Numbers with as many digits share a row, as words of one stem do: 1984 and 2016 both learn for 0000."""
+    words = ["".join("0" if c.isdigit() else c for c in word) for word in stream.vocabulary.words]
+    model = recipe.train(replace(stream, vocabulary=Vocabulary(words, stream.vocabulary.counts)))
+    return Model(stream.vocabulary, model.vectors, model.tokenizer, model.info)
+
+
+def one_number(stream: Stream) -> Stream:
+    """All numbers are the most frequent one."""
+    numbers, counts = is_number(stream.vocabulary), np.array(stream.vocabulary.counts)
+    first = int(np.argmax(numbers))
+    spot = np.where(numbers, first, np.arange(len(counts))).astype(np.int32)
+    total = counts[numbers].sum()
+    counts[numbers] = 0
+    counts[first] = total
+    return replace(stream, ids=spot[stream.ids], vocabulary=Vocabulary(stream.vocabulary.words, counts))
+
+
+def one_number_for_all(model: Model, stream: Stream) -> Model:
+    """The row of that number for all of them."""
+    numbers, vectors = is_number(model.vocabulary), model.vectors.copy()
+    vectors[numbers] = vectors[int(np.argmax(numbers))]
+    return changed(model, vectors)
+
+
+def is_number(vocabulary: Vocabulary) -> np.ndarray:
+    """Words that begin with a digit and have no letter: 1984 and 3.14 are, 4u isn't."""
+    return np.array([word[0].isdigit() and not any(c.isalpha() for c in word) for word in vocabulary.words])
+
+
+def side_by_side(models: list[Model], dim: int | None = None) -> Model:
+    """The dimensions of several models in one, each model with the same say; reduced to the strongest directions."""
+    counts = np.asarray(models[0].vocabulary.counts)[:, None]
+    scaled = [m.vectors / np.sqrt((counts * m.vectors**2.0).sum() / counts.sum()) for m in models]
+    vectors = np.concatenate(scaled, axis=1).astype(np.float32)
+    if dim is not None:
+        vectors = vectors @ np.linalg.eigh((counts * vectors).T @ vectors)[1][:, -dim:].astype(np.float32)
+    return changed(models[0], vectors)
+
+
+def mean_of_aligned(models: list[Model], dim: int | None = None) -> Model:
+    """The mean of the rows of several models, each turned so that it fits the first as well as it can."""
+    first, total = models[0].vectors, models[0].vectors.copy()
+    for model in models[1:]:
+        left, _, right = np.linalg.svd(model.vectors.T @ first)
+        total += model.vectors @ (left @ right)
+    return changed(models[0], total / len(models))
