@@ -22,7 +22,7 @@ LEVELS = [
     ["kernels"],
     [
         *("description", "encoding", "hub", "model", "model_card", "model_checks", "neighbours", "plots", "storage"),
-        *("tensor_file", "vector_files", "vector_layouts", "compression", "packed_rows", "postprocess"),
+        *("tensor_file", "vector_files", "vector_layouts", "combination", "compression", "packed_rows", "postprocess"),
     ],
     ["training", "baselines"],
     ["evaluation"],

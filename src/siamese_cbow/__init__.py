@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from siamese_cbow.combination import combine
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
@@ -54,6 +55,7 @@ _HOMES = {
     "Tokenizer": "text.tokenizer",
     "Vocabulary": "vocabulary",
     "clusters": "retrieval.clusters",
+    "combine": "combination",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
     "load": "storage",
@@ -83,6 +85,7 @@ __all__ = [
     "Tokenizer",
     "Vocabulary",
     "clusters",
+    "combine",
     "duplicates",
     "evaluate",
     "load",

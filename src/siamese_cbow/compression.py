@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.arrays import Counts, Vectors
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.packed_rows import Dtype, PackedRows, packed
 from siamese_cbow.vocabulary import Vocabulary
@@ -57,15 +57,15 @@ def most_frequent(counts: NDArray[np.int64], n: int | None) -> NDArray[np.int64]
     return np.sort(np.argsort(-counts, kind="stable")[:n])
 
 
-def rotated(vectors: Vectors, dim: int) -> Vectors:
+def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors:
     """The rows, turned so that the first dimensions carry most, and cut after `dim` of them.
 
-    Every word counts the same here. By its share of the text, it is no better: results/compress.md.
+    counts  how much each word matters. Without them all matter the same, which `compress` wants: results/compress.md
     """
     gram = np.zeros((vectors.shape[1],) * 2)
     for start in range(0, len(vectors), ROWS_AT_A_TIME):
         rows = vectors[start : start + ROWS_AT_A_TIME].astype(np.float64)
-        gram += rows.T @ rows
+        gram += rows.T @ (rows if counts is None else rows * counts[start : start + ROWS_AT_A_TIME, None])
     directions = np.linalg.eigh(gram)[1][:, ::-1][:, :dim]
     # An eigenvector may come with either sign; this makes the result one and the same on every machine.
     largest = np.abs(directions).argmax(axis=0)
