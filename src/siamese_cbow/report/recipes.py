@@ -37,7 +37,7 @@ class Scale:
 FULL = Scale(
     name="full",
     dim=300,
-    skip_thought={"dim": 600, "max_tokens": 1_000_000},
+    skip_thought={"dim": 300, "dim_word": 200, "max_tokens": 1_000_000},
     curve_epochs=5,
     points_per_epoch=7,  # the paper's: every 10 of 74 million examples
     negatives=(1, 2, 5, 10, 20),
@@ -130,7 +130,7 @@ def estimated_seconds(recipe: Any, stream: Stream) -> float:
         case {"recipe": "Word2Vec", "algorithm": algorithm}:
             speed = 280_000 if algorithm == "skipgram" else 1_000_000
         case {"recipe": "SkipThought"}:
-            speed, dim = 3_300, (recipe.dim / 600) ** 2
+            speed, dim = 8_000, (recipe.dim / 300) ** 2
         case {"recipe": "FastSent"}:
             speed = 300_000
         case {"recipe": "SiameseCBOW", "objective": "softmax", "negatives": negatives}:
