@@ -1,9 +1,11 @@
 """A query against a million lines: without an index (a whole process), and with one.
 
-    python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--json FILE] [--write]
+    python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--json FILE] [--write]
 
 Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
-dimensions; with it, the first lines of that text (a sentence a line) and the model of --model. Without an index, every
+dimensions; with it, the first lines of that text (a sentence a line) and the model of --model, or the one that comes
+with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
+index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
 program starts in a fresh process, loads the model, reads the file, and prints the ten nearest lines. The peers load the
 folder that we save and hold all vectors in memory, which is how it is done with them; taking 100,000 lines at a time
 makes no difference to their speed. All take turns, and the best of equally many rounds counts.
@@ -59,7 +61,7 @@ def run(program: str) -> tuple[float, float, str]:
     return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
-def synthetic(folder: Path, n_lines: int) -> tuple[Path, Path]:
+def synthetic(folder: Path, n_lines: int) -> None:
     """A text and a model for it."""
     lengths = np.random.default_rng(2).integers(8, 33, n_lines)
     ids, words = zipf_words(int(lengths.sum()), n_words=N_WORDS)
@@ -69,14 +71,18 @@ def synthetic(folder: Path, n_lines: int) -> tuple[Path, Path]:
             file.write(" ".join([words[i] for i in ids[end - n : end]]) + "\n")
     vectors = np.random.default_rng(3).standard_normal((N_WORDS, DIM), dtype=np.float32)
     Model(Vocabulary.of_words(words), vectors).save(folder / "model")
-    return folder / "text.txt", folder / "model"
 
 
-def first_lines(text: Path, target: Path, n_lines: int) -> Path:
+def first_lines(text: Path, target: Path, n_lines: int) -> None:
     with text.open("rb") as source, target.open("wb") as file:
         for _, line in zip(range(n_lines), source, strict=False):
             file.write(line)
-    return target
+
+
+def plain_pretrained(folder: Path) -> None:
+    """The model of the package as other libraries can read it."""
+    model = load().with_fallback("none")
+    Model(model.vocabulary, np.array(model.vectors), model.tokenizer).save(folder)
 
 
 def cold(names: dict[str, str], rounds: int) -> dict[str, tuple[float, float]]:
@@ -104,10 +110,21 @@ def warm(index: Index, queries: list[str]) -> tuple[float, float]:
     return float(np.median(taken)) * 1e3, float(np.percentile(taken, 95)) * 1e3
 
 
-def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -> tuple[str, dict[str, Any]]:
+def built(text: Path, model: Path, folder: Path) -> tuple[Index, tuple[float, float]]:
+    """The index, and how long it took to make it, now or (in a folder that is kept) earlier: by the clock, and CPU."""
+    kept = folder.with_suffix(".json")
+    if kept.exists():
+        clock, cpu = json.loads(kept.read_text())
+        return Index(folder, model=load(model)), (clock, cpu)
     start, busy = time.perf_counter(), time.process_time()
     index = Index.update(folder, text, model=load(model))
     building = time.perf_counter() - start, time.process_time() - busy
+    kept.write_text(json.dumps(building))
+    return index, building
+
+
+def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -> tuple[str, dict[str, Any]]:
+    index, building = built(text, model, folder)
     checked = index.check(n_queries=200)
     lines = text.read_text("utf-8").split("\n")
     queries = [" ".join(lines[i].split()[:6]) for i in range(0, len(lines) - 1, len(lines) // 200)]
@@ -143,33 +160,41 @@ def main() -> None:
     parser.add_argument("--query", default="trade agreements between China and the United States")
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--work", type=Path, help="a folder to keep text, model and index in")
+    parser.add_argument("--build", action="store_true", help="only make what --work keeps")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as temporary:
-        if options.text:
-            text, model, query = (
-                first_lines(options.text, Path(temporary) / "text.txt", options.lines),
-                options.model,
-                options.query,
-            )
-        else:
-            text, model = synthetic(Path(temporary), options.lines)
+        work = options.work or Path(temporary)
+        work.mkdir(parents=True, exist_ok=True)
+        text, model, query = work / "text.txt", options.model or work / "model", options.query
+        if not options.text:
+            if not text.exists():
+                synthetic(work, options.lines)
             query = " ".join(text.open().readline().split()[:6])
+        else:
+            if not text.exists():
+                first_lines(options.text, text, options.lines)
+            if not model.exists():
+                plain_pretrained(model)
+        if options.build:
+            built(text, model, work / "index")
+            return
         names = {"query": query, "text": str(text), "model": str(model)}
         times = cold({name: program.format(**names) for name, program in PROGRAMS.items()}, options.rounds)
-        indexed, found = with_index(text, model, Path(temporary) / "index", query, options.rounds)
-        n_bytes = text.stat().st_size
+        indexed, found = with_index(text, model, work / "index", query, options.rounds)
+        n_bytes, loaded = text.stat().st_size, load(model)
     ours = times["siamese-cbow search"]
     rows = [
         [name, f"{clock:.2f}", f"{clock / ours[0]:.1f}", f"{cpu:.2f}", f"{cpu / ours[1]:.1f}"]
         for name, (clock, cpu) in times.items()
     ]
-    words = f"{len(load(options.model).vocabulary) if options.text else N_WORDS:,} words"
+    words = f"{len(loaded.vocabulary):,} words, {loaded.dim} dimensions"
     page = (
         f"{machine('model2vec', 'usearch', 'numpy', 'numba')}; {options.lines:,} lines of "
-        f"{'Wikipedia' if options.text else 'text by Zipf law'}, {n_bytes / 1e6:.0f} MB; {words}, {DIM} dimensions. "
+        f"{'Wikipedia' if options.text else 'text by Zipf law'}, {n_bytes / 1e6:.0f} MB; {words}. "
         f"Load of the machine before and after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
         "## Without an index: a whole process, from nothing to the ten nearest lines\n\n"
         f"{markdown(['system', 'seconds', 'times ours', 'CPU seconds', 'times ours'], rows)}\n\n"

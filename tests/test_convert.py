@@ -122,6 +122,8 @@ def test_the_packaged_model_is_a_source(tmp_path: Path) -> None:
         convert("pretrained", tmp_path / "words.onnx") if find_spec("onnx") else convert("pretrained", tmp_path / "x")
     )
     assert done.model == sc.load()
+    left_out = any("what unknown words count as" in note for note in done.notes)
+    assert left_out == (find_spec("onnx") is not None)  # our own folder keeps it
 
 
 def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:

@@ -197,6 +197,7 @@ def test_compare(page: Any, server: Running, model: Model) -> None:
 def test_norms(page: Any, server: Running, model: Model) -> None:
     visit(page, server, "norms")
     assert page.locator("#norms-chart .dot").count() == len(WORDS)
+    assert 3 <= page.locator("#norms-chart line.axis").count() <= 9
     assert page.locator("#norms-chart .label").all_text_contents() == ["the", "of", "guitar"]
     sync_api.expect(page.locator("#norms-said")).to_contain_text("1 not in the vocabulary")
     assert len(texts(page, "#norms-shortest .name")) == 12

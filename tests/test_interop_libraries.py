@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import siamese_cbow as sc
 from interop_world import TEXTS, WORDS, small_model
 from siamese_cbow import Model, Tokenizer, Vocabulary
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
@@ -230,6 +231,7 @@ def test_langchain() -> None:
     assert isinstance(rows[0][0], float)
     np.testing.assert_array_equal(np.array(rows, np.float32), expected)
     assert made.embed_documents([]) == []
+    assert SentenceEmbeddings().model.info == sc.load().info
     assert made.embed_query("The cat") == made.embed_documents(["The cat"])[0]
     assert asyncio.run(made.aembed_query("The cat")) == made.embed_query("The cat")
     assert len(SentenceEmbeddings(model, truncate_dim=3).embed_query("cat")) == 3

@@ -129,6 +129,8 @@ def _lost(model: Model, writing: Format) -> Iterator[str]:
         yield f"{model.dtype} numbers become float32 in {writing.name}: the same numbers, in more bytes"
     if model.undo is not None and not writing.is_ours:
         yield f"not kept in {writing.name}: how to undo the post-processing"
+    if model.fallback != "none" and INFO not in writing.keeps:
+        yield f"not kept in {writing.name}: what unknown words count as (fallback {model.fallback}); they are left out"
     if INFO not in writing.keeps and model.info:
         yield f"not kept in {writing.name}: where the model comes from ({', '.join(model.info)})"
     spaced = {} if SPACES in writing.keeps else spaced_words(model)

@@ -22,12 +22,14 @@ except ImportError:
 class SentenceEmbeddings(Embeddings):
     """Vectors of documents and queries, made in the same way.
 
-    model      a model, or the folder of one
+    model      a model, or the folder of one; None: the model that comes with the package
     normalize  vectors of length 1, which stores that compare by dot product expect
     options    passed on to `Model.encode`: truncate_dim, batch_size, threads, ...
     """
 
-    def __init__(self, model: Model | str | os.PathLike[str], *, normalize: bool = True, **options: Any) -> None:
+    def __init__(
+        self, model: Model | str | os.PathLike[str] | None = None, *, normalize: bool = True, **options: Any
+    ) -> None:
         self.model = model if isinstance(model, Model) else load(model)
         self._options = {"normalize_embeddings": normalize, **options}
 

@@ -45,7 +45,7 @@ function chart({ axis, dots, bins, found }) {
   const box = at("norms-chart");
   const width = Math.max(300, box.clientWidth - 16), height = Math.max(260, Math.min(420, width * 0.5));
   const [low, high] = [Math.min(...dots.map((dot) => dot.at)), Math.max(...dots.map((dot) => dot.at), 2)];
-  const top = Math.max(...dots.map((dot) => dot.norm), ...found.map((dot) => dot.norm)) * 1.06;
+  const top = Math.max(1e-6, ...dots.map((dot) => dot.norm), ...found.map((dot) => dot.norm)) * 1.06;
   const flip = axis === "rank" ? 1 : 0; // frequent words stand on the right, whatever the axis
   const x = (value) => {
     const share = Math.log(value / low) / Math.log(high / low);
@@ -56,9 +56,11 @@ function chart({ axis, dots, bins, found }) {
 
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `Length of vectors by ${axis}; the middle goes from ${number(bins[0].middle)} to ${number(bins.at(-1).middle)}` });
-  for (let tick = 0; tick <= top; tick += top > 3 ? 1 : top > 1 ? 0.5 : 0.1) {
+  const step = roundStep(top / 7);
+  for (let i = 0; i * step <= top; i += 1) {
+    const tick = i * step;
     svg.append(draw("line", { class: "axis", x1: EDGE.left, x2: width - EDGE.right, y1: y(tick), y2: y(tick) }),
-      draw("text", { x: EDGE.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tick ? number(tick, 1) : "0"));
+      draw("text", { x: EDGE.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tick ? number(tick, step < 1 ? Math.ceil(-Math.log10(step)) : 0) : "0"));
   }
   for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power++) {
     svg.append(draw("text", { x: x(10 ** power), y: height - EDGE.bottom + 18, "text-anchor": "middle" }, short(10 ** power)));
@@ -85,4 +87,10 @@ function chart({ axis, dots, bins, found }) {
 function titled(element, dot) {
   element.append(draw("title", {}, `${dot.word}: length ${number(dot.norm)}`));
   return element;
+}
+
+/** The next of 1, 2, 5, 10, ... (and .1, .2, .5, ...): about seven lines, whatever the lengths. */
+function roundStep(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * [1, 2, 5, 10].find((one) => one * power >= least);
 }
