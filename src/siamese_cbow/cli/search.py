@@ -12,6 +12,7 @@ import click
 
 from siamese_cbow.cli.hit_lines import HitLines, json_line
 from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.quick_numpy import import_numpy_quickly
 from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.progress import SILENT, Progress, bar
 
@@ -103,6 +104,7 @@ def _in_files(
 
 def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str, Any]) -> tuple[Model, list[Hit], bool]:
     """The same; without --model, the model is where it was when the index was made."""
+    import_numpy_quickly()
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.manifest import kept_model
 

@@ -128,7 +128,7 @@ def fingerprint(model: Model) -> str:
     """A short text that differs for different models: tokenizer, words and a sample of the vectors."""
     hashed = hashlib.blake2b(digest_size=16)
     n = len(model.vocabulary)
-    rows = np.unique(np.linspace(0, n - 1, min(n, 256)).astype(int)) if n else np.empty(0, int)
+    rows = sorted({int(row) for row in np.linspace(0, n - 1, min(n, 256))})  # not np.unique, which loads numpy.ma
     words = [model.vocabulary.words[i] for i in rows]
     hashed.update(json.dumps([model.tokenizer.settings(), n, model.dim, words], sort_keys=True).encode())
     hashed.update(np.ascontiguousarray(model.rows.take(rows, 0), "<f4").tobytes())
