@@ -140,6 +140,8 @@ def test_the_model_of_the_package():
     model = SiameseCBOW(init="pretrained", **STILL).train(stream)
     assert {"blorfs", "guitar"} <= set(model.vocabulary.words)
     packaged = load()
+    assert model.info["start"]["licence"] == packaged.info["licence"], "where it comes from is not lost"
+    assert model.info["unknown_words"] == packaged.info["unknown_words"]
     words = ["guitar", "violin", "river"]
     np.testing.assert_allclose(cosines(model, words), cosines(packaged, words), atol=1e-3)
 

@@ -130,6 +130,9 @@ def test_what_a_mix_is_called():
     prints = {Mix(parts, passes).fingerprint for parts in ([TEXT, PAIRS], [PAIRS, TEXT]) for passes in ([1, 1], [1, 2])}
     assert len(prints) == 4
     assert Mix([TEXT, PAIRS], [1, 0.5]).n_tokens == round(TEXT.n_tokens + PAIRS.n_tokens / 2)
+    assert Mix([TEXT]).about() == {"fingerprint": TEXT.fingerprint, "n_tokens": TEXT.n_tokens}
+    parts = Mix([TEXT, PAIRS], [1, 0.5]).about()["streams"]
+    assert [(part["kind"], part["passes"]) for part in parts] == [("text", 1), ("groups", 0.5)]
     assert repr(Mix([TEXT])) == repr(TEXT)
     assert "0.5 x <Stream" in repr(Mix([TEXT, PAIRS], [1, 0.5]))
 

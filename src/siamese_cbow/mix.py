@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream import Stream
@@ -69,6 +70,16 @@ class Mix:
             return self.streams[0].fingerprint
         parts = [f"{n!r} {stream.fingerprint}" for n, stream in zip(self.passes, self.streams, strict=True)]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+    def about(self) -> dict[str, Any]:
+        """What a model says of where it comes from; of several streams, also each of them."""
+        about: dict[str, Any] = {"fingerprint": self.fingerprint, "n_tokens": self.n_tokens}
+        if len(self.streams) > 1:
+            about["streams"] = [
+                {"kind": stream.kind, "passes": n, "fingerprint": stream.fingerprint, "n_tokens": stream.n_tokens}
+                for n, stream in zip(self.passes, self.streams, strict=True)
+            ]
+        return about
 
     def __repr__(self) -> str:
         parts = [

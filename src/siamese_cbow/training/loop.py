@@ -25,6 +25,7 @@ from siamese_cbow.training.finishing import finished
 from siamese_cbow.training.optimizers import learning_rates, rule_of
 from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
+from siamese_cbow.training.start import inherited
 from siamese_cbow.training.state import TrainingState, first_state
 
 OBJECTIVES: dict[ObjectiveName, int] = {
@@ -64,8 +65,9 @@ class Run:
         trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words}
         info = {
             "recipe": {"name": self.recipe.name, **self.recipe.settings()},
-            "corpus": {"fingerprint": mix.fingerprint, "n_tokens": mix.n_tokens},
+            "corpus": mix.about(),
             "trained": trained,
+            **({} if self.plan.start is None else inherited(self.plan.start)),
         }
         learnt, counts = self.plan.kin.fold(self.state.vectors), np.asarray(vocabulary.counts)
         vectors = finished(self.recipe, learnt, counts, taken_out=self.plan.taken_out)

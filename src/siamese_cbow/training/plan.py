@@ -31,7 +31,12 @@ class Plan:
     kin: Kin
     shapes: Sequence[Shape]  # of each stream
     course: Course
-    taken_out: int = 0  # common directions that the model to start from lacks already
+    start: Model | None = None  # the model that is gone on with
+
+    @property
+    def taken_out(self) -> int:
+        """Common directions that the model to start from lacks already."""
+        return 0 if self.start is None else int(self.start.info.get("recipe", {}).get("common_directions", 0))
 
     @property
     def n_steps(self) -> int:
@@ -46,8 +51,7 @@ def plan_of(recipe: SiameseCBOW, streams: Stream | Mix | Sequence[Stream]) -> Pl
     model = model_to_start_from(recipe)
     vocabulary = mix.vocabulary if model is None else _words(recipe, mix, model)
     kin = kin_of(recipe, vocabulary, mix.language)
-    taken_out = 0 if model is None else model.info.get("recipe", {}).get("common_directions", 0)
-    return Plan(recipe, mix, vocabulary, kin, shapes, Course.of(shapes, mix.passes), taken_out)
+    return Plan(recipe, mix, vocabulary, kin, shapes, Course.of(shapes, mix.passes), model)
 
 
 def _words(recipe: SiameseCBOW, mix: Mix, model: Model) -> Vocabulary:

@@ -15,6 +15,7 @@ a memory of Adagrad as if the model's own text had been seen before, and mixing 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,16 @@ def model_to_start_from(recipe: SiameseCBOW) -> Model | None:
     if Path(recipe.init).is_dir():
         return load(recipe.init).without_postprocessing()
     return load() if recipe.init == PRETRAINED and not Path(recipe.init).exists() else None
+
+
+def inherited(model: Model) -> dict[str, Any]:
+    """What a model says of itself that stays true of one that was trained further: its origin, and what it does.
+
+    {"licence": "CC BY-SA", "unknown_words": "prefix"} -> {"unknown_words": "prefix", "start": {"licence": "CC BY-SA"}}
+    """
+    kept = {name: model.info[name] for name in ("unknown_words",) if name in model.info}
+    origin = {name: model.info[name] for name in ("data", "licence", "corpus", "start") if name in model.info}
+    return {**kept, "start": origin} if origin else kept
 
 
 def start_rows(recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:
