@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError
 from siamese_cbow.model import Model
+from siamese_cbow.preparation import prepare
 from siamese_cbow.storage import load
 from siamese_cbow.stream import Stream
+from siamese_cbow.text.corpus import TextSettings
 from siamese_cbow.training.finishing import finished, unweighed
 from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.loop import train
@@ -137,9 +141,9 @@ def test_the_same_bytes_on_any_number_of_threads(old: Path) -> None:
 
 def test_the_model_of_the_package():
     stream = Stream.of_words([[["dog", "blorfs"], ["dog", "sleeps"]]] * 3)
-    model = SiameseCBOW(init="pretrained", **STILL).train(stream)
-    assert {"blorfs", "guitar"} <= set(model.vocabulary.words)
     packaged = load()
+    model = SiameseCBOW(init="pretrained", dim=packaged.dim, **STILL).train(stream)
+    assert {"blorfs", "guitar"} <= set(model.vocabulary.words)
     assert model.info["start"]["licence"] == packaged.info["licence"], "where it comes from is not lost"
     assert model.info["unknown_words"] == packaged.info["unknown_words"]
     words = ["guitar", "violin", "river"]
@@ -151,3 +155,13 @@ def test_a_model_of_other_languages_is_refused(tmp_path: Path) -> None:
     Model(vocabulary, np.ones((2, 16), np.float32), info={"languages": ["en", "de"]}).save(tmp_path / "both")
     with pytest.raises(InputError, match="has the languages en,de and the stream none"):
         replace(RECIPE, init=str(tmp_path / "both")).train(NEW)
+
+
+def test_the_command_takes_the_dimensions_of_the_model(old: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("the dog sleeps\nthe dog walks\n", "utf-8")
+    prepare(tmp_path / "new.txt", output=tmp_path / "new", min_count=1, text=TextSettings(layout="sentences"))
+    given = ["train", str(tmp_path / "new"), "--init", str(old), "--dry-run"]
+    assert "dim = 16\n" in CliRunner().invoke(group, given).output
+    wrong = CliRunner().invoke(group, [*given[:-1], "--dim", "8", "-o", str(tmp_path / "model")])
+    assert isinstance(wrong.exception, InputError)
+    assert "--dim 16" in str(wrong.exception)

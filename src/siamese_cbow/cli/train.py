@@ -20,7 +20,7 @@ from siamese_cbow.training.saved_run import Saving, train_into
 # What `--help` says of each option of a recipe; a test holds it complete.
 HELP = {
     "objective": "What is learnt: contrastive (all of the batch), softmax (the paper's), sigmoid, margin or logistic.",
-    "dim": "Numbers in a vector.",
+    "dim": "Numbers in a vector; by default those of the model of --init, if one is given.",
     "epochs": "How often the whole text is gone through.",
     "seed": "Where all randomness comes from.",
     "batch_size": "Sentences in a batch.",
@@ -138,9 +138,14 @@ def command(
 
 
 def _recipe(name: str, changes: dict[str, Any]) -> SiameseCBOW:
-    if name in PRESETS:
-        return SiameseCBOW.preset(name, **changes)
-    return SiameseCBOW(**{**read_recipe(name).settings(), **changes})
+    if name not in PRESETS:
+        return SiameseCBOW(**{**read_recipe(name).settings(), **changes})
+    recipe = SiameseCBOW.preset(name, **changes)
+    if "init" in changes and "dim" not in changes:
+        from siamese_cbow.training.start import with_dim_of_start
+
+        return with_dim_of_start(recipe)
+    return recipe
 
 
 def _numbers(passes: str | None) -> list[float]:

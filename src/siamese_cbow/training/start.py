@@ -14,6 +14,7 @@ a memory of Adagrad as if the model's own text had been seen before, and mixing 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def model_to_start_from(recipe: SiameseCBOW) -> Model | None:
     if Path(recipe.init).is_dir():
         return load(recipe.init).without_postprocessing()
     return load() if recipe.init == PRETRAINED and not Path(recipe.init).exists() else None
+
+
+def with_dim_of_start(recipe: SiameseCBOW) -> SiameseCBOW:
+    """The recipe with as many dimensions as the model that `init` names, if it names one."""
+    model = model_to_start_from(recipe)
+    return recipe if model is None else replace(recipe, dim=model.dim)
 
 
 def inherited(model: Model) -> dict[str, Any]:
