@@ -64,7 +64,7 @@ def test_a_word_that_parts_disagree_on_keeps_its_weight():
 def test_info_says_what_all_share_and_what_each_had_alone():
     info = combine([model(1), model(2)]).info
     assert info["recipe"] == {"name": "toy"}
-    assert info["combined"] == [{"recipe": {"seed": 1}}, {"recipe": {"seed": 2}}]
+    assert info["combined"] == {"model 1": {"recipe": {"seed": 1}}, "model 2": {"recipe": {"seed": 2}}}
 
 
 def test_rows_of_zeros_stay_zeros():

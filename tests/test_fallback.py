@@ -130,3 +130,10 @@ def test_commands(tmp_path: Path) -> None:
     similarity = ["similarity", "playful", "plays", "--model", str(tmp_path / "m")]
     assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).output) == 1
     assert "0.000000" in CliRunner().invoke(group, similarity).output
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int4"])
+def test_the_card_says_what_unknown_words_count_as(tmp_path: Path, dtype: str) -> None:
+    for fallback, expected in (("none", "Unknown words are left out."), ("prefix", "the known one that begins alike")):
+        toy().compress(dtype).with_fallback(fallback).save(tmp_path / fallback)
+        assert expected in (tmp_path / fallback / "README.md").read_text("utf-8")

@@ -41,7 +41,8 @@ def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
     side_by_side = np.concatenate([_evened(model.vectors, counts) for model in models], axis=1)
     rows = _lengthened(rotated(side_by_side, dim, counts), np.linalg.norm(side_by_side, axis=1))
     common, apart = _split([model.info for model in models])
-    return Model(first.vocabulary, rows, first.tokenizer, {**common, "combined": apart})
+    parts = {f"model {number}": info for number, info in enumerate(apart, start=1)}
+    return Model(first.vocabulary, rows, first.tokenizer, {**common, "combined": parts})
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:
@@ -65,7 +66,8 @@ def _evened(vectors: Vectors, counts: Counts) -> Vectors:
 def _lengthened(rows: Vectors, lengths: NDArray[np.float32]) -> Vectors:
     """Rows with new lengths: rows [3, 4], length 10 -> [6, 8]. Zeros stay."""
     now = np.linalg.norm(rows, axis=1)
-    scaled: Vectors = rows * (lengths / np.where(now > 0, now, 1))[:, None]
+    now[now == 0] = 1
+    scaled: Vectors = rows * (lengths / now)[:, None]
     return scaled
 
 

@@ -61,7 +61,7 @@ from model2vec import StaticModel
 vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."])
 ```
 
-All three cut text into the same words, leave unknown words out, and give zeros where no word is known.
+All three cut text into the same words, and give zeros where no word counts. {unknown}
 """
 
 _USE_PACKED = """\
@@ -73,8 +73,8 @@ vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrume
 ```
 
 Packed to 4 bits, which other libraries can't read. For sentence-transformers and model2vec:
-`siamese-cbow compress {name} -o {name}-int8 --dtype int8`. Unknown words are left out, and a text gives zeros where no
-word is known.
+`siamese-cbow compress {name} -o {name}-int8 --dtype int8`. A text gives zeros where no word counts.
+{unknown}
 """
 
 _USE_LANGUAGES = """\
@@ -102,15 +102,21 @@ def model_card(model: Model, name: str) -> str:
         dtype=model.dtype,
         tokenizer=settings,
         frequent=" ".join(model.vocabulary.frequent(20)),
-        use=_USE_PACKED.format(name=name) if model.dtype == "int4" else _use(model.languages, name),
+        use=_use(model, name),
         sections="".join(_section(key, value) for key, value in model.info.items()),
     )
 
 
-def _use(languages: list[str], name: str) -> str:
-    if not languages:
-        return _USE.format(name=name)
-    return _USE_LANGUAGES.format(name=name, one=languages[0], other=languages[-1])
+def _use(model: Model, name: str) -> str:
+    if model.languages:
+        return _USE_LANGUAGES.format(name=name, one=model.languages[0], other=model.languages[-1])
+    packed = model.dtype == "int4"
+    if model.fallback == "none":
+        unknown = "Unknown words are left out."
+    else:
+        unknown = "An unknown word counts as the known one that begins alike. Without such a word it is left out"
+        unknown += "." if packed else ", and in the other two libraries always."
+    return (_USE_PACKED if packed else _USE).format(name=name, unknown=unknown)
 
 
 def _section(key: str, value: Any) -> str:
