@@ -83,6 +83,8 @@ def main() -> None:
         CONTRASTIVE: [SiameseCBOW(seed=seed) for seed in numbers],
         "paper": [SiameseCBOW.paper(seed=seed) for seed in half],
         "random vectors for the same words": [RandomVectors(seed=seed) for seed in half],
+        # What is in the recipe beside learning: stems, weights, directions. A rate of 0 is no rate.
+        "contrastive, but nothing is learnt": [SiameseCBOW(seed=seed, learning_rate=1e-12) for seed in half],
         "paper, negatives from the batch": [SiameseCBOW.paper(negatives_from="batch")],
     }
     if options.variants:
