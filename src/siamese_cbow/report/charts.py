@@ -29,12 +29,18 @@ def figure2(view: View) -> Section:
                 f"figure2-{key}",
                 f"Performance over {round(max(xs))} epochs, {RECIPES[key]}",
                 f"Pearson (protocol official) at every {_step(points):,} examples and at the end of every epoch. The "
-                f"first point is before any training: random vectors. {_about_rate(key)}",
+                f"first point is before any training: {_about_start(key)}. {_about_rate(key)}",
                 _panels(view, xs, ys, "epochs", ticks),
                 records,
             )
         )
     return Section("figure2", "Figure 2: performance over the epochs", (), (), tuple(figures))
+
+
+def _about_start(key: str) -> str:
+    """What the first point is of: weights and stems don't have to be learnt, and are worth much."""
+    weighted = SYSTEMS[key].make(FULL, 1).idf_power > 0
+    return "random vectors, with the stems and weights that the recipe gives to all" if weighted else "random vectors"
 
 
 def _about_rate(key: str) -> str:

@@ -39,7 +39,7 @@ def epochs(view: View) -> Iterator[Claim]:
         yield Claim(
             "epochs-contrastive",
             "The contrastive recipe learns what counts: its vectors end better than they start",
-            _from_to(view, curve),
+            f"{_from_to(view, curve)}; before training, random vectors have the recipe's stems and weights already",
             "holds" if better else "does not hold",
             "us",
         )
