@@ -16,8 +16,8 @@ from siamese_cbow.cli.model_option import open_model
 def command(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
     """Make one model of several with the same words: of other seeds, or of other recipes.
 
-    Their vectors are put side by side and brought down to N dimensions. What was chance in each evens out: three seeds
-    of a recipe together are better than each, and not larger.
+    Their vectors are put side by side and brought down to N dimensions. What was chance in each evens out, and the
+    model is no larger than each of them.
     """
     from siamese_cbow.combination import combine
 
