@@ -1,11 +1,11 @@
 """Builds the model that comes with the package, from the text on; the same text gives the same vectors, bit for bit.
 
-    python -m benchmarks.build_pretrained --wikipedia FILE [--sts DIR] [--output DIR] [--stream DIR]
+    python -m benchmarks.build_pretrained --wikipedia FILE --novels FILE [--sts DIR] [--output DIR]
 
-FILE is the text (a paragraph a line, a blank line between documents, may be packed). With --sts the model is scored,
-and the scores are kept in `pretrained_scores.json` beside this script and in the model's card; without it, the kept
-scores go into the card if they are of the same vectors. Built into the package (the default), it also writes what
-`tests/test_pretrained.py` holds the model to.
+FILE is a text (a paragraph a line, a blank line between documents, may be packed), or what `siamese-cbow prepare` has
+made of it, which saves time. With --sts the model is scored, and the scores are kept in `pretrained_scores.json` beside
+this script and in the model's card; without it, the kept scores go into the card if they are of the same vectors.
+Built into the package (the default), it also writes what `tests/test_pretrained.py` holds the model to.
 
 Same bits: on the same kind of processor and the same versions of NumPy, SciPy and Numba. Another one may round
 otherwise, which moves a few of the 4-bit numbers by one.
@@ -34,8 +34,11 @@ from siamese_cbow.stream import Stream
 from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.training.recipe import SiameseCBOW
 
-# What is built: the default recipe with five seeds, made one model.
+# What is built: the default recipe on Wikipedia, then on novels at a tenth of its rate; five seeds, made one model. All
+# of it was chosen on STS 2012-2013, where the novels are worth .005 (five seeds; mixed with Wikipedia from the start
+# they are worth nothing, nor is reading Wikipedia again at that rate).
 SEEDS = range(1, 6)
+SECOND_RATE = 0.005
 TOKENIZER = Tokenizer(punctuation=False)
 MIN_COUNT = 5
 DTYPE: Dtype = "int4"
@@ -47,12 +50,14 @@ FALLBACK: Fallback = "prefix"  # results/unknown_words.md
 
 CARD = {
     "data": (
-        "24,874 whole articles of the English Wikipedia of 2015, in random order, 401 MB of text. No labels, no other "
-        "model and no test sentences were used; settings were chosen on STS 2012-2013, so 2014 and 2015 are the test."
+        "24,874 whole articles of the English Wikipedia of 2015, in random order, 401 MB of text; then 99 English "
+        "novels of 1840 to 1920 (ELTeC), 63 MB. No labels, no other model and no test sentences were used; settings "
+        "were chosen on STS 2012-2013, so 2014 and 2015 are the test."
     ),
     "licence": (
-        "The text is by the contributors of Wikipedia, under CC BY-SA. Words and counts of the model come from it; the "
-        "model is given under CC BY-SA 4.0, the program around it under Apache-2.0."
+        "The articles are by the contributors of Wikipedia, under CC BY-SA; the novels are in the public domain. Words "
+        "and counts of the model come from them; the model is given under CC BY-SA 4.0, the program around it under "
+        "Apache-2.0."
     ),
     "limits": (
         "English only. A text is a bag of words: 'dog bites man' and 'man bites dog' are the same, and 'not' is just "
@@ -64,16 +69,32 @@ CARD = {
     "biases": (
         "The vectors repeat what stands together in an encyclopaedia written by volunteers: more on men than on women, "
         "more on rich and English-speaking countries, and occupations near the people who were written about as "
-        "holding them. Do not let it decide about people."
+        "holding them; and what Victorian novelists thought of it all. Do not let it decide about people."
     ),
 }
 SCORES = Path(__file__).with_name("pretrained_scores.json")
 TESTS = Path(__file__).parents[1] / "tests"
 
 
-def trained(stream: Stream, seeds: Iterable[int]) -> list[Model]:
-    """The parts: one model for each seed."""
-    return [SiameseCBOW(seed=seed).train(stream) for seed in seeds]
+def trained(wikipedia: Stream, seeds: Iterable[int]) -> list[Model]:
+    """One model of Wikipedia for each seed."""
+    return [SiameseCBOW(seed=seed).train(wikipedia) for seed in seeds]
+
+
+def continued(models: Sequence[Model], novels: Stream) -> list[Model]:
+    """The same models after the novels."""
+    return [_continued(model, novels) for model in models]
+
+
+def _continued(model: Model, novels: Stream) -> Model:
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "wikipedia")
+        seed = model.info["recipe"]["seed"]
+        recipe = SiameseCBOW(seed=seed, init=str(Path(folder) / "wikipedia"), learning_rate=SECOND_RATE)
+        after = recipe.train(novels)
+    # Where that folder was is nobody's business, and would be another place each time.
+    info = {**after.info, "recipe": {**after.info["recipe"], "init": "the model of Wikipedia"}}
+    return Model(after.vocabulary, after.vectors, after.tokenizer, info)
 
 
 def combined(parts: Sequence[Model]) -> Model:
@@ -87,6 +108,15 @@ def combined(parts: Sequence[Model]) -> Model:
 def small(whole: Model) -> Model:
     """The model as it is shipped."""
     return whole.compress(DTYPE, words=WORDS)
+
+
+def prepared(text: Path, folder: Path) -> Stream:
+    """The stream of a text; one that is prepared already is taken as it is."""
+    if not text.is_dir():
+        return prepare(text, output=folder, tokenizer=TOKENIZER, min_count=MIN_COUNT)
+    stream = Stream.load(text)
+    assert stream.tokenizer == TOKENIZER, f"the stream was made with {stream.tokenizer}, expected {TOKENIZER}"
+    return stream
 
 
 def scores(model: Model, folder: Path) -> dict[str, Any]:
@@ -116,21 +146,16 @@ def probe(model: Model) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wikipedia", type=Path, help="the text")
-    parser.add_argument("--stream", type=Path, help="what `prepare` has made of the text, to save time")
+    parser.add_argument("--wikipedia", type=Path, required=True)
+    parser.add_argument("--novels", type=Path, required=True)
     parser.add_argument("--sts", type=Path, help="score the model on these sets")
     parser.add_argument("--output", type=Path, default=PRETRAINED)
     options = parser.parse_args()
-    if (options.wikipedia is None) == (options.stream is None):
-        parser.error("expected --wikipedia FILE (or --stream DIR)")
     with tempfile.TemporaryDirectory() as temporary:
-        if options.stream:
-            stream = Stream.load(options.stream)
-            assert stream.tokenizer == TOKENIZER, f"the stream was made with {stream.tokenizer}, expected {TOKENIZER}"
-        else:
-            folder = Path(temporary) / "stream"
-            stream = prepare(options.wikipedia, output=folder, tokenizer=TOKENIZER, min_count=MIN_COUNT)
-        model = small(combined(trained(stream, SEEDS)))
+        wikipedia, novels = (
+            prepared(getattr(options, name), Path(temporary) / name) for name in ("wikipedia", "novels")
+        )
+        model = small(combined(continued(trained(wikipedia, SEEDS), novels)))
     vectors = content_hash(model)
     if options.sts:
         kept = {"vectors": vectors, "scores": scores(model, options.sts)}

@@ -148,6 +148,11 @@ def main() -> None:
     report("pairs", "Pairs, and going on with a model", "\n\n".join(parts), write=options.write)
 
 
+def _seeds(bench: Bench) -> str:
+    """`3 seeds and their standard deviation`."""
+    return f"{len(bench.seeds)} seeds and their standard deviation" if len(bench.seeds) > 1 else "seed 1"
+
+
 def _pairs(bench: Bench, text: Stream, pairs: Stream, of_text: list[Model]) -> list[str]:
     ways = {
         "pairs only": Way(Mix([pairs])),
@@ -163,8 +168,8 @@ def _pairs(bench: Bench, text: Stream, pairs: Stream, of_text: list[Model]) -> l
     return [
         "## Pairs",
         f"Text: {text.n_tokens:,} tokens; pairs: {pairs.n_sentences:,} captions of {pairs.n_documents:,} pictures, "
-        f"{pairs.n_tokens:,} tokens. The default recipe, one epoch, {len(bench.seeds)} seeds and their standard "
-        "deviation; mean Pearson, protocol official. The image sets (2014, 2015) are captions of pictures, from the "
+        f"{pairs.n_tokens:,} tokens. The default recipe, one epoch, {_seeds(bench)}"
+        "; mean Pearson, protocol official. The image sets (2014, 2015) are captions of pictures, from the "
         "same collection as most of the pairs, but of other pictures; MSRvid describes short films; the other 16 sets "
         "have nothing to do with pictures.",
         markdown(["", *PARTS], rows),
