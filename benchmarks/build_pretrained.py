@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.scoring import mean_pearson
 from siamese_cbow.combination import combine
 from siamese_cbow.fallback import Fallback
 from siamese_cbow.files import file_hash
@@ -126,11 +127,13 @@ def scores(model: Model, folder: Path) -> dict[str, Any]:
 
     found = evaluate(model, sts(folder)).sets
     years = {
-        f"STS {year}": round(float(np.mean([one.pearson for one in found if one.year == year])), 4)
-        for year in sorted({one.year for one in found if one.year})
+        f"STS {year}": round(mean_pearson(found, year), 4) for year in sorted({one.year for one in found if one.year})
     }
-    mean = round(float(np.mean([one.pearson for one in found])), 4)
-    return {"measure": "mean Pearson, protocol official", **years, f"all {len(found)} sets": mean}
+    return {
+        "measure": "mean Pearson, protocol official",
+        **years,
+        f"all {len(found)} sets": round(mean_pearson(found), 4),
+    }
 
 
 def content_hash(model: Model) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.scoring import mean_pearson
 from benchmarks.tables import RESULTS, machine, markdown, report
 from siamese_cbow import Model, evaluate, load, sts
 from siamese_cbow.compression import rotated
@@ -28,8 +29,7 @@ LIMIT = 20e6  # bytes: what may come with the package
 def scores(model: Model, sets: list) -> tuple[float, float, float]:  # type: ignore[type-arg]
     """Mean Pearson of the sets of 2012-2013, of 2014-2015, and of all."""
     found = evaluate(model, sets).sets
-    years = [[one.pearson for one in found if one.year in chosen] for chosen in ((2012, 2013), (2014, 2015))]
-    return float(np.mean(years[0])), float(np.mean(years[1])), float(np.mean(years[0] + years[1]))
+    return mean_pearson(found, 2012, 2013), mean_pearson(found, 2014, 2015), mean_pearson(found)
 
 
 def size(model: Model) -> int:

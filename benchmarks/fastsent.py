@@ -8,21 +8,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
-
+from benchmarks.scoring import mean_pearson
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
-from siamese_cbow.evaluation.pairs import PairSet
-from siamese_cbow.model import Model
 from siamese_cbow.stream import Stream
 
 RATES = (0.05, 0.1, 0.2, 0.4)
 CHOSEN_ON, REPORTED = (2012, 2013), (2014, 2015)
-
-
-def mean_pearson(model: Model, sets: list[PairSet], years: tuple[int, ...]) -> float:
-    return float(np.mean([one.pearson for one in evaluate(model, [s for s in sets if s.year in years]).sets]))
 
 
 def main() -> None:
@@ -35,9 +28,10 @@ def main() -> None:
     rows, best = [], (0.0, 0.0, 0.0)
     for rate in RATES:
         model = FastSent(learning_rate=rate).train(stream)
-        score = mean_pearson(model, sets, CHOSEN_ON)
+        found = evaluate(model, sets).sets
+        score = mean_pearson(found, *CHOSEN_ON)
         rows.append([f"{rate:g}", f"{score:.4f}"])
-        best = max(best, (score, rate, mean_pearson(model, sets, REPORTED)))
+        best = max(best, (score, rate, mean_pearson(found, *REPORTED)))
     page = (
         f"One epoch on {stream.n_tokens:,} tokens, 300 dimensions, seed 1, protocol official.\n\n"
         + markdown(["learning rate", "mean Pearson, 2012 and 2013"], rows)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.scoring import spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.mix import Mix
@@ -42,16 +43,6 @@ def means(model: Model, sets: list) -> list[float]:  # type: ignore[type-arg]
     """Mean Pearson of each of the parts."""
     scores = evaluate(model, sets).sets
     return [float(np.mean([s.pearson for s in scores if part(s.name, s.year)])) for part in PARTS.values()]
-
-
-def row(name: str, found: Sequence[Sequence[float]]) -> list[str]:
-    """The means over seeds; with the standard deviation where there are several."""
-    cells = [f"{np.mean(values):.4f}" for values in zip(*found, strict=True)]
-    if len(found) > 1:
-        deviations = [np.std(values, ddof=1) for values in zip(*found, strict=True)]
-        cells = [f"{cell} ± {deviation:.4f}" for cell, deviation in zip(cells, deviations, strict=True)]
-    print(name, *cells, sep=" | ", flush=True)
-    return [name, *cells]
 
 
 def documents(stream: Stream, first: int, last: int) -> Stream:
@@ -163,8 +154,8 @@ def _pairs(bench: Bench, text: Stream, pairs: Stream, of_text: list[Model]) -> l
         "text, then pairs, rate .01": Way(Mix([pairs]), 0.01),
         "text, then pairs, rate .002": Way(Mix([pairs]), 0.002),
     }
-    rows = [row("text only", [means(model, bench.sets) for model in of_text])]
-    rows += [row(name, [means(model, bench.sets) for model in bench.models(way)]) for name, way in ways.items()]
+    rows = [spread_row("text only", [means(model, bench.sets) for model in of_text])]
+    rows += [spread_row(name, [means(model, bench.sets) for model in bench.models(way)]) for name, way in ways.items()]
     return [
         "## Pairs",
         f"Text: {text.n_tokens:,} tokens; pairs: {pairs.n_sentences:,} captions of {pairs.n_documents:,} pictures, "
@@ -198,10 +189,12 @@ def _other_text(bench: Bench, text: Stream, domain: Stream, of_text: list[Model]
     def finished(line: list[str], model: Model) -> list[str]:
         return [*("–" if "nan" in cell else cell for cell in line), f"{len(model.vocabulary):,}"]
 
-    rows = [finished(row("old text only", [figures(model, model) for model in of_text]), of_text[0])]
+    rows = [finished(spread_row("old text only", [figures(model, model) for model in of_text]), of_text[0])]
     for name, way in ways.items():
         models = bench.models(way)
-        rows.append(finished(row(name, [figures(*both) for both in zip(of_text, models, strict=True)]), models[0]))
+        rows.append(
+            finished(spread_row(name, [figures(*both) for both in zip(of_text, models, strict=True)]), models[0])
+        )
     return [
         "## Another text",
         f"Old text: {text.n_tokens:,} tokens of Wikipedia; new text: {new.n_tokens:,} tokens of novels. `next "

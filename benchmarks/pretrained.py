@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.build_pretrained import SEEDS, combined, continued, small, trained
+from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
@@ -61,33 +62,25 @@ def peers() -> Iterator[tuple[str, System]]:
 def pearsons(system: System, sets: list[PairSet]) -> list[float]:
     """Means over the sets: all, then each year."""
     found = evaluate(system, sets).sets
-    return [float(np.mean([one.pearson for one in found if year in (None, one.year)])) for year in (None, *YEARS)]
-
-
-def row(name: str, figures: list[list[float]]) -> list[str]:
-    """With several figures, their mean and spread: `.705 ± .002`."""
-    means, spread = np.mean(figures, axis=0), np.std(figures, axis=0, ddof=1) if len(figures) > 1 else None
-    cells = [f"{mean:.4f}" + ("" if spread is None else f" ± {spread[i]:.4f}") for i, mean in enumerate(means)]
-    print(name, *cells, flush=True)
-    return [name, *cells]
+    return [mean_pearson(found), *(mean_pearson(found, year) for year in YEARS)]
 
 
 def ours(wikipedia: Stream, novels: Stream, sets: list[PairSet]) -> Iterator[list[str]]:
     """The shipped model, step by step, and the same from other seeds."""
     first = trained(wikipedia, SEEDS)
-    yield row("one seed, Wikipedia, 300 dimensions (five seeds)", [pearsons(one, sets) for one in first])
+    yield spread_row("one seed, Wikipedia, 300 dimensions (five seeds)", [pearsons(one, sets) for one in first])
     parts = continued(first, novels)
-    yield row("+ then the novels", [pearsons(one, sets) for one in parts])
-    yield row("+ unknown words by prefix", [pearsons(one.with_fallback("prefix"), sets) for one in parts])
+    yield spread_row("+ then the novels", [pearsons(one, sets) for one in parts])
+    yield spread_row("+ unknown words by prefix", [pearsons(one.with_fallback("prefix"), sets) for one in parts])
     whole = combined(parts)
-    yield row("+ five seeds made one", [pearsons(whole, sets)])
+    yield spread_row("+ five seeds made one", [pearsons(whole, sets)])
     shipped = load()
     assert np.array_equal(small(whole).vectors, shipped.vectors), "the model in the package is another one: build it"
-    yield row("**+ made smaller: the model in the package**", [pearsons(shipped, sets)])
+    yield spread_row("**+ made smaller: the model in the package**", [pearsons(shipped, sets)])
     del first, parts, whole
     gc.collect()  # gigabytes
     other = small(combined(continued(trained(wikipedia, OTHERS), novels)))
-    yield row("the same, from seeds 6-10", [pearsons(other, sets)])
+    yield spread_row("the same, from seeds 6-10", [pearsons(other, sets)])
 
 
 def main() -> None:
@@ -98,7 +91,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     wikipedia, novels, sets = Stream.load(options.wikipedia), Stream.load(options.novels), list(sts(options.sts))
-    theirs = [row(name, [pearsons(system, sets)]) for name, system in peers()]
+    theirs = [spread_row(name, [pearsons(system, sets)]) for name, system in peers()]
     rows = [*ours(wikipedia, novels, sets), *theirs]
     page = (
         f"Mean Pearson over {len(sets)} STS sets, protocol official, and over those of each year. Ours learnt from "

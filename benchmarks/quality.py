@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.scoring import mean_pearson
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.random_vectors import RandomVectors
@@ -39,10 +40,7 @@ YEARS = ("2012", "2013", "2014", "2015")
 
 def years(model: Model, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
     scores = evaluate(model, sets)
-    found = {
-        str(year): float(np.mean([s.pearson for s in scores.sets if s.year == year]))
-        for year in (2012, 2013, 2014, 2015)
-    }
+    found = {str(year): mean_pearson(scores.sets, year) for year in (2012, 2013, 2014, 2015)}
     return {"all": scores.mean_pearson, "spearman": scores.mean_spearman, **found}
 
 

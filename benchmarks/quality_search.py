@@ -24,6 +24,7 @@ from benchmarks.quality_rows import FINAL, LEARNT, SECTIONS, Row
 from benchmarks.quality_streams import first_half, paragraphs
 from benchmarks.quality_tried import CONCLUSIONS, PROTOTYPES
 from benchmarks.quality_ways import changed
+from benchmarks.scoring import mean_pearson
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.evaluate import System
@@ -101,8 +102,10 @@ class Search:
 
     def _scores(self, system: System, final: bool) -> dict[str, float]:
         sets = evaluate(system, self._sets if final else self._tuning).sets
-        years = {str(y): float(np.mean([s.pearson for s in sets if s.year == y])) for y in {s.year for s in sets}}
-        return {"all": float(np.mean([s.pearson for s in sets])), **years}
+        return {
+            "all": mean_pearson(sets),
+            **{str(year): mean_pearson(sets, year) for year in {one.year for one in sets}},
+        }
 
 
 def finish(recipe: SiameseCBOW, learnt: Model) -> Model:

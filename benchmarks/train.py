@@ -1,6 +1,6 @@
 """Training speed: our recipes, gensim's word2vec and fastText on the same text, and the machine's own limit.
 
-    python -m benchmarks.train [--stream FOLDER] [--words N] [--rounds N] [--write]
+    python -m benchmarks.train [--stream FOLDER]... [--words N] [--rounds N] [--write]
 
 Words are raw words: before subsampling, and those of anchors only (words of sampled negatives don't count). All systems
 learn 300 dimensions with 2 threads from the same text, one epoch, and keep the words that are seen five times in it;
@@ -9,9 +9,11 @@ timed, except in the rows called "from text" (all of it but compiling) and for f
 alone: it is charged the time beyond a run on 1/10 of the text.
 
 The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
-of them, each thread on a matrix of its own. For the contrastive recipe, which compares all sentences of a batch, the
-products of matrices weigh more than the rows: they have a line of their own. The lock-free variant runs our own
-kernels in independent threads on one matrix.
+of them. Two of them: both threads on one matrix, as in training, where rows of frequent words wander from core to core;
+and each on a matrix of its own, where none does. For the contrastive recipe, which compares all sentences of a batch,
+the products of matrices weigh more than the rows: they have a line of their own. The lock-free variant runs our own
+kernels in independent threads on one matrix; what determinism costs is measured apart, in more rounds: threads that
+wait for each other suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
 
 DIM, THREADS = 300, 2
+ROUNDS_FOR_COSTS = 12
 ROW_BYTES = 3 * 4 * DIM  # a word's row is read for the mean, read again and written for the update
 
 RECIPES = {
@@ -54,6 +57,8 @@ RECIPES = {
     "paper, exact": SiameseCBOW.paper(),
     "contrastive": SiameseCBOW(),
 }
+
+LIMIT = "row traffic alone (the limit)"
 
 Work = Callable[[], tuple[float, int]]  # -> seconds, words
 
@@ -130,9 +135,9 @@ def _traffic(vectors: Any, ids: Any, sentences: Any, begin: int, end: int, total
                 vectors[w, j] -= np.float32(1e-9) * total[0, j]
 
 
-def limit(stream: Stream) -> tuple[float, int]:
-    """Each thread has a matrix of its own: on a common one, rows of frequent words would wander from core to core."""
-    matrices = [aligned((len(stream.vocabulary), padded_width(DIM))) for _ in range(THREADS)]
+def limit(stream: Stream, n_matrices: int) -> tuple[float, int]:
+    """The row traffic of all threads on one matrix, or of each on its own."""
+    matrices = [aligned((len(stream.vocabulary), padded_width(DIM))) for _ in range(n_matrices)]
     totals = [aligned((1, padded_width(DIM))) for _ in range(THREADS)]
     arrays = np.asarray(stream.ids), np.asarray(stream.sentences)
     for matrix in matrices:
@@ -141,7 +146,7 @@ def limit(stream: Stream) -> tuple[float, int]:
     n = stream.n_sentences // THREADS
 
     def work(thread: int) -> None:
-        _traffic(matrices[thread], *arrays, thread * n, (thread + 1) * n, totals[thread])
+        _traffic(matrices[thread % n_matrices], *arrays, thread * n, (thread + 1) * n, totals[thread])
 
     return in_threads(work), int(stream.sentences[THREADS * n])
 
@@ -235,14 +240,15 @@ def works_on(stream: Stream, text: Path) -> dict[str, Work]:
     works: dict[str, Work] = {}
     for name, recipe in RECIPES.items():
         works[name] = lambda recipe=recipe: ours(recipe, stream)  # type: ignore[misc]
-        works[f"{name}, lock-free"] = lambda recipe=recipe: lock_free(recipe, stream)  # type: ignore[misc]
+        works[lock_free_name(name)] = lambda recipe=recipe: lock_free(recipe, stream)  # type: ignore[misc]
         works[f"{name}, 1 thread"] = lambda recipe=recipe: ours(recipe, stream, 1)  # type: ignore[misc]
     for name, recipe in RECIPES.items():
         works[f"{name}, from text"] = lambda recipe=recipe: from_text(recipe, text)  # type: ignore[misc]
     apart = replace(RECIPES["contrastive"], share_stems=False)
     works["contrastive, stems apart"] = lambda: ours(apart, stream)
     works["contrastive, its matrix products alone"] = lambda: products(RECIPES["contrastive"], stream)
-    works["row traffic alone (the limit)"] = lambda: limit(stream)
+    works[LIMIT] = lambda: limit(stream, 1)
+    works["row traffic alone, a matrix for each thread"] = lambda: limit(stream, THREADS)
     works["gensim CBOW, from text"] = lambda: gensim_word2vec(text, stream.n_tokens, skip_gram=False, whole=True)
     for kind in ("CBOW", "skip-gram"):
         skip_gram = kind == "skip-gram"
@@ -255,8 +261,8 @@ def works_on(stream: Stream, text: Path) -> dict[str, Work]:
     return works
 
 
-def tables(speed: dict[str, float]) -> str:
-    top, cbow, skip_gram = speed["row traffic alone (the limit)"], speed["gensim CBOW"], speed["gensim skip-gram"]
+def speeds(speed: dict[str, float]) -> str:
+    top, cbow, skip_gram = speed[LIMIT], speed["gensim CBOW"], speed["gensim skip-gram"]
     rows = [
         [
             name,
@@ -268,38 +274,51 @@ def tables(speed: dict[str, float]) -> str:
         ]
         for name, v in speed.items()
     ]
-    header = ["", "million words/s", "against CBOW", "against skip-gram", "GB/s of rows", "of the limit"]
-    costs = [[name, f"{1 - speed[name] / speed[f'{name}, lock-free']:+.0%}"] for name in RECIPES]
-    return (
-        markdown(header, rows)
-        + "\n\nWhat the same bytes on any number of threads cost against lock-free updates:\n\n"
-        + (markdown(["", "speed lost"], costs))
+    return markdown(["", "million words/s", "against CBOW", "against skip-gram", "GB/s of rows", "of the limit"], rows)
+
+
+def costs(works: dict[str, Work]) -> str:
+    """What the same bytes on any number of threads cost."""
+    speed = measure(
+        {name: works[name] for recipe in RECIPES for name in (recipe, lock_free_name(recipe))}, ROUNDS_FOR_COSTS
     )
+    rows = [[recipe, f"{1 - speed[recipe] / speed[lock_free_name(recipe)]:+.0%}"] for recipe in RECIPES]
+    return markdown(["the same bytes on any number of threads, against lock-free updates", "speed lost"], rows)
+
+
+def lock_free_name(recipe: str) -> str:
+    return f"{recipe}, lock-free"
+
+
+def section(source: Path | None, n_words: int, rounds: int) -> str:
+    """All systems on one text."""
+    with tempfile.TemporaryDirectory() as name:
+        text = Path(name) / "text.txt"
+        if source:
+            write_text(prefix(Stream.load(source), n_words), text)
+        else:
+            write_sentences(text, n_words)
+        stream = prepared(text)
+        works = works_on(stream, text)
+        speed = speeds(measure(works, rounds))
+        cost = costs(works)
+    title = f"The beginning of {source.name}" if source else "Synthetic text by Zipf's law"
+    counts = f"{stream.n_tokens:,} words, {stream.n_sentences:,} sentences, {len(stream.vocabulary):,} different words"
+    return f"## {title}\n\n{counts}; {DIM} dimensions, {THREADS} threads.\n\n{speed}\n\n{cost}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--stream", type=Path, help="a prepared text; otherwise a synthetic one is made")
+    parser.add_argument(
+        "--stream", type=Path, action="append", help="a prepared text; otherwise a synthetic one is made"
+    )
     parser.add_argument("--words", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="keep the table in results/")
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        text = Path(name) / "text.txt"
-        if options.stream:
-            write_text(prefix(Stream.load(options.stream), options.words), text)
-        else:
-            write_sentences(text, options.words)
-        stream = prepared(text)
-        speed = measure(works_on(stream, text), options.rounds)
-    source = "synthetic text by Zipf's law" if options.stream is None else f"the beginning of {options.stream.name}"
-    counts = f"{stream.n_tokens:,} words, {stream.n_sentences:,} sentences, {len(stream.vocabulary):,} different words"
-    parts = [
-        f"{source}: {counts}; {DIM} dimensions, {THREADS} threads.",
-        tables(speed),
-        machine("numpy", "numba", "gensim"),
-    ]
-    report("train", "Training speed", "\n\n".join(parts), write=options.write)
+    sections = [section(source, options.words, options.rounds) for source in options.stream or [None]]
+    page = "\n\n".join([machine("numpy", "numba", "gensim"), *sections])
+    report("train", "Training speed", page, write=options.write)
 
 
 if __name__ == "__main__":
