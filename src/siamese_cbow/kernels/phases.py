@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.plans import Picked, Shape
-from siamese_cbow.kernels.prefetch import prefetch
+from siamese_cbow.kernels.prefetch import prefetch, prefetch_to_move
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
 from siamese_cbow.kernels.rules import Rule, is_light, move_light, update
 from siamese_cbow.kernels.words import Words
@@ -101,7 +101,7 @@ def means_tile(
         begin, end = words.starts[b, k], words.starts[b, k + 1]
         if k + 1 < last:
             for t in range(end, words.starts[b, k + 2]):
-                prefetch(left.vectors, words.words[t])  # the next sentence's, for writing: they will be moved
+                prefetch(left.vectors, words.words[t])  # the next sentence's
         mean(left.vectors, words.words, begin, end, objective.unit, work.left, work.left_norms, k)
         if not objective.shared:
             mean(right.vectors, words.words, begin, end, objective.unit, work.right, work.right_norms, k)
@@ -127,7 +127,7 @@ def rows_tile(
     light = is_light(rule)
     for u in range(first_token + first, first_token + last):
         if u + 2 < first_token + last:
-            prefetch(left.vectors, unique[u + 2])
+            prefetch_to_move(left.vectors, unique[u + 2])
         if light and objective.shared:
             move_light(
                 rule, rate, work.left_gradients, places, starts[u], starts[u + 1], left.vectors, left.first, unique[u],
