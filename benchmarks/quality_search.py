@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.quality_rows import FINAL, LEARNT, SECTIONS, Row
-from benchmarks.quality_streams import first_half, paragraphs
+from benchmarks.quality_streams import beginning, paragraphs
 from benchmarks.quality_tried import CONCLUSIONS, PROTOTYPES
 from benchmarks.quality_ways import changed
 from benchmarks.scoring import mean_pearson
@@ -84,7 +84,7 @@ class Search:
 
     def _stream(self, row: Row, final: bool) -> Stream:
         stream = Stream.load(self._options.punctuated if row.punctuated else self._options.stream)
-        stream = stream if final else first_half(stream)
+        stream = stream if final else beginning(stream, 0.5)
         return paragraphs(stream, self._options.paragraphs) if row.needs == "paragraphs" else stream
 
     def _trained(self, row: Row, stream: Stream, seed: int, final: bool) -> Model:

@@ -1,4 +1,4 @@
-"""Streams cut in other ways, for the quality search: a half of the documents, pieces of sentences, views of them.
+"""Streams cut in other ways, for the quality search: a part of the documents, pieces of sentences, views of them.
 
 In a stream of groups all members of a group are positives of one another, so groups of three sentences that follow one
 another have positives up to two sentences away; those next to each other meet twice as often as those two apart.
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.stream import Stream
+from siamese_cbow.vocabulary import Vocabulary
 
 
-def first_half(stream: Stream) -> Stream:
-    """The first half of the documents, with the whole vocabulary."""
-    n_documents = stream.n_documents // 2
+def beginning(stream: Stream, share: float) -> Stream:
+    """The first documents, a share of all, with the whole vocabulary."""
+    n_documents = int(stream.n_documents * share)
     n_sentences = int(stream.documents[n_documents])
     return replace(
         stream,
@@ -25,6 +26,18 @@ def first_half(stream: Stream) -> Stream:
         sentences=stream.sentences[: n_sentences + 1],
         documents=stream.documents[: n_documents + 1],
     )
+
+
+def with_own_words(stream: Stream, min_count: int = 5) -> Stream:
+    """As if nothing had been read but this stream: counts of its own, and rare words left out."""
+    counts = np.bincount(stream.ids, minlength=len(stream.vocabulary))
+    vocabulary = Vocabulary.of_counts(
+        dict(zip(stream.vocabulary.words, counts.tolist(), strict=True)), min_count=min_count
+    )
+    numbers = np.array([vocabulary.index.get(word, -1) for word in stream.vocabulary.words], np.int32)
+    ids = numbers[stream.ids]
+    kept_before = np.concatenate([[0], np.cumsum(ids >= 0)])
+    return replace(stream, ids=ids[ids >= 0], sentences=kept_before[stream.sentences], vocabulary=vocabulary)
 
 
 def groups(stream: Stream, size: int) -> Stream:

@@ -1,0 +1,61 @@
+"""How much text it takes: the default recipe on a sixteenth of a text, an eighth, and so on up to all of it.
+
+    python -m benchmarks.learning_curve STREAM --sts DIR [--seeds N] [--write]
+
+Each part is the beginning of the text with the words that stand in it five times, as if the rest weren't there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.quality_streams import beginning, with_own_words
+from benchmarks.scoring import mean_pearson, spread_row
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import evaluate, sts
+from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.stream import Stream
+from siamese_cbow.training.recipe import SiameseCBOW
+
+SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
+
+
+def figures(stream: Stream, seed: int, sets: list[PairSet]) -> list[float]:
+    """Mean Pearson of 2012 and 2013, of 2014 and 2015, of all; then the same with unknown words by prefix."""
+    model = SiameseCBOW(seed=seed).train(stream)
+    found = evaluate(model, sets).sets
+    known = evaluate(model.with_fallback("prefix"), sets).sets
+    return [mean_pearson(found, 2012, 2013), mean_pearson(found, 2014, 2015), mean_pearson(found), mean_pearson(known)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stream", type=Path)
+    parser.add_argument("--sts", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    whole, sets = Stream.load(options.stream), list(sts(options.sts))
+    rows, means = [], []
+    for share in SHARES:
+        stream = with_own_words(beginning(whole, share))
+        scores = [figures(stream, seed, sets) for seed in range(1, options.seeds + 1)]
+        means.append(np.mean(scores, axis=0))
+        name = f"{stream.n_tokens / 1e6:.1f} million words, {len(stream.vocabulary):,} different ones"
+        rows.append(spread_row(name, scores))
+    steps = [f"{later[2] - earlier[2]:+.4f}" for earlier, later in pairwise(means)]
+    page = (
+        f"The default recipe on the beginning of {options.stream.name}, one epoch, {options.seeds} seeds; mean Pearson "
+        f"over {len(sets)} STS sets, protocol official. ±: standard deviation.\n\n"
+        f"{markdown(['', '2012-13', '2014-15', 'all', 'all, unknown words by prefix'], rows)}\n\n"
+        f"What each doubling of the text brought, all sets: {', '.join(steps)}.\n\n{machine('numpy', 'numba')}"
+    )
+    report("learning_curve", "How much text it takes", page, write=options.write)
+
+
+if __name__ == "__main__":
+    main()
