@@ -99,17 +99,17 @@ def _continued(model: Model, novels: Stream) -> Model:
     return Model(after.vocabulary, after.vectors, after.tokenizer, info)
 
 
-def combined(parts: Sequence[Model]) -> Model:
+def combined(parts: Sequence[Model], dim: int = DIM) -> Model:
     """One model of several, in all words and 32 bits."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, "blas"):  # the order of sums must not depend on the number of cores
-        return combine(parts, dim=DIM).with_fallback(FALLBACK)
+        return combine(parts, dim=dim).with_fallback(FALLBACK)
 
 
-def small(whole: Model) -> Model:
+def small(whole: Model, words: int = WORDS) -> Model:
     """The model as it is shipped."""
-    return whole.compress(DTYPE, words=WORDS)
+    return whole.compress(DTYPE, words=words)
 
 
 def prepared(text: Path, folder: Path) -> Stream:

@@ -24,10 +24,12 @@ from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.scores import SetScore
+from siamese_cbow.model import Model
 from siamese_cbow.stream import Stream
 
 OTHERS = range(6, 11)  # seeds that were not shipped
 YEARS = (2012, 2013, 2014, 2015)
+SIZES = ((60_000, 560), (80_000, 430), (100_000, 350), (120_000, 300), (160_000, 230))  # words and dim, 20 MB each
 
 
 class WordLlama256:
@@ -75,22 +77,37 @@ def set_by_set(found: dict[str, Sequence[SetScore]]) -> str:
     return markdown(["", *found], rows)
 
 
-def ours(wikipedia: Stream, novels: Stream, sets: list[PairSet]) -> Iterator[list[str]]:
-    """The shipped model, step by step, and the same from other seeds."""
+def sizes(parts: Sequence[Model], sets: list[PairSet]) -> str:
+    """More words or more dimensions, in as many bytes: only what 2012 and 2013 say."""
+    chosen_on = [one for one in sets if one.year <= 2013]
+    rows = []
+    for words, dim in SIZES:
+        model = small(combined(parts, dim), words)
+        score = mean_pearson(evaluate(model, chosen_on).sets)
+        rows.append([f"{words:,} words, {dim} dimensions", f"{model.rows.nbytes / 1e6:.1f}", f"{score:.4f}"])
+    return markdown(["", "MB of rows", "2012-13"], rows)
+
+
+def ours(wikipedia: Stream, novels: Stream, sets: list[PairSet]) -> tuple[list[list[str]], str]:
+    """Rows: the shipped model, step by step, and the same from other seeds. And a table of other sizes."""
+
+    def row(name: str, *models: Model) -> list[str]:
+        return spread_row(name, [pearsons(model, sets) for model in models])
+
     first = trained(wikipedia, SEEDS)
-    yield spread_row("one seed, Wikipedia, 300 dimensions (five seeds)", [pearsons(one, sets) for one in first])
+    rows = [row("one seed, Wikipedia, 300 dimensions (five seeds)", *first)]
     parts = continued(first, novels)
-    yield spread_row("+ then the novels", [pearsons(one, sets) for one in parts])
-    yield spread_row("+ unknown words by prefix", [pearsons(one.with_fallback("prefix"), sets) for one in parts])
-    whole = combined(parts)
-    yield spread_row("+ five seeds made one", [pearsons(whole, sets)])
-    shipped = load()
+    rows.append(row("+ then the novels", *parts))
+    rows.append(row("+ unknown words by prefix", *(one.with_fallback("prefix") for one in parts)))
+    whole, shipped = combined(parts), load()
+    rows.append(row("+ five seeds made one", whole))
     assert np.array_equal(small(whole).vectors, shipped.vectors), "the model in the package is another one: build it"
-    yield spread_row("**+ made smaller: the model in the package**", [pearsons(shipped, sets)])
+    rows.append(row("**+ made smaller: the model in the package**", shipped))
+    other_sizes = sizes(parts, sets)
     del first, parts, whole
     gc.collect()  # gigabytes
-    other = small(combined(continued(trained(wikipedia, OTHERS), novels)))
-    yield spread_row("the same, from seeds 6-10", [pearsons(other, sets)])
+    rows.append(row("the same, from seeds 6-10", small(combined(continued(trained(wikipedia, OTHERS), novels)))))
+    return rows, other_sizes
 
 
 def main() -> None:
@@ -103,12 +120,13 @@ def main() -> None:
     wikipedia, novels, sets = Stream.load(options.wikipedia), Stream.load(options.novels), list(sts(options.sts))
     found = {name: evaluate(system, sets).sets for name, system in peers()}
     theirs = [spread_row(name, [by_year(scores)]) for name, scores in found.items()]
-    rows = [*ours(wikipedia, novels, sets), *theirs]
+    rows, other_sizes = ours(wikipedia, novels, sets)
     page = (
         f"Mean Pearson over {len(sets)} STS sets, protocol official, and over those of each year. Ours learnt from "
         f"{wikipedia.n_tokens:,} tokens of Wikipedia and {novels.n_tokens:,} of novels, without labels, and were "
         "chosen on 2012 and 2013. ±: standard deviation.\n\n"
-        f"{markdown(['', f'{len(sets)} sets', *map(str, YEARS)], rows)}\n\n"
+        f"{markdown(['', f'{len(sets)} sets', *map(str, YEARS)], rows + theirs)}\n\n"
+        f"The same five seeds in other sizes:\n\n{other_sizes}\n\nSet by set:\n\n"
         f"{set_by_set({'the model in the package': evaluate(load(), sets).sets, **found})}\n\n"
         f"{machine('numpy', 'model2vec', 'wordllama', 'sentence-transformers')}"
     )
