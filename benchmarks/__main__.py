@@ -42,10 +42,11 @@ def main() -> None:
             prepare(options.text, output=Path(folder) / "stream")
             stream = Path(folder) / "stream"
             run("quality", stream, "--sts", options.sts)
+            run("learning_curve", stream, "--sts", options.sts)
             run("fastsent", stream, "--sts", options.sts)
         print("left out: benchmarks.reproduce, which takes hours; see its --help")
     else:
-        print("left out: benchmarks.quality, fastsent and reproduce, which need --text and --sts")
+        print("left out: benchmarks.quality, learning_curve, fastsent and reproduce, which need --text and --sts")
 
 
 if __name__ == "__main__":

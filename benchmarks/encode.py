@@ -180,10 +180,10 @@ def table(times: dict[str, tuple[float, float]], n: int) -> str:
 
 def floor(times: dict[str, tuple[float, float]]) -> str:
     """What can't be left out, and how far ahead of the fastest peer it would be."""
-    floor, ours, peer = sum(times[part][0] for part in FLOOR), times["siamese-cbow"][0], times["model2vec"][0]
+    least, ours, peer = sum(times[part][0] for part in FLOOR), times["siamese-cbow"][0], times["model2vec"][0]
     return (
-        f"Looking words up, reading their rows and new memory for the result take {floor / ours:.0%} of our time, "
-        f"nothing but that: a kernel without any other cost would be {peer / floor:.0f}x as fast as model2vec."
+        f"Looking words up, reading their rows and new memory for the result take {least / ours:.0%} of our time, "
+        f"nothing but that: a kernel without any other cost would be {peer / least:.0f}x as fast as model2vec."
     )
 
 
