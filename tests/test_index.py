@@ -274,6 +274,23 @@ def test_missing_usearch_says_what_to_type(model: Model, notes: Path, monkeypatc
         graph.new_graph(3)
 
 
+@pytest.mark.parametrize("size", [1, 2, 700])
+def test_a_small_graph_is_gone_through_as_a_whole(size: int, tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).standard_normal((size, 24), dtype=np.float32)
+    rows = graph.shrunk(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    built = graph.new_graph(24)
+    graph.add(built, np.arange(size), rows, threads=2)
+    built.save(str(tmp_path / "graph"))
+    queries = np.eye(24, dtype=np.float32)
+    wide = rows.astype(np.float64)
+    cosines = graph.shrunk(queries) @ wide.T / np.linalg.norm(wide, axis=1) / np.linalg.norm(graph.shrunk(queries)[0])
+    for each in (built, graph.mapped_graph(tmp_path / "graph")):
+        for expected, (keys, found) in zip(cosines, graph.nearest(each, queries, 50, effort=700), strict=True):
+            assert len(set(keys.tolist())) == min(50, size)
+            np.testing.assert_allclose(found, np.sort(expected)[::-1][:50], atol=1e-3)
+            np.testing.assert_allclose(expected[keys], found, atol=1e-3)
+
+
 def test_shrunk_vectors_keep_their_direction() -> None:
     vectors = np.random.default_rng(1).standard_normal((50, 300)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -43,12 +43,13 @@ def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> No
 def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int = 1) -> list[tuple[Keys, Vectors]]:
     """For each vector, (m, dim), the keys of about its `n` nearest, best first, and about their cosines.
 
-    A higher effort misses fewer.
+    A higher effort misses fewer. A graph with no more rows than that is gone through as a whole: it costs no more, and
+    misses none, not even a row that no way leads to (there may be some where several threads have built the graph).
     """
     if not len(graph) or not len(vectors):
         return [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
     graph.expansion_search = max(effort, n)
-    found = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads)
+    found = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads, exact=len(graph) <= effort)
     if len(vectors) == 1:  # then the library leaves out a dimension
         return [(found.keys.astype(np.int64), 1 - found.distances)]
     return [
