@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+with suppress(ImportError):  # loaded after usearch, onnxruntime ends the process; the other way round both work
+    import onnxruntime  # noqa: F401
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
