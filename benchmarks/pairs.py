@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.quality_streams import documents
 from benchmarks.scoring import spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
@@ -43,18 +44,6 @@ def means(model: Model, sets: list) -> list[float]:  # type: ignore[type-arg]
     """Mean Pearson of each of the parts."""
     scores = evaluate(model, sets).sets
     return [float(np.mean([s.pearson for s in scores if part(s.name, s.year)])) for part in PARTS.values()]
-
-
-def documents(stream: Stream, first: int, last: int) -> Stream:
-    """Some documents of a stream, with its whole vocabulary."""
-    begin, end = int(stream.documents[first]), int(stream.documents[last])
-    return replace(
-        stream,
-        ids=stream.ids[stream.sentences[begin] : stream.sentences[end]],
-        sentences=stream.sentences[begin : end + 1] - stream.sentences[begin],
-        documents=stream.documents[first : last + 1] - begin,
-        fingerprint=f"{stream.fingerprint} {first}-{last}",
-    )
 
 
 class NextSentence:

@@ -1,4 +1,4 @@
-"""Streams cut in other ways, for the quality search: a part of the documents, pieces of sentences, views of them.
+"""Streams cut in other ways, for the benchmarks: a part of the documents, pieces of sentences, views of them.
 
 In a stream of groups all members of a group are positives of one another, so groups of three sentences that follow one
 another have positives up to two sentences away; those next to each other meet twice as often as those two apart.
@@ -16,16 +16,21 @@ from siamese_cbow.stream import Stream
 from siamese_cbow.vocabulary import Vocabulary
 
 
-def beginning(stream: Stream, share: float) -> Stream:
-    """The first documents, a share of all, with the whole vocabulary."""
-    n_documents = int(stream.n_documents * share)
-    n_sentences = int(stream.documents[n_documents])
+def documents(stream: Stream, first: int, last: int) -> Stream:
+    """Some documents of a stream, with its whole vocabulary."""
+    begin, end = int(stream.documents[first]), int(stream.documents[last])
     return replace(
         stream,
-        ids=stream.ids[: int(stream.sentences[n_sentences])],
-        sentences=stream.sentences[: n_sentences + 1],
-        documents=stream.documents[: n_documents + 1],
+        ids=stream.ids[stream.sentences[begin] : stream.sentences[end]],
+        sentences=stream.sentences[begin : end + 1] - stream.sentences[begin],
+        documents=stream.documents[first : last + 1] - begin,
+        fingerprint=f"{stream.fingerprint} {first}-{last}",
     )
+
+
+def beginning(stream: Stream, share: float) -> Stream:
+    """The first documents, a share of all."""
+    return documents(stream, 0, int(stream.n_documents * share))
 
 
 def with_own_words(stream: Stream, min_count: int = 5) -> Stream:

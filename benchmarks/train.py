@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from benchmarks.quality_streams import documents
 from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.in_batch import TILE
@@ -207,10 +208,7 @@ def prefix(stream: Stream, n_words: int) -> Stream:
     """The first documents of a stream, `n_words` words or a little less."""
     last_sentence = int(np.searchsorted(stream.sentences, n_words, side="right")) - 1
     last = int(np.searchsorted(stream.documents, last_sentence, side="right")) - 1
-    documents = stream.documents[: last + 1]
-    sentences = stream.sentences[: documents[-1] + 1]
-    ids = np.array(stream.ids[: sentences[-1]])
-    return Stream(ids, sentences, documents, stream.vocabulary, stream.tokenizer, stream.fingerprint, stream.kind)
+    return documents(stream, 0, last)
 
 
 def write_text(stream: Stream, path: Path) -> None:
