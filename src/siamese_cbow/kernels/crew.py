@@ -3,16 +3,19 @@
 A batch takes a fraction of a millisecond, too short for Python to hand out its phases. So each Python thread enters a
 long kernel once (without the GIL), and the threads keep step by atomic counters in a piece of shared memory:
 
+    part = thread                              # the tiles of a phase fall into parts, one for each thread
     while True:
-        phase, tile = claim(memory)          # a tile that nobody else gets
-        if tile < number of tiles of that phase:
+        phase, tile = claim(memory, part)      # a tile of the part that nobody else gets
+        if tile < number of tiles of that part:
             compute the tile
-            finish(memory, phase, n_tiles)   # whoever finishes the last one opens the next phase
+            part = finish(memory, phase, ...)  # whoever finishes the last tile of a phase opens the next one
         else:
-            wait(memory, phase)              # nothing left to do in this phase
+            part = next_part(memory, phase, ...)  # help another thread, or wait when all has been taken
 
-Which thread gets which tile is left to chance. Results don't depend on it: a tile is always computed by the same code
-in the same order, and nobody else writes to its part of the result. So any number of threads gives the same bytes.
+A thread has the same part of each phase, so that much of what it needs is in its core's own cache still; only who is
+done early, because another thread has lost its core, say, takes over tiles of others. Results don't depend on who
+computes a tile: it is always the same code in the same order, and nobody else writes to its part of the result. So any
+number of threads gives the same bytes.
 
 A phase ends when its tiles are done, not when all threads have arrived: a barrier would wait for a thread that has lost
 its core to another program, and halve the speed on a busy machine. Not `prange`: its OpenMP layer ends the process
@@ -40,9 +43,10 @@ from siamese_cbow.numba_options import INLINE, LEAN, forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)  # all training kernels are built on this module: nothing is loaded yet
 
-# Crew memory, int64: each counter on cache lines of its own, so that waiting for one does not slow the others.
-_NEXT, _DONE, _SIZE = 0, 16, 32
-_PHASE = 1 << 32  # _NEXT holds phase * _PHASE + tile, so that one atomic step takes both
+# Crew memory, int64: each counter on cache lines of its own, so that waiting for one does not slow the others. Last
+# come the counters of the parts, which hold phase * _PHASES + tiles taken, so that one atomic step takes both.
+_PHASE, _DONE, _PARTS, _ROOM = 0, 16, 32, 16
+_PHASES = 1 << 32
 
 # A tile takes up to 100 microseconds. Who waits longer waits for a thread that has lost its core, and gives up its own;
 # sooner would hand it to another program for milliseconds.
@@ -58,7 +62,7 @@ class Crew:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._memory: NDArray[np.int64] = np.zeros(_SIZE, np.int64)
+        self._memory: NDArray[np.int64] = np.zeros(_PARTS + _ROOM * n_threads, np.int64)
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="siamese-cbow") if n_threads > 1 else None
 
     def run(self, kernel: Callable[..., None], *arguments: Any) -> None:
@@ -110,11 +114,11 @@ def _atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def _atomic_store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """array[index] = value"""
+def _atomic_raise(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """array[index] = max(array[index], value)"""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store_atomic(args[2], _address(context, builder, signature, args), "seq_cst", 8)
+        builder.atomic_rmw("max", _address(context, builder, signature, args), args[2], "seq_cst")
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64), codegen
@@ -137,25 +141,43 @@ def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 @njit(**INLINE)
-def claim(memory: NDArray[np.int64]) -> tuple[int, int]:
-    """The phase that is open, and the next tile of it that nobody has taken yet."""
-    taken = _atomic_add(memory, _NEXT, 1)
-    return taken // _PHASE, taken % _PHASE
+def claim(memory: NDArray[np.int64], part: int) -> tuple[int, int]:
+    """The phase that is open, and the next tile of a part of it that nobody has taken yet, counted from its first."""
+    taken = _atomic_add(memory, _PARTS + _ROOM * part, 1)
+    return taken // _PHASES, taken % _PHASES
 
 
 @njit(**INLINE)
-def finish(memory: NDArray[np.int64], phase: int, n_tiles: int) -> None:
-    """Say that a tile is done; the last one of the phase opens the next."""
-    if _atomic_add(memory, _DONE, 1) == n_tiles - 1:
-        _atomic_store(memory, _DONE, 0)
-        _atomic_store(memory, _NEXT, (phase + 1) * _PHASE)
+def part_of(n_tiles: int, part: int, n_threads: int) -> tuple[int, int]:
+    """The tiles first <= tile < end of a part: part_of(5, 1, 2) -> (2, 5)."""
+    return part * n_tiles // n_threads, (part + 1) * n_tiles // n_threads
+
+
+@njit(**INLINE)
+def finish(memory: NDArray[np.int64], phase: int, n_tiles: int, n_threads: int, thread: int, part: int) -> int:
+    """Say that a tile is done; the last one of the phase opens the next. The result is the part to go on with."""
+    if _atomic_add(memory, _DONE, 1) < n_tiles - 1:
+        return part
+    _atomic_add(memory, _DONE, -n_tiles)
+    # Raised, not set: others may be through with the next phase before this thread has opened all of it.
+    for opened in range(n_threads):
+        _atomic_raise(memory, _PARTS + _ROOM * opened, (phase + 1) * _PHASES)
+    _atomic_raise(memory, _PHASE, phase + 1)
+    return thread
 
 
 @njit(**LEAN)
-def wait(memory: NDArray[np.int64], phase: int) -> None:
-    """Wait until the phase is over."""
-    spins = 0
-    while _atomic_load(memory, _NEXT) // _PHASE == phase:
-        spins += 1
-        if spins > _SPINS:
-            _give_way()
+def next_part(memory: NDArray[np.int64], phase: int, n_threads: int, thread: int, part: int) -> int:
+    """The part to go on with when all tiles of this one are taken: the next thread's, or after a wait one's own.
+
+    Who opened the phase looks at all parts, so it does no harm if another thread, which came before a part was open,
+    waits too soon.
+    """
+    part = (part + 1) % n_threads
+    if part == thread:
+        spins = 0
+        while _atomic_load(memory, _PHASE) <= phase:
+            spins += 1
+            if spins > _SPINS:
+                _give_way()
+    return part

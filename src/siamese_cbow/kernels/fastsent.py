@@ -21,7 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim, finish, wait
+from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
 from siamese_cbow.kernels.fastsent_negatives import Table
 from siamese_cbow.kernels.fastsent_pairs import Pairs, fill_pairs
 from siamese_cbow.kernels.phases import ROWS, SENTENCES, Matrices, Tally, count_examples, tiles
@@ -68,8 +68,9 @@ def train_fastsent(
     tally: Tally,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    part = thread
     while True:
-        phase, tile = claim(memory)
+        phase, place = claim(memory, part)
         b, what = (phase - 1) // _PHASES, (phase - 1) % _PHASES  # phase 0 is for all batches
         if b >= len(rates):
             return
@@ -80,8 +81,10 @@ def train_fastsent(
             n_tiles = n_sources + n_targets
         else:
             n_tiles = tiles(picked.n_sentences[b], SENTENCES)
-        if tile >= n_tiles:
-            wait(memory, phase)
+        first_tile, end_tile = part_of(n_tiles, part, n_threads)
+        tile = first_tile + place
+        if tile >= end_tile:
+            part = next_part(memory, phase, n_threads, thread, part)
             continue
         if phase == 0:
             fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
@@ -100,7 +103,7 @@ def train_fastsent(
                 first = first_pairs[b] + (tile - n_sources) * ROWS
                 end = min(first + ROWS, first_pairs[b] + pairs.n_unique[b])
                 _targets_tile(pairs, first, end, rule, rates[b], step, share, target, work, thread)
-        finish(memory, phase, n_tiles)
+        part = finish(memory, phase, n_tiles, n_threads, thread, part)
 
 
 @njit(nogil=True, cache=True)

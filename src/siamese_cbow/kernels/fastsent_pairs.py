@@ -61,7 +61,7 @@ def fill_pairs(
             if j != k or pairs.autoencode:
                 end = _guess(shape, keys, picked, words, table, pairs, end, b, k, j)
     pairs.starts[b, picked.n_sentences[b]] = end
-    _sort(len(text.keep), pairs, thread, b, first, end)
+    _sort(text.n_rows, pairs, thread, b, first, end)
 
 
 @njit(nogil=True, cache=True)

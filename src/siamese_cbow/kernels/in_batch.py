@@ -15,8 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim, finish, wait
-from siamese_cbow.kernels.exponential import exp_all
+from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
+from siamese_cbow.kernels.exponential import exp_all, highest
 from siamese_cbow.kernels.phases import (
     Matrices,
     Objective,
@@ -62,8 +62,9 @@ def train_in_batch(
     tally: Tally,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    part = thread
     while True:
-        phase, tile = claim(memory)
+        phase, place = claim(memory, part)
         b, what = (phase - 1) // 5, (phase - 1) % 5  # phase 0 is for all batches, then there are five for each
         if b >= len(rates):
             return
@@ -76,8 +77,10 @@ def train_in_batch(
             things = words.n_unique[b] if what == 4 else n
             size = gradients_tile_size(n, n_threads) if what == 3 else tile_size(things, n_threads)
         n_tiles = tiles(things, size)
-        if tile >= n_tiles:
-            wait(memory, phase)
+        first_tile, end_tile = part_of(n_tiles, part, n_threads)
+        tile = first_tile + place
+        if tile >= end_tile:
+            part = next_part(memory, phase, n_threads, thread, part)
             continue
         begin, end = tile * size, min((tile + 1) * size, things)
         if phase == 0:
@@ -93,7 +96,7 @@ def train_in_batch(
         else:
             step = first_step + b
             rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, begin, end)
-        finish(memory, phase, n_tiles)
+        part = finish(memory, phase, n_tiles, n_threads, thread, part)
 
 
 @njit(**LEAN)
@@ -148,17 +151,15 @@ def _contrastive(
         if j != k and work.right_norms[j] != 0:
             wanted += target * objective.sharpness * scores[j]
     _leave_out(picked, work, b, k, first, end, scores)
-    highest = np.float32(-4)
-    for j in range(n):
-        highest = max(highest, scores[j])
-    total = exp_all(scores, objective.sharpness, highest)
+    top = highest(scores)
+    total = exp_all(scores, objective.sharpness, top)
     scale = objective.sharpness / total
     for j in range(n):
         scores[j] *= scale
     for j in range(first, end):
         if j != k and work.right_norms[j] != 0:
             scores[j] -= objective.sharpness * target
-    return np.log(np.float64(total)) + objective.sharpness * highest - wanted
+    return np.log(np.float64(total)) + objective.sharpness * top - wanted
 
 
 @njit(**INLINE)

@@ -40,7 +40,7 @@ def pick(
 ) -> None:
     """Choose the sentences of the batches `first_batch, first_batch + 1, ...`."""
     while True:
-        _, b = claim(memory)
+        _, b = claim(memory, 0)
         if b >= len(picked.n_sentences):
             return
         units = picked.user_starts[b]  # free until negatives are drawn

@@ -19,7 +19,7 @@ class Text(NamedTuple):
     sentences: Offsets  # (n_sentences + 1,) into ids
     documents: Offsets  # (n_documents + 1,) into sentences
     starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
-    keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word
+    keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word. Empty where all are kept
     kin: Ids  # (n_words,) the second row of a word, shared with its kin; -1: none. Empty where nothing is shared
     n_rows: int  # words and shared rows
 

@@ -1,7 +1,7 @@
 """Products of the small matrices of a batch: cosines of all pairs of sentences, and sums of means.
 
 BLAS would first copy both matrices into an order that it likes, which on 64 rows costs a third of its time. Here
-everything is in the cache already: both products keep a block of twelve results in registers, and read what they need
+everything is in the cache already: both products keep a block of results in registers, and read what they need
 where it lies. Each number is summed in one order, whatever the block it is in, so nothing depends on tiles or threads.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -19,7 +20,9 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.rows import FASTMATH, LINE
 from siamese_cbow.numba_options import INLINE, LEAN
 
-_LANES, _HEIGHT = 8, 6  # a block of `_combine` has 6 rows of 2 vectors of 8 numbers: twelve registers of sixteen
+# A block of `_combine`: rows of results, pieces of a row, numbers in a piece. Sixteen registers of thirty-two where the
+# processor has large ones, otherwise twelve of sixteen.
+_HEIGHT, _PIECES, _LANES = (16, 1, 16) if get_host_cpu_features().get("avx512f") else (6, 2, 8)
 
 
 @njit(**LEAN)
@@ -126,22 +129,22 @@ def _combine(
         builder.position_at_end(loop)
         k = builder.phi(index)
         k.add_incoming(index(0), before)
-        sums = [[builder.phi(vector) for _ in range(2)] for _ in range(_HEIGHT)]
+        sums = [[builder.phi(vector) for _ in range(_PIECES)] for _ in range(_HEIGHT)]
         address = at(rows, k, column)
-        halves = [load_vector(address), load_vector(builder.gep(address, [index(_LANES)]))]
-        for pair, weight in zip(sums, weights, strict=True):
+        pieces = [load_vector(builder.gep(address, [index(_LANES * piece)])) for piece in range(_PIECES)]
+        for totals, weight in zip(sums, weights, strict=True):
             x = spread(builder.load(builder.gep(weight, [k]), typ=number))
-            for total, half in zip(pair, halves, strict=True):
+            for total, piece in zip(totals, pieces, strict=True):
                 total.add_incoming(ir.Constant(vector, [0.0] * _LANES), before)
-                total.add_incoming(builder.call(multiply_add, [x, half, total]), loop)
+                total.add_incoming(builder.call(multiply_add, [x, piece, total]), loop)
         next_k = builder.add(k, index(1))
         k.add_incoming(next_k, loop)
         builder.cbranch(builder.icmp_signed("<", next_k, n), loop, after)
         builder.position_at_end(after)
-        for pair, place in zip(sums, places, strict=True):
+        for totals, place in zip(sums, places, strict=True):
             address = at(out, builder.add(first, place), column)
-            for half, total in enumerate(pair):
-                target = builder.gep(address, [index(half * _LANES)])
+            for piece, total in enumerate(totals):
+                target = builder.gep(address, [index(piece * _LANES)])
                 builder.store(total.incomings[1][0], builder.bitcast(target, vector.as_pointer()), align=4)
         return context.get_dummy_value()
 

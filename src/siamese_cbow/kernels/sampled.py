@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim, finish, wait
+from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
 from siamese_cbow.kernels.losses import logistic, sigmoid, softmax
 from siamese_cbow.kernels.phases import (
     Matrices,
@@ -61,8 +61,9 @@ def train_sampled(
     tally: Tally,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    part = thread
     while True:
-        phase, tile = claim(memory)
+        phase, place = claim(memory, part)
         b, what = (phase - 1) // 4, (phase - 1) % 4  # phase 0 is for all batches, then there are four for each
         if b >= len(rates):
             return
@@ -76,8 +77,10 @@ def train_sampled(
             n = picked.n_sentences[b]
         size = 1 if phase == 0 else tile_size(n, n_threads)
         n_tiles = tiles(n, size)
-        if tile >= n_tiles:
-            wait(memory, phase)
+        first_tile, end_tile = part_of(n_tiles, part, n_threads)
+        tile = first_tile + place
+        if tile >= end_tile:
+            part = next_part(memory, phase, n_threads, thread, part)
             continue
         begin, end = tile * size, min((tile + 1) * size, n)
         if phase == 0:
@@ -91,7 +94,7 @@ def train_sampled(
         else:
             step = first_step + b
             rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, begin, end)
-        finish(memory, phase, n_tiles)
+        part = finish(memory, phase, n_tiles, n_threads, thread, part)
 
 
 @njit(**INLINE)

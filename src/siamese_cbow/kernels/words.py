@@ -28,24 +28,28 @@ class Words(NamedTuple):
     n_unique: NDArray[np.int64]  # (n_batches,)
     raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
     cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
-    sorting: NDArray[np.uint64]  # (n_threads, 3, most tokens of a batch, at least 1024) memory for sorting
+    # Memory of each thread for grouping; the last two have room for the most tokens of a batch.
+    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the different ones; -1: not seen yet
+    order: NDArray[np.int32]  # (n_threads, tokens) these numbers by sentence
+    filled: NDArray[np.int64]  # (n_threads, tokens) how often each occurs, then where its next occurrence goes
 
 
 @njit(**LEAN)
 def fill(
     text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, first_token: int, thread: int, b: int
 ) -> None:
-    """Copy the words of batch b, leave some out by subsampling, and sort their occurrences by word.
+    """Copy the words of batch b, leave some out by subsampling, and group their occurrences by word.
 
     Its part of the arrays begins at `first_token` and has one place more than it has tokens.
     """
     end = _copy(text, shape, keys, picked, words, b, first_token)
-    _sort(text, words, thread, b, first_token, end, picked.n_sentences[b])
+    _group(words, thread, b, first_token, end, picked.n_sentences[b])
 
 
 @njit(**LEAN)
 def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b: int, first: int) -> int:
     end, raw, cut = first, 0, 0
+    keep_all, has_kin = len(text.keep) == 0, len(text.kin) > 0
     for k in range(picked.n_sentences[b]):
         words.starts[b, k] = end
         s = picked.sentences[b, k]
@@ -55,12 +59,13 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b:
             cut += max(0, stop - begin - shape.max_tokens)
         for t in range(begin, min(stop, begin + shape.max_tokens)):
             w = text.ids[t]
-            if text.keep[w] >= 1.0 or fraction(keys.subsample, np.uint64(t)) < text.keep[w]:
-                words.words[end] = w
-                end += 1
-                if len(text.kin) > 0 and text.kin[w] >= 0:  # the sum of both rows: the cosine doesn't mind the count
-                    words.words[end] = text.kin[w]
-                    end += 1
+            # Written in any case and counted if kept: a branch on chance would be guessed wrong every third time.
+            kept = keep_all or fraction(keys.subsample, np.uint64(t)) < text.keep[w]
+            words.words[end] = w
+            end += kept
+            if has_kin:  # the sum of both rows: the cosine doesn't mind the count
+                words.words[end] = text.kin[w]
+                end += kept & (text.kin[w] >= 0)
     words.starts[b, picked.n_sentences[b]] = end
     words.raw[b] = raw
     words.cut[b] = cut
@@ -68,42 +73,42 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b:
 
 
 @njit(**LEAN)
-def _sort(text: Text, words: Words, thread: int, b: int, first: int, end: int, n_sentences: int) -> None:
-    """Occurrences by word, and by place within a word: a radix sort, ten bits at a time.
+def _group(words: Words, thread: int, b: int, first: int, end: int, n_sentences: int) -> None:
+    """Occurrences by word, words in the order in which they come, occurrences of a word by place.
 
-    words 7 2 7 in sentence 0, 2 in sentence 1 -> unique 2 7, starts 0 2 4, places 0 1 0 0
+    words 7 2 7 in sentence 0, 2 in sentence 1 -> unique 7 2, starts 0 2 4, places 0 0 0 1
+
+    Threads share out both the sentences and the words of a batch by halves, quarters and so on, so many of the rows
+    that a thread moves are those that it has read before.
     """
-    n = end - first
-    source, target = words.sorting[thread, 0], words.sorting[thread, 1]
-    i = 0
+    n = _number(words, thread, first, end)
+    filled, total = words.filled[thread], first
+    for u in range(n):
+        words.unique_starts[first + u] = total
+        filled[u], total = total, total + filled[u]
+    words.unique_starts[first + n] = end
+    words.n_unique[b] = n
     for k in range(n_sentences):
         for t in range(words.starts[b, k], words.starts[b, k + 1]):
-            source[i] = (np.uint64(words.words[t]) << np.uint64(32)) | np.uint64(k)
-            i += 1
-    counts = words.sorting[thread, 2]
-    shift = 32
-    while (text.n_rows - 1) >> (shift - 32) > 0:
-        for digit in range(1024):
-            counts[digit] = 0
-        for i in range(n):
-            counts[(source[i] >> np.uint64(shift)) & np.uint64(1023)] += np.uint64(1)
-        total = np.uint64(0)
-        for digit in range(1024):
-            counts[digit], total = total, total + counts[digit]
-        for i in range(n):
-            digit = (source[i] >> np.uint64(shift)) & np.uint64(1023)
-            target[counts[digit]] = source[i]
-            counts[digit] += np.uint64(1)
-        source, target = target, source
-        shift += 10
-    u, last = first - 1, np.int64(-1)
-    for i in range(n):
-        w = np.int64(source[i] >> np.uint64(32))
-        if w != last:
-            u += 1
-            words.unique[u] = w
-            words.unique_starts[u] = first + i
-            last = w
-        words.places[first + i] = np.int32(source[i] & np.uint64(0xFFFFFFFF))
-    words.unique_starts[u + 1] = end
-    words.n_unique[b] = u + 1 - first
+            u = words.order[thread, t - first]
+            words.places[filled[u]] = k
+            filled[u] += 1
+
+
+@njit(**LEAN)
+def _number(words: Words, thread: int, first: int, end: int) -> int:
+    """Number the different words from 0 on, and count their occurrences; how many there are."""
+    numbers, filled, n = words.numbers[thread], words.filled[thread], 0
+    for t in range(first, end):
+        w = words.words[t]
+        is_new = numbers[w] < 0
+        u = n if is_new else numbers[w]  # no branch here either: whether a word is new is as hard to guess
+        numbers[w] = u
+        words.unique[first + n] = w
+        filled[n] = 0
+        filled[u] += 1
+        words.order[thread, t - first] = u
+        n += is_new
+    for u in range(first, first + n):
+        numbers[words.unique[u]] = -1  # as it was, for the next batch
+    return n

@@ -82,10 +82,10 @@ def _translated(stream: Stream, vocabulary: Vocabulary) -> Ids:
 def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:
     """The chance that an occurrence of a word is kept, word2vec's: sqrt(t / f) + t / f for a share f of all words.
 
-    counts [900, 100], subsample 0.1 -> [0.44, 1]
+    counts [900, 100], subsample 0.1 -> [0.44, 1]; without subsampling -> []
     """
     if subsample == 0:
-        return np.ones(len(counts), np.float32)
+        return np.zeros(0, np.float32)
     ratio = subsample * max(1, counts.sum()) / np.maximum(1, counts)
     return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio), np.float32)
 

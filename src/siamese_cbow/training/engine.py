@@ -47,6 +47,7 @@ class Engine:
         self._capacity = batch_capacity(shape)
         self._work = _work(shape, objective, self._capacity, width, crew.n_threads)
         self._memory = _Memory()
+        self._numbers = np.full((crew.n_threads, text.n_rows), -1, np.int32)
         mean_tokens = max(1, len(text.ids) // max(1, len(text.sentences) - 1))
         self.batches_per_chunk = max(1, _CHUNK_TOKENS // (mean_tokens * self._capacity))
 
@@ -94,7 +95,9 @@ class Engine:
             n_unique=np.zeros(n, np.int64),
             raw=np.zeros(n, np.int64),
             cut=np.zeros(n, np.int64),
-            sorting=array("sorting", (self._crew.n_threads, 3, max(1024, most)), np.uint64),
+            numbers=self._numbers,
+            order=array("order", (self._crew.n_threads, most), np.int32),
+            filled=array("filled", (self._crew.n_threads, most), np.int64),
         )
         return words, bounds[:-1]
 
