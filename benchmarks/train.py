@@ -45,6 +45,7 @@ from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
 from siamese_cbow.training.kin import kin_of
+from siamese_cbow.training.layout import layout_of
 from siamese_cbow.training.loop import Run, objective_of, train
 from siamese_cbow.training.optimizers import rule_of
 from siamese_cbow.training.recipe import SiameseCBOW
@@ -96,7 +97,7 @@ def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
     shape, kin = batch_shape(recipe, stream), kin_of(recipe, stream.vocabulary)
     text, state = text_arrays(recipe, stream, kin), first_state(recipe, stream.vocabulary, kin=kin)
     crews = [Crew(1) for _ in range(THREADS)]
-    engines = [Engine(text, shape, objective_of(recipe), rule_of(recipe), padded_width(DIM), crew) for crew in crews]
+    engines = [Engine(text, shape, objective_of(recipe), rule_of(recipe), layout_of(recipe), crew) for crew in crews]
     keys, n_batches, size = epoch_keys(recipe, shape, 0), batches_per_epoch(shape), engines[0].batches_per_chunk
     words = [0] * THREADS
 

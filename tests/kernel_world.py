@@ -13,8 +13,10 @@ from siamese_cbow.kernels.random import Purpose, half_bits, key
 from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
 from siamese_cbow.training.kin import ALONE
+from siamese_cbow.training.layout import Layout, spread
 
 DIM, N_WORDS = 20, 60
+WHOLE, STRIPS = Layout(1, padded_width(DIM)), Layout(2, padded_width(DIM // 2))
 
 
 def rule(kind: int = rules.SGD, **numbers: float) -> rules.Rule:
@@ -50,11 +52,12 @@ def shape_of(text: Text, batch: int, run_length: int, **options: Any) -> Shape:
     return Shape(run_length, batch // run_length, n_units, *(values[name] for name in Shape._fields[3:]))
 
 
-def matrices(rng: np.random.Generator, like: rules.Rule) -> Matrices:
-    vectors = aligned((N_WORDS, padded_width(DIM)))
-    vectors[:, :DIM] = rng.normal(size=(N_WORDS, DIM))
-    columns = 1 if like.kind in (rules.SGD, rules.ADAGRAD) else padded_width(DIM)
-    return Matrices(vectors, aligned((N_WORDS, columns)), aligned((N_WORDS, columns)))
+def matrices(rng: np.random.Generator, like: rules.Rule, layout: Layout = WHOLE) -> Matrices:
+    n_rows = layout.n_strips * N_WORDS
+    vectors = aligned((n_rows, layout.width))
+    spread(rng.normal(size=(N_WORDS, DIM)).astype(np.float32), 0, vectors, layout)
+    columns = 1 if like.kind in (rules.SGD, rules.ADAGRAD) else layout.width
+    return Matrices(vectors, aligned((n_rows, columns)), aligned((n_rows, columns)))
 
 
 def objective_of(kind: int, *, shared: bool = True, sharpness: float = 1.0) -> Objective:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernel_world import N_WORDS, corpus, keys, objective_of, rule, shape_of
+from kernel_world import N_WORDS, WHOLE, corpus, keys, objective_of, rule, shape_of
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.picking import pick
 from siamese_cbow.kernels.plans import Text
@@ -17,7 +17,7 @@ from siamese_cbow.training.kin import ALONE
 def picked_batches(text: Text, shape, *, epoch: int = 0, shift: int = 0, threads: int = 1):
     n_batches = -(-shape.n_units // shape.units_per_batch)
     with Crew(threads) as crew:
-        picked = Engine(text, shape, objective_of(SOFTMAX), rule(), 16, crew)._picked(n_batches)
+        picked = Engine(text, shape, objective_of(SOFTMAX), rule(), WHOLE, crew)._picked(n_batches)
         crew.run(pick, text, shape, keys(shape, epoch, shift), 0, picked)
     return picked, n_batches
 

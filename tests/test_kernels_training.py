@@ -7,19 +7,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kernel_world import DIM, N_WORDS, corpus, keys, matrices, objective_of, rule, shape_of
+from kernel_world import DIM, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
 from siamese_cbow.kernels import in_batch, reference, rules, sampled
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.phases import Matrices
 from siamese_cbow.kernels.picking import pick
 from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.training.engine import Engine, aligned
+from siamese_cbow.training.layout import joined
 
 
-def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, batch=0):
+def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, batch=0, layout=WHOLE):
     """Train on one batch; what the kernels picked comes back for the reference to use."""
     with Crew(threads) as crew:
-        engine = Engine(text, shape, objective, how, padded_width(DIM), crew)
+        engine = Engine(text, shape, objective, how, layout, crew)
         report = engine.run(keys(shape), batch, np.full(1, rate, np.float32), 1, left, right)
         picked = engine._picked(1)
         crew.run(pick, text, shape, keys(shape), batch, picked)
@@ -42,6 +43,7 @@ def masks(picked, shape):
     return positive, negative
 
 
+SAMPLED = (sampled.SOFTMAX, sampled.SIGMOID, sampled.LOGISTIC)
 CASES = {
     "paper": (sampled.SOFTMAX, reference.softmax, {"negatives": 2, "negatives_from_batch": False, "halo": True}, 1.0),
     "paper, negatives of the batch": (sampled.SOFTMAX, reference.softmax, {"negatives": 3}, 1.0),
@@ -61,17 +63,24 @@ CASES = {
 @pytest.mark.parametrize("empty", [False, True], ids=["full", "with empty sentences"])
 @pytest.mark.parametrize("groups", [False, True], ids=["text", "groups"])
 @pytest.mark.parametrize("shared", [True, False], ids=["one matrix", "two matrices"])
-@pytest.mark.parametrize("case", CASES)
-def test_a_step_is_the_gradient_of_the_definition(case, shared, groups, empty):
+@pytest.mark.parametrize(
+    ("case", "layout"),
+    [
+        *(pytest.param(case, WHOLE, id=case) for case in CASES),
+        *(pytest.param(case, STRIPS, id=f"{case}, two strips") for case in CASES if CASES[case][0] in SAMPLED),
+    ],
+)
+def test_a_step_is_the_gradient_of_the_definition(case, layout, shared, groups, empty):
     kind, definition, options, sharpness = CASES[case]
     text = corpus(seed=3, empty=empty)
     options = options | {"groups": groups, "halo": options.get("halo", False) and not groups}
     shape = shape_of(text, 12, 3, **options)
     rng = np.random.default_rng(8)
-    left = matrices(rng, rule())
-    right = left if shared else matrices(rng, rule())
-    before = left.vectors[:, :DIM].astype(np.float64), right.vectors[:, :DIM].astype(np.float64)
-    report, picked = one_batch(text, shape, objective_of(kind, shared=shared, sharpness=sharpness), rule(), left, right)
+    left = matrices(rng, rule(), layout)
+    right = left if shared else matrices(rng, rule(), layout)
+    before = [joined(side.vectors, layout, DIM).astype(np.float64) for side in (left, right)]
+    objective = objective_of(kind, shared=shared, sharpness=sharpness)
+    report, picked = one_batch(text, shape, objective, rule(), left, right, layout=layout)
 
     positive, negative = masks(picked, shape)
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, : picked.n_sentences[0]]]
@@ -81,12 +90,13 @@ def test_a_step_is_the_gradient_of_the_definition(case, shared, groups, empty):
     )  # fmt: skip
     assert report.examples[0] > 0
     assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-4)
+    moves = [rows - joined(side.vectors, layout, DIM) for rows, side in zip(before, (left, right), strict=True)]
     if shared:
-        np.testing.assert_allclose(before[0] - left.vectors[:, :DIM], on_left + on_right, atol=3e-6 * sharpness)
+        np.testing.assert_allclose(moves[0], on_left + on_right, atol=3e-6 * sharpness)
     else:
-        np.testing.assert_allclose(before[0] - left.vectors[:, :DIM], on_left, atol=3e-6 * sharpness)
-        np.testing.assert_allclose(before[1] - right.vectors[:, :DIM], on_right, atol=3e-6 * sharpness)
-    assert not left.vectors[:, DIM:].any()
+        np.testing.assert_allclose(moves[0], on_left, atol=3e-6 * sharpness)
+        np.testing.assert_allclose(moves[1], on_right, atol=3e-6 * sharpness)
+    assert np.count_nonzero(left.vectors) == N_WORDS * DIM  # what pads the rows stays zero
 
 
 def test_batches_larger_than_a_tile_of_scores():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernel_world import DIM, N_WORDS, corpus, keys, matrices, objective_of, rule, shape_of
+from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
 from siamese_cbow.kernels import in_batch, reference
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.phases import Matrices
@@ -70,7 +70,7 @@ def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
     side = Matrices(vectors, aligned((len(vectors), 1)), aligned((len(vectors), 1)))
     before, shape = vectors[:, :DIM].astype(np.float64), shape_of(text, 24, 3)
     with Crew(2) as crew:
-        engine = Engine(text, shape, objective_of(in_batch.CONTRASTIVE, sharpness=20), rule(), padded_width(DIM), crew)
+        engine = Engine(text, shape, objective_of(in_batch.CONTRASTIVE, sharpness=20), rule(), WHOLE, crew)
         report = engine.run(keys(shape), 0, np.ones(1, np.float32), 1, side, side)
         picked = engine._picked(1)
         crew.run(pick, text, shape, keys(shape), 0, picked)

@@ -48,7 +48,11 @@ RECIPES = {
     "paper, negatives of the batch": SiameseCBOW.paper(
         **SMALL | {"learning_rate": 0.2, "negatives_from": "batch", "run_length": 4}
     ),
+    "paper, two strips": SiameseCBOW.paper(**SMALL | {"learning_rate": 0.2, "dim": 200}),
     "sigmoid": SiameseCBOW(objective="sigmoid", **SMALL),
+    "sigmoid, two strips and matrices": SiameseCBOW(
+        objective="sigmoid", separate_matrices=True, **SMALL | {"optimizer": "adam", "learning_rate": 0.01, "dim": 200}
+    ),
     "logistic": SiameseCBOW(objective="logistic", **SMALL),
 }
 
@@ -70,10 +74,10 @@ def separation(vectors: np.ndarray, stream: Stream) -> float:
 @pytest.mark.parametrize("name", RECIPES)
 def test_words_of_a_topic_end_up_near_each_other(name):
     recipe = RECIPES[name]
-    slow = {"paper": 30.0, "paper, negatives of the batch": 30.0}.get(name, recipe.learning_rate)
-    model = replace(recipe, epochs=8, learning_rate=slow).train(STREAM, threads=1)
+    rate = 30.0 if name.startswith("paper") else recipe.learning_rate
+    model = replace(recipe, epochs=8, learning_rate=rate).train(STREAM, threads=1)
     assert separation(model.vectors, STREAM) > 0.3
-    assert model.vectors.shape == (len(STREAM.vocabulary), 16)
+    assert model.vectors.shape == (len(STREAM.vocabulary), recipe.dim)
 
 
 @pytest.mark.parametrize("optimizer", KINDS)
@@ -113,8 +117,9 @@ class StopAt(Callback):
 
 @pytest.mark.parametrize("optimizer", KINDS)
 @pytest.mark.parametrize("step", [1, 17, 30])
-def test_stopping_and_going_on_changes_no_bit(step, optimizer):
-    recipe = replace(RECIPES["contrastive, two matrices"], epochs=2, optimizer=optimizer)
+@pytest.mark.parametrize("name", ["contrastive, two matrices", "sigmoid, two strips and matrices"])
+def test_stopping_and_going_on_changes_no_bit(name, step, optimizer):
+    recipe = replace(RECIPES[name], epochs=2, optimizer=optimizer)
     whole = train(recipe, STREAM, threads=2)
     assert whole.n_steps > 30
     stop = StopAt(step)

@@ -19,6 +19,7 @@ from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.training.engine import ChunkReport, aligned
 from siamese_cbow.training.engine import Engine as SiameseEngine
+from siamese_cbow.training.layout import Layout
 
 if TYPE_CHECKING:
     from siamese_cbow.baselines.fastsent import FastSent
@@ -34,7 +35,7 @@ class Engine(SiameseEngine):
     ) -> None:
         self._width = padded_width(recipe.dim)
         unused = Objective(sampled.SIGMOID, np.float32(1), np.float32(0), False, False)
-        super().__init__(text, shape, unused, rule, self._width, crew)
+        super().__init__(text, shape, unused, rule, Layout(1, self._width), crew)
         self._recipe, self._table = recipe, alias_table(counts)
         mean_tokens = max(1, len(text.ids) // max(1, len(text.sentences) - 1))
         self.batches_per_chunk = max(1, CHUNK_TOKENS // (mean_tokens * self._capacity))

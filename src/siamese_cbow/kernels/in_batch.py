@@ -95,7 +95,10 @@ def train_in_batch(
             _gradients_tile(words, objective, work, tally, thread, b, n, begin, end)
         else:
             step = first_step + b
-            rows_tile(words, first_tokens[b], objective, rule, rates[b], step, left, right, work, thread, begin, end)
+            rows_tile(
+                words, first_tokens[b], objective, rule, rates[b], step, left, right, work.left_gradients,
+                work.right_gradients, work.totals, thread, begin, end,
+            )  # fmt: skip
         part = finish(memory, phase, n_tiles, n_threads, thread, part)
 
 

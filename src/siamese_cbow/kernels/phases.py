@@ -13,10 +13,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.gathering import gather_move
 from siamese_cbow.kernels.plans import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch, prefetch_to_move
 from siamese_cbow.kernels.rows import add_rows, mean, to_rows
-from siamese_cbow.kernels.rules import Rule, is_light, move_light, update
+from siamese_cbow.kernels.rules import Rule, is_light, is_plain, move_light, update
 from siamese_cbow.kernels.words import Words
 from siamese_cbow.numba_options import INLINE, LEAN
 
@@ -34,15 +35,15 @@ class Objective(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """What is learnt, for one side: rows, and the optimiser's memory of them."""
+    """What is learnt, for one side: rows, and the optimiser's memory of them. Strips come one after the other."""
 
-    vectors: Vectors  # (n_words, width)
+    vectors: Vectors  # (n_strips * n_rows, width)
     first: Vectors
     second: Vectors
 
 
 class Work(NamedTuple):
-    """Memory for one batch."""
+    """Memory for one batch of an in-batch objective."""
 
     left: Vectors  # (capacity, width) means, or unit means
     right: Vectors
@@ -50,11 +51,7 @@ class Work(NamedTuple):
     right_norms: NDArray[np.float32]
     left_gradients: Vectors  # (capacity, width)
     right_gradients: Vectors
-    places: NDArray[np.int32]  # (capacity, candidates) sampled objectives: candidates of each anchor; -1: none
-    coefficients: NDArray[np.float32]  # (capacity, candidates) scores, then dL/dscore
-    partners: NDArray[np.int32]  # (n_threads, most pairs of a sentence) whom a sentence is paired with, in any role
-    weights: NDArray[np.float32]  # (n_threads, most pairs of a sentence)
-    scores: Vectors  # (capacity, capacity) in-batch objectives: scores of all pairs, then dL/dscore
+    scores: Vectors  # (capacity, capacity) scores of all pairs, then dL/dscore
     panels: Vectors  # (n_threads, tile, capacity)
     totals: Vectors  # (n_threads, width)
     losses: NDArray[np.float64]  # (capacity,)
@@ -117,28 +114,35 @@ def rows_tile(
     step: int,
     left: Matrices,
     right: Matrices,
-    work: Work,
+    left_gradients: Vectors,
+    right_gradients: Vectors,
+    totals: Vectors,
     thread: int,
     first: int,
     last: int,
 ) -> None:
     """The last phase: every row of the batch moves once; those of the first-th to the last-th different word now."""
     unique, starts, places = words.unique, words.unique_starts, words.places
-    light = is_light(rule)
+    plain, light = is_plain(rule), is_light(rule) and objective.shared
     for u in range(first_token + first, first_token + last):
         if u + 2 < first_token + last:
             prefetch_to_move(left.vectors, unique[u + 2])
-        if light and objective.shared:
+        if plain:
+            gather_move(left_gradients, places, starts[u], starts[u + 1], rate, left.vectors, unique[u])
+            if not objective.shared:
+                gather_move(right_gradients, places, starts[u], starts[u + 1], rate, right.vectors, unique[u])
+            continue
+        if light:
             move_light(
-                rule, rate, work.left_gradients, places, starts[u], starts[u + 1], left.vectors, left.first, unique[u],
-                work.totals, thread,
+                rule, rate, left_gradients, places, starts[u], starts[u + 1], left.vectors, left.first, unique[u],
+                totals, thread,
             )  # fmt: skip
             continue
-        add_rows(work.left_gradients, places, starts[u], starts[u + 1], work.totals, thread)
-        update(rule, rate, step, left.vectors, left.first, left.second, unique[u], work.totals, thread)
+        add_rows(left_gradients, places, starts[u], starts[u + 1], totals, thread)
+        update(rule, rate, step, left.vectors, left.first, left.second, unique[u], totals, thread)
         if not objective.shared:
-            add_rows(work.right_gradients, places, starts[u], starts[u + 1], work.totals, thread)
-            update(rule, rate, step, right.vectors, right.first, right.second, unique[u], work.totals, thread)
+            add_rows(right_gradients, places, starts[u], starts[u + 1], totals, thread)
+            update(rule, rate, step, right.vectors, right.first, right.second, unique[u], totals, thread)
 
 
 @njit(**INLINE)

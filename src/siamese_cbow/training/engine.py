@@ -21,7 +21,9 @@ from siamese_cbow.kernels.picking import pick
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.sampled import train_sampled
+from siamese_cbow.kernels.sampled_work import SampledWork
 from siamese_cbow.kernels.words import Words
+from siamese_cbow.training.layout import Layout
 
 # Some 60 ms of work: waking the threads costs nothing beside it, and an interrupt is still answered at once. With an
 # eighth of it, two threads lost a fifth of their speed.
@@ -41,11 +43,17 @@ class ChunkReport:
 class Engine:
     """Runs batches of one stream through the kernels."""
 
-    def __init__(self, text: Text, shape: Shape, objective: Objective, rule: Rule, width: int, crew: Crew) -> None:
+    def __init__(self, text: Text, shape: Shape, objective: Objective, rule: Rule, layout: Layout, crew: Crew) -> None:
         self._text, self._shape, self._objective, self._rule, self._crew = text, shape, objective, rule, crew
-        self._kernel: Callable[..., None] = train_in_batch if objective.kind >= CONTRASTIVE else train_sampled
         self._capacity = batch_capacity(shape)
-        self._work = _work(shape, objective, self._capacity, width, crew.n_threads)
+        self._kernel: Callable[..., None]
+        self._work: Work | SampledWork
+        if objective.kind >= CONTRASTIVE:
+            self._kernel = train_in_batch
+            self._work = _work(objective, self._capacity, layout.width, crew.n_threads)
+        else:
+            self._kernel = train_sampled
+            self._work = _sampled_work(shape, objective, self._capacity, layout, crew.n_threads)
         self._memory = _Memory()
         self._numbers = np.full((crew.n_threads, text.n_rows), -1, np.int32)
         mean_tokens = max(1, len(text.ids) // max(1, len(text.sentences) - 1))
@@ -140,13 +148,9 @@ def aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:
     return memory[skip : skip + size].reshape(shape)
 
 
-def _work(shape: Shape, objective: Objective, capacity: int, width: int, n_threads: int) -> Work:
-    in_batch = objective.kind >= CONTRASTIVE
+def _work(objective: Objective, capacity: int, width: int, n_threads: int) -> Work:
     left, left_gradients = aligned((capacity, width)), aligned((capacity, width))
     left_norms = np.zeros(capacity, np.float32)
-    candidates = (shape.run_length if shape.groups else 2) + shape.negatives
-    pairs = capacity if in_batch else 0
-    most_pairs = 2 * candidates + capacity * shape.negatives
     return Work(
         left=left,
         right=left if objective.shared else aligned((capacity, width)),
@@ -154,13 +158,30 @@ def _work(shape: Shape, objective: Objective, capacity: int, width: int, n_threa
         right_norms=left_norms if objective.shared else np.zeros(capacity, np.float32),
         left_gradients=left_gradients,
         right_gradients=left_gradients if objective.shared else aligned((capacity, width)),
+        scores=aligned((capacity, capacity)),
+        panels=aligned((n_threads, TILE, capacity)),
+        totals=aligned((n_threads, width)),
+        losses=np.zeros(capacity, np.float64),
+        is_example=np.zeros(capacity, np.int64),
+    )
+
+
+def _sampled_work(shape: Shape, objective: Objective, capacity: int, layout: Layout, n_threads: int) -> SampledWork:
+    candidates = (shape.run_length if shape.groups else 2) + shape.negatives
+    most_pairs = 2 * candidates + capacity * shape.negatives + 1
+    sentences = capacity if objective.shared else 2 * capacity
+    return SampledWork(
+        sums=aligned((layout.n_strips, sentences, layout.width)),
+        squares=np.zeros((layout.n_strips, sentences), np.float32),
+        scales=np.zeros(sentences, np.float32),
+        gradients=aligned((layout.n_strips, sentences, layout.width)),
+        dots=np.zeros((layout.n_strips, capacity, candidates), np.float32),
         places=np.full((capacity, candidates), -1, np.int32),
-        coefficients=np.zeros((capacity, candidates), np.float32),
+        scores=np.zeros((capacity, candidates), np.float32),
+        slopes=np.zeros((capacity, candidates), np.float32),
         partners=np.zeros((n_threads, most_pairs), np.int32),
         weights=np.zeros((n_threads, most_pairs), np.float32),
-        scores=aligned((pairs, pairs)),
-        panels=aligned((n_threads, TILE, pairs)),
-        totals=aligned((n_threads, width)),
+        totals=aligned((n_threads, layout.width)),
         losses=np.zeros(capacity, np.float64),
         is_example=np.zeros(capacity, np.int64),
     )

@@ -12,7 +12,6 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.kernels import in_batch, sampled
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.phases import Objective
-from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.mix import Mix
 from siamese_cbow.model import Model
 from siamese_cbow.postprocess.settings import Postprocess
@@ -22,6 +21,7 @@ from siamese_cbow.training.batches import epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
 from siamese_cbow.training.finishing import finished
+from siamese_cbow.training.layout import layout_of
 from siamese_cbow.training.optimizers import learning_rates, rule_of
 from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
@@ -119,10 +119,10 @@ def carry_out(
 
 def _engines(plan: Plan, crew: Crew) -> list[Engine]:
     """One for each stream."""
-    objective, rule, width = objective_of(plan.recipe), rule_of(plan.recipe), padded_width(plan.recipe.dim)
+    objective, rule, layout = objective_of(plan.recipe), rule_of(plan.recipe), layout_of(plan.recipe)
     return [
         Engine(
-            text_arrays(plan.recipe, stream, plan.kin, vocabulary=plan.vocabulary), shape, objective, rule, width, crew
+            text_arrays(plan.recipe, stream, plan.kin, vocabulary=plan.vocabulary), shape, objective, rule, layout, crew
         )
         for stream, shape in zip(plan.mix.streams, plan.shapes, strict=True)
     ]

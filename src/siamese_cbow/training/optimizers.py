@@ -46,9 +46,9 @@ def rule_of(recipe: SiameseCBOW) -> Rule:
     )
 
 
-def memory_shape(kind: str, n_words: int, width: int) -> tuple[int, int]:
+def memory_shape(kind: str, n_rows: int, width: int) -> tuple[int, int]:
     """The shape of a memory: memory_shape("one", 50_000, 304) -> (50000, 1)."""
-    return {"": (1, 1), "one": (n_words, 1), "row": (n_words, width)}[kind]
+    return {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}[kind]
 
 
 def learning_rates(

@@ -16,10 +16,10 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.errors import FormatError
 from siamese_cbow.kernels.phases import Matrices
 from siamese_cbow.kernels.random import Purpose, key
-from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.kin import ALONE, Kin
+from siamese_cbow.training.layout import Layout, joined, layout_of, spread
 from siamese_cbow.training.optimizers import KINDS, memory_shape
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import place, start_rows
@@ -47,17 +47,18 @@ class Counters:
 
 @dataclass
 class TrainingState:
-    """Arrays and counters. Rows are padded to whole cache lines; `vectors` is what is learnt, without the padding."""
+    """Arrays and counters. `vectors` is what is learnt, without regard to how it lies in memory."""
 
     dim: int
+    layout: Layout
     left: Matrices  # the anchors' side: this becomes the model
     right: Matrices  # the candidates' side; the same arrays when there is one matrix
     counters: Counters
 
     @property
     def vectors(self) -> Vectors:
-        """The rows so far, (n_rows, dim): words, then what they share. A view that goes on changing."""
-        return self.left.vectors[:, : self.dim]
+        """The rows so far, (n_rows, dim): words, then what they share. May be a view that goes on changing."""
+        return joined(self.left.vectors, self.layout, self.dim)
 
     @property
     def shared(self) -> bool:
@@ -91,24 +92,26 @@ def first_state(
     recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT, *, kin: Kin = ALONE
 ) -> TrainingState:
     """Where a training starts: normal(0, init_std) rows, or those of `init`; shared rows after the words'."""
-    n_rows = len(vocabulary) + kin.n_shared
-    left = _side(recipe, n_rows, 0)
-    right = _side(recipe, n_rows, 1) if recipe.separate_matrices else left
+    layout, n_rows = layout_of(recipe), len(vocabulary) + kin.n_shared
+    left = _side(recipe, layout, n_rows, 0)
+    right = _side(recipe, layout, n_rows, 1) if recipe.separate_matrices else left
     if recipe.init is not None:
         places, rows = start_rows(recipe, vocabulary, progress)
         for side in [left, right] if recipe.separate_matrices else [left]:
-            place(side.vectors, places, rows, kin)
-    return TrainingState(recipe.dim, left, right, Counters())
+            whole = joined(side.vectors, layout, recipe.dim)
+            place(whole, places, rows, kin)
+            spread(whole, 0, side.vectors, layout)
+    return TrainingState(recipe.dim, layout, left, right, Counters())
 
 
-def _side(recipe: SiameseCBOW, n_rows: int, number: int) -> Matrices:
-    width = padded_width(recipe.dim)
-    vectors = aligned((n_rows, width))
+def _side(recipe: SiameseCBOW, layout: Layout, n_rows: int, number: int) -> Matrices:
+    shape = layout.n_strips * n_rows, layout.width
+    vectors = aligned(shape)
     rng = np.random.Generator(np.random.Philox(key=int(key(recipe.seed, number, Purpose.VECTORS))))
     for first in range(0, n_rows, 4096):
-        part = vectors[first : first + 4096, : recipe.dim]
-        part[...] = rng.standard_normal(part.shape, dtype=np.float32) * np.float32(recipe.init_std)
+        drawn = rng.standard_normal((min(4096, n_rows - first), recipe.dim), dtype=np.float32)
+        spread(drawn * np.float32(recipe.init_std), first, vectors, layout)
     first_memory, second_memory = (
-        aligned(memory_shape(columns, n_rows, width)) for columns in KINDS[recipe.optimizer].columns
+        aligned(memory_shape(columns, *shape)) for columns in KINDS[recipe.optimizer].columns
     )
     return Matrices(vectors, first_memory, second_memory)

@@ -1,0 +1,47 @@
+"""How rows lie in memory while they are learnt: whole, or cut into two strips of columns, first strips first.
+
+    rows 1 2 3 4, 5 6 7 8  ->  1 2, 5 6, then 3 4, 7 8
+
+Threads that share rows fetch them from each other's cache, batch after batch. With strips each of two threads has half
+of every row, and of every sentence, to itself. That works where the numbers of a row move one by one. Adagrad and
+clipping look at a row as a whole, and so do the products of the in-batch objectives: their rows stay whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from siamese_cbow.arrays import Vectors
+from siamese_cbow.kernels.rows import padded_width
+from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
+
+_WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own
+
+
+class Layout(NamedTuple):
+    """The number of strips, and the numbers in each (whole cache lines)."""
+
+    n_strips: int
+    width: int
+
+
+def layout_of(recipe: SiameseCBOW) -> Layout:
+    """What suits the recipe: the paper's, 300 dimensions -> two strips of 160, the last 20 numbers unused."""
+    number_by_number = recipe.optimizer != "adagrad" and recipe.clip_gradient is None
+    n_strips = 2 if recipe.objective in SAMPLED and number_by_number and recipe.dim >= _WIDE else 1
+    return Layout(n_strips, padded_width(-(-recipe.dim // n_strips)))
+
+
+def joined(vectors: Vectors, layout: Layout, dim: int) -> Vectors:
+    """The rows as a whole, (n_rows, dim); a view where they lie so."""
+    strips = vectors.reshape(layout.n_strips, -1, layout.width)
+    return (strips[0] if layout.n_strips == 1 else np.concatenate(list(strips), axis=1))[:, :dim]
+
+
+def spread(rows: Vectors, first: int, vectors: Vectors, layout: Layout) -> None:
+    """Writes whole rows (n, dim), from the first-th on, into where they lie."""
+    for strip, columns in enumerate(vectors.reshape(layout.n_strips, -1, layout.width)):
+        part = rows[:, strip * layout.width : (strip + 1) * layout.width]
+        columns[first : first + len(rows), : part.shape[1]] = part
