@@ -34,9 +34,11 @@ from numba import njit
 from benchmarks.quality_streams import documents
 from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.kernels.crew import Crew
+from siamese_cbow.kernels.gathering import gather
 from siamese_cbow.kernels.in_batch import TILE
+from siamese_cbow.kernels.lines import padded_width
 from siamese_cbow.kernels.products import combine, dots
-from siamese_cbow.kernels.rows import FASTMATH, add_rows, padded_width
+from siamese_cbow.kernels.rows import FASTMATH
 from siamese_cbow.preparation import prepare
 from siamese_cbow.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
@@ -128,7 +130,7 @@ def in_threads(work: Callable[[int], None]) -> float:
 def _traffic(vectors: Any, ids: Any, sentences: Any, begin: int, end: int, total: Any) -> None:
     width = vectors.shape[1]
     for s in range(begin, end):
-        add_rows(vectors, ids, sentences[s], sentences[s + 1], total, 0)
+        gather(vectors, ids, sentences[s], sentences[s + 1], total, 0)
         for t in range(sentences[s], sentences[s + 1]):
             w = ids[t]  # outside of the loop, or the compiler fears that the loop changes it
             for j in range(width):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.kernels import rules, sampled
+from siamese_cbow.kernels.lines import padded_width
 from siamese_cbow.kernels.phases import Matrices, Objective
 from siamese_cbow.kernels.plans import Keys, Shape, Text
 from siamese_cbow.kernels.random import Purpose, half_bits, key
-from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
 from siamese_cbow.training.kin import ALONE
 from siamese_cbow.training.layout import Layout, spread

@@ -10,9 +10,9 @@ import pytest
 from kernel_world import DIM, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
 from siamese_cbow.kernels import in_batch, reference, rules, sampled
 from siamese_cbow.kernels.crew import Crew
+from siamese_cbow.kernels.lines import padded_width
 from siamese_cbow.kernels.phases import Matrices
 from siamese_cbow.kernels.picking import pick
-from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.training.engine import Engine, aligned
 from siamese_cbow.training.layout import joined
 

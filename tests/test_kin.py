@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
 from siamese_cbow.kernels import in_batch, reference
 from siamese_cbow.kernels.crew import Crew
+from siamese_cbow.kernels.lines import padded_width
 from siamese_cbow.kernels.phases import Matrices
 from siamese_cbow.kernels.picking import pick
-from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned

@@ -12,10 +12,10 @@ from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.fastsent import Work, train_fastsent
 from siamese_cbow.kernels.fastsent_negatives import alias_table
 from siamese_cbow.kernels.fastsent_pairs import Pairs
+from siamese_cbow.kernels.lines import padded_width
 from siamese_cbow.kernels.phases import Matrices, Objective, Tally
 from siamese_cbow.kernels.picking import pick
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.rows import padded_width
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.training.engine import ChunkReport, aligned
 from siamese_cbow.training.engine import Engine as SiameseEngine

@@ -24,9 +24,10 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
 from siamese_cbow.kernels.fastsent_negatives import Table
 from siamese_cbow.kernels.fastsent_pairs import Pairs, fill_pairs
+from siamese_cbow.kernels.gathering import gather, gather_scaled
 from siamese_cbow.kernels.phases import ROWS, SENTENCES, Matrices, Tally, count_examples, tiles
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.rows import FASTMATH, add_rows, add_scaled
+from siamese_cbow.kernels.rows import FASTMATH
 from siamese_cbow.kernels.rules import Rule, update
 from siamese_cbow.kernels.words import Words, fill
 
@@ -91,7 +92,7 @@ def train_fastsent(
             fill_pairs(text, shape, keys, picked, words, table, pairs, first_pairs[tile], thread, tile)
         elif what == 0:
             for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
-                add_rows(source.vectors, words.words, words.starts[b, k], words.starts[b, k + 1], work.sums, k)
+                gather(source.vectors, words.words, words.starts[b, k], words.starts[b, k + 1], work.sums, k)
         elif what == 1:
             _slopes_tile(picked, pairs, target, work, thread, b, tile)
         else:
@@ -124,7 +125,7 @@ def _slopes_tile(picked: Picked, pairs: Pairs, target: Matrices, work: Work, thr
             work.numbers[thread, n] = w
             work.weights[thread, n] = slope
             n += 1
-        add_scaled(target.vectors, work.numbers, work.weights, thread, n, work.gradients, k)
+        gather_scaled(target.vectors, work.numbers[thread], work.weights[thread], n, work.gradients, k)
         work.losses[k] = loss
         work.is_example[k] = 1 if n > 0 else 0
 
@@ -147,7 +148,7 @@ def _sources_tile(
     end = first_token + min((tile + 1) * ROWS, words.n_unique[b])
     for u in range(first_token + tile * ROWS, end):
         begin, stop = words.unique_starts[u], words.unique_starts[u + 1]
-        add_rows(work.gradients, words.places, begin, stop, work.totals, thread)
+        gather(work.gradients, words.places, begin, stop, work.totals, thread)
         _scale(work.totals, thread, share)
         update(rule, rate, step, source.vectors, source.first, source.second, words.unique[u], work.totals, thread)
 
@@ -173,7 +174,7 @@ def _targets_tile(
             work.numbers[thread, n] = pairs.anchors[p]
             work.weights[thread, n] = pairs.slopes[p] * share
             n += 1
-        add_scaled(work.sums, work.numbers, work.weights, thread, n, work.totals, thread)
+        gather_scaled(work.sums, work.numbers[thread], work.weights[thread], n, work.totals, thread)
         update(rule, rate, step, target.vectors, target.first, target.second, pairs.unique[u], work.totals, thread)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
 from siamese_cbow.kernels.exponential import exp_all, highest
+from siamese_cbow.kernels.lines import LINE
 from siamese_cbow.kernels.phases import (
     Matrices,
     Objective,
@@ -32,7 +33,7 @@ from siamese_cbow.kernels.phases import (
 )
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.products import combine, dots
-from siamese_cbow.kernels.rows import FASTMATH, LINE
+from siamese_cbow.kernels.rows import FASTMATH
 from siamese_cbow.kernels.rules import Rule
 from siamese_cbow.kernels.words import Words, fill
 from siamese_cbow.numba_options import INLINE, LEAN

@@ -13,11 +13,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.gathering import gather_move
+from siamese_cbow.kernels.gathering import gather
 from siamese_cbow.kernels.plans import Picked, Shape
 from siamese_cbow.kernels.prefetch import prefetch, prefetch_to_move
-from siamese_cbow.kernels.rows import add_rows, mean, to_rows
-from siamese_cbow.kernels.rules import Rule, is_light, is_plain, move_light, update
+from siamese_cbow.kernels.rows import mean, to_rows
+from siamese_cbow.kernels.rules import Rule, is_light, move_light, update
 from siamese_cbow.kernels.words import Words
 from siamese_cbow.numba_options import INLINE, LEAN
 
@@ -123,25 +123,20 @@ def rows_tile(
 ) -> None:
     """The last phase: every row of the batch moves once; those of the first-th to the last-th different word now."""
     unique, starts, places = words.unique, words.unique_starts, words.places
-    plain, light = is_plain(rule), is_light(rule) and objective.shared
+    light = is_light(rule) and objective.shared
     for u in range(first_token + first, first_token + last):
         if u + 2 < first_token + last:
             prefetch_to_move(left.vectors, unique[u + 2])
-        if plain:
-            gather_move(left_gradients, places, starts[u], starts[u + 1], rate, left.vectors, unique[u])
-            if not objective.shared:
-                gather_move(right_gradients, places, starts[u], starts[u + 1], rate, right.vectors, unique[u])
-            continue
         if light:
             move_light(
                 rule, rate, left_gradients, places, starts[u], starts[u + 1], left.vectors, left.first, unique[u],
                 totals, thread,
             )  # fmt: skip
             continue
-        add_rows(left_gradients, places, starts[u], starts[u + 1], totals, thread)
+        gather(left_gradients, places, starts[u], starts[u + 1], totals, thread)
         update(rule, rate, step, left.vectors, left.first, left.second, unique[u], totals, thread)
         if not objective.shared:
-            add_rows(right_gradients, places, starts[u], starts[u + 1], totals, thread)
+            gather(right_gradients, places, starts[u], starts[u + 1], totals, thread)
             update(rule, rate, step, right.vectors, right.first, right.second, unique[u], totals, thread)
 
 

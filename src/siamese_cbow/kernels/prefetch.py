@@ -6,7 +6,7 @@ from numba import njit
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.intrinsics import prefetch_for_writing, prefetch_item
-from siamese_cbow.kernels.rows import LINE
+from siamese_cbow.kernels.lines import LINE
 from siamese_cbow.numba_options import INLINE
 
 

@@ -17,7 +17,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.rows import FASTMATH, LINE
+from siamese_cbow.kernels.lines import LINE
+from siamese_cbow.kernels.rows import FASTMATH
 from siamese_cbow.numba_options import INLINE, LEAN
 
 # A block of `_combine`: rows of results, pieces of a row, numbers in a piece. Sixteen registers of thirty-two where the

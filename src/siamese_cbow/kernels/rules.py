@@ -20,7 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.rows import FASTMATH, add_rows
+from siamese_cbow.kernels.gathering import gather
+from siamese_cbow.kernels.rows import FASTMATH
 from siamese_cbow.numba_options import INLINE, LEAN
 
 SGD, NESTEROV, ADAGRAD, ADADELTA, ADAM, ADAMAX = range(6)
@@ -76,15 +77,9 @@ def update(
 
 
 @njit(**INLINE)
-def is_plain(rule: Rule) -> bool:
-    """Whether a row moves by its gradient times the rate, and that is all."""
-    return rule.kind == SGD and rule.clip == 0 and rule.l2 == 0
-
-
-@njit(**INLINE)
 def is_light(rule: Rule) -> bool:
     """Whether `move_light` knows the rule."""
-    return rule.kind == ADAGRAD and rule.clip == 0 and rule.l2 == 0
+    return (rule.kind == SGD or rule.kind == ADAGRAD) and rule.clip == 0 and rule.l2 == 0
 
 
 @njit(**INLINE, fastmath=FASTMATH)
@@ -101,26 +96,27 @@ def move_light(
     totals: Vectors,
     t: int,
 ) -> None:
-    """Add up the gradients of a word's occurrences and move its row, by Adagrad and nothing else.
+    """Add up the gradients of a word's occurrences and move its row, for the two rules that need no more.
 
     Most words occur once or twice in a batch. Their gradients go to the row without a stop in `totals`, which
     makes this phase a third faster.
     """
     a, width = places[begin], vectors.shape[1]
     if end == begin + 1:
-        scale = _adagrad(rule, rate, first, w, _square(gradients, a))
+        scale = rate if rule.kind == SGD else _adagrad(rule, rate, first, w, _square(gradients, a))
         for j in range(width):
             vectors[w, j] -= scale * gradients[a, j]
     elif end == begin + 2:
         b, square = places[begin + 1], np.float32(0)
-        for j in range(width):
-            square += (gradients[a, j] + gradients[b, j]) * (gradients[a, j] + gradients[b, j])
-        scale = _adagrad(rule, rate, first, w, square)
+        if rule.kind == ADAGRAD:
+            for j in range(width):
+                square += (gradients[a, j] + gradients[b, j]) * (gradients[a, j] + gradients[b, j])
+        scale = rate if rule.kind == SGD else _adagrad(rule, rate, first, w, square)
         for j in range(width):
             vectors[w, j] -= scale * (gradients[a, j] + gradients[b, j])
     else:
-        add_rows(gradients, places, begin, end, totals, t)
-        scale = _adagrad(rule, rate, first, w, _square(totals, t))
+        gather(gradients, places, begin, end, totals, t)
+        scale = rate if rule.kind == SGD else _adagrad(rule, rate, first, w, _square(totals, t))
         for j in range(width):
             vectors[w, j] -= scale * totals[t, j]
 

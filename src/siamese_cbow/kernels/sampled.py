@@ -23,10 +23,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
+from siamese_cbow.kernels.gathering import gather_move
 from siamese_cbow.kernels.phases import Matrices, Objective, Tally, rows_tile, tile_size, tiles
 from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.rules import Rule
+from siamese_cbow.kernels.prefetch import prefetch_to_move
+from siamese_cbow.kernels.rules import SGD, Rule
 from siamese_cbow.kernels.sampled_gradients import gradients_tile
 from siamese_cbow.kernels.sampled_scores import LOGISTIC, SIGMOID, SOFTMAX, dots_tile, slopes_tile, sums_tile
 from siamese_cbow.kernels.sampled_work import SampledWork, other_side, strip_of
@@ -94,10 +97,28 @@ def train_sampled(
         elif what == _GRADIENTS:
             gradients_tile(shape, picked, objective, work, tally, thread, strip, b, begin, end)
         else:
-            gradients = work.gradients[strip]
-            rows_tile(
-                words, first_tokens[b], objective, rule, rates[b], first_step + b, strip_of(text, left, strip),
-                strip_of(text, right, strip), gradients, gradients[other_side(objective, work) :], work.totals, thread,
-                begin, end,
-            )  # fmt: skip
+            step, gradients = first_step + b, work.gradients[strip]
+            rows, other_rows = strip_of(text, left, strip), strip_of(text, right, strip)
+            other_gradients = gradients[other_side(objective, work) :]
+            if rule.kind == SGD and rule.clip == 0 and rule.l2 == 0:
+                _plain_rows_tile(words, first_tokens[b], rates[b], rows, gradients, begin, end)
+                if not objective.shared:
+                    _plain_rows_tile(words, first_tokens[b], rates[b], other_rows, other_gradients, begin, end)
+            else:
+                rows_tile(
+                    words, first_tokens[b], objective, rule, rates[b], step, rows, other_rows, gradients,
+                    other_gradients, work.totals, thread, begin, end,
+                )  # fmt: skip
         part = finish(memory, phase, n_tiles, n_threads, thread, part)
+
+
+@njit(**LEAN)
+def _plain_rows_tile(
+    words: Words, first_token: int, rate: np.float32, rows: Matrices, gradients: Vectors, first: int, last: int
+) -> None:
+    """As `rows_tile`, for plain SGD: the sum of a row's gradients goes from registers to the row."""
+    for u in range(first_token + first, first_token + last):
+        if u + 2 < first_token + last:
+            prefetch_to_move(rows.vectors, words.unique[u + 2])
+        begin, end = words.unique_starts[u], words.unique_starts[u + 1]
+        gather_move(gradients, words.places, begin, end, rate, rows.vectors, words.unique[u])
