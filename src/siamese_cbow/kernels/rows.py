@@ -1,7 +1,7 @@
 """From word rows to sentence means, and from the means' gradients back to the rows.
 
 Every sentence mean of a batch is computed once and serves in all its roles. On the way back the occurrences of a batch
-are sorted by word, so each row is read, updated once and written, its additions always in the same order: that
+are grouped by word, so each row is read, updated once and written, its additions always in the same order: that
 is what gives Adagrad and its like their exact gradient and the same bytes on any number of threads.
 
 No row is ever taken as a view (`vectors[w]`): each view would cost two atomic updates of a reference count that all
