@@ -50,6 +50,8 @@ Other ends for the same trainings, each with the best of several strengths, besi
 | three seeds made one: beside it what tells stems apart, nothing else | .6476 | .6482 | no gain |
 | seed 1: unknown words get a vector by their hash | .6486 | .6508 | by prefix .6541 |
 | seed 1: unknown words by prefix, the rest by hash | .6541 | .6545 | no gain |
+| seeds 1-5, then the novels: at subsampling 1e-3, 1e-5 | .6475 | .6464, .6488 | no gain |
+| the same: with 12 words a sentence; at temperature .07, .1 | .6475 | .6443; .6480, .6484 | no gain |
 | seeds 1-5, each alone: words without kin 1.3 times as long | .6423 | .6442 | not taken yet |
 | seeds 1-5 made one in 300 dimensions, by prefix: rows get back their lengths | .6541 | .6556 | taken |
 | seeds 6-10: the same | .6493 | .6504 | taken |

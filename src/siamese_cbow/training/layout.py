@@ -35,9 +35,15 @@ def layout_of(recipe: SiameseCBOW) -> Layout:
 
 
 def joined(vectors: Vectors, layout: Layout, dim: int) -> Vectors:
-    """The rows as a whole, (n_rows, dim); a view where they lie so."""
+    """The rows as a whole, (n_rows, dim): a view where they lie so, otherwise a copy."""
+    if layout.n_strips == 1:
+        return vectors[:, :dim]
     strips = vectors.reshape(layout.n_strips, -1, layout.width)
-    return (strips[0] if layout.n_strips == 1 else np.concatenate(list(strips), axis=1))[:, :dim]
+    rows: Vectors = np.empty((strips.shape[1], dim), np.float32)
+    for strip, columns in enumerate(strips):
+        part = rows[:, strip * layout.width : (strip + 1) * layout.width]
+        part[...] = columns[:, : part.shape[1]]
+    return rows
 
 
 def spread(rows: Vectors, first: int, vectors: Vectors, layout: Layout) -> None:

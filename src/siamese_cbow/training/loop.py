@@ -69,7 +69,7 @@ class Run:
             "trained": trained,
             **({} if self.plan.start is None else inherited(self.plan.start)),
         }
-        learnt, counts = self.plan.kin.fold(self.state.vectors), np.asarray(vocabulary.counts)
+        learnt, counts = self.state.folded(self.plan.kin), np.asarray(vocabulary.counts)
         vectors = finished(self.recipe, learnt, counts, taken_out=self.plan.taken_out)
         model = Model(vocabulary, vectors, mix.tokenizer, info)
         if self.recipe.postprocess is None:

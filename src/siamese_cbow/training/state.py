@@ -60,6 +60,11 @@ class TrainingState:
         """The rows so far, (n_rows, dim): words, then what they share. May be a view that goes on changing."""
         return joined(self.left.vectors, self.layout, self.dim)
 
+    def folded(self, kin: Kin) -> Vectors:
+        """A copy of them with one row a word."""
+        is_copy, rows = self.layout.n_strips > 1, self.vectors
+        return rows if is_copy and not kin.n_shared else kin.fold(rows)
+
     @property
     def shared(self) -> bool:
         """Whether both sides use one matrix."""
