@@ -59,7 +59,7 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b:
             cut += max(0, stop - begin - shape.max_tokens)
         for t in range(begin, min(stop, begin + shape.max_tokens)):
             w = text.ids[t]
-            # Written in any case and counted if kept: a branch on chance would be guessed wrong every third time.
+            # Written in any case and counted if kept: a branch on chance is often guessed wrong, which costs more.
             kept = keep_all or fraction(keys.subsample, np.uint64(t)) < text.keep[w]
             words.words[end] = w
             end += kept
