@@ -45,7 +45,7 @@ class Matrices(NamedTuple):
 class Work(NamedTuple):
     """Memory for one batch of an in-batch objective."""
 
-    left: Vectors  # (capacity, width) means, or unit means
+    left: Vectors  # (capacity, width) unit means
     right: Vectors
     left_norms: NDArray[np.float32]  # (capacity,) inverse norms; 0: absent
     right_norms: NDArray[np.float32]
@@ -99,9 +99,9 @@ def means_tile(
         if k + 1 < last:
             for t in range(end, words.starts[b, k + 2]):
                 prefetch(left.vectors, words.words[t])  # the next sentence's
-        mean(left.vectors, words.words, begin, end, objective.unit, work.left, work.left_norms, k)
+        mean(left.vectors, words.words, begin, end, work.left, work.left_norms, k)
         if not objective.shared:
-            mean(right.vectors, words.words, begin, end, objective.unit, work.right, work.right_norms, k)
+            mean(right.vectors, words.words, begin, end, work.right, work.right_norms, k)
 
 
 @njit(**LEAN)
@@ -144,9 +144,9 @@ def rows_tile(
 def finish_gradient(words: Words, objective: Objective, work: Work, b: int, k: int, n_examples: int) -> None:
     """Turn the gradient of sentence k's mean into that of each of its words, for the mean loss over the examples."""
     share = np.float32(1.0 / (max(1, n_examples) * max(1, words.starts[b, k + 1] - words.starts[b, k])))
-    to_rows(work.left, k, objective.unit, share * work.left_norms[k], work.left_gradients)
+    to_rows(work.left, k, share * work.left_norms[k], work.left_gradients)
     if not objective.shared:
-        to_rows(work.right, k, objective.unit, share * work.right_norms[k], work.right_gradients)
+        to_rows(work.right, k, share * work.right_norms[k], work.right_gradients)
 
 
 @njit(**LEAN)

@@ -30,12 +30,11 @@ def mean(
     words: NDArray[np.int32],
     begin: int,
     end: int,
-    unit: bool,
     means: Vectors,
     inverse_norms: NDArray[np.float32],
     k: int,
 ) -> None:
-    """means[k] = the mean of vectors[words[begin:end]]; with `unit`, scaled to length 1. Absent: inverse norm 0.
+    """means[k] = the mean of vectors[words[begin:end]], scaled to length 1. Absent: inverse norm 0.
 
     Absent is a sentence without words, or with a mean of zeros: it takes no part in its batch.
     """
@@ -49,22 +48,21 @@ def mean(
     # The norm of the mean is the norm of the sum / n; NaN and infinity go through on purpose.
     n = np.float32(end - begin)
     norm = np.sqrt(square)
-    inverse_norms[k] = n / norm if unit else np.float32(1)
-    scale = np.float32(1) / norm if unit else np.float32(1) / n
+    inverse_norms[k] = n / norm
+    scale = np.float32(1) / norm
     for j in range(means.shape[1]):
         means[k, j] *= scale
 
 
 @njit(**INLINE, fastmath=FASTMATH)
-def to_rows(means: Vectors, k: int, unit: bool, scale: np.float32, gradients: Vectors) -> None:
-    """Turn the gradient of a (unit) mean into what each of its words gets.
+def to_rows(means: Vectors, k: int, scale: np.float32, gradients: Vectors) -> None:
+    """Turn the gradient of a unit mean into what each of its words gets.
 
     For u = m / |m|: dL/dm = (g - (g.u) u) / |m|. `scale` is 1 / |m| / number of words / number of examples.
     """
     width = means.shape[1]
     along = np.float32(0)
-    if unit:
-        for j in range(width):
-            along += gradients[k, j] * means[k, j]
+    for j in range(width):
+        along += gradients[k, j] * means[k, j]
     for j in range(width):
         gradients[k, j] = (gradients[k, j] - along * means[k, j]) * scale
