@@ -36,8 +36,6 @@ On the whole text, two or three seeds, finished as the default, which has .6423 
 | batches of 1024; the same with runs of 8 | .6436, .6404 | as good, at twice the time |
 | 600 dimensions | .6408 | as good, twice as large |
 | 2 epochs, subsampling 3e-5 | .6371 | no gain |
-| batches of 128, 160, 192 (five seeds) | .6365, .6385, .6394 | the larger the better, up to the default's 256 |
-| subsampling 3e-5, 5e-5, 7e-5 (five seeds) | .6413, .6413, .6430 | as good |
 
 Other ends for the same trainings, each with the best of several strengths, beside what they were before:
 
@@ -50,16 +48,10 @@ Other ends for the same trainings, each with the best of several strengths, besi
 | three seeds made one: beside it what tells stems apart, nothing else | .6476 | .6482 | no gain |
 | seed 1: unknown words get a vector by their hash | .6486 | .6508 | by prefix .6541 |
 | seed 1: unknown words by prefix, the rest by hash | .6541 | .6545 | no gain |
-| seeds 1-5, then the novels: at subsampling 1e-3, 1e-5 | .6475 | .6464, .6488 | no gain |
-| the same: with 12 words a sentence; at temperature .07, .1 | .6475 | .6443; .6480, .6484 | no gain |
 | seeds 1-5, each alone: words without kin 1.3 times as long | .6423 | .6442 | not taken yet |
 | seeds 1-5 made one in 300 dimensions, by prefix: rows get back their lengths | .6541 | .6556 | taken |
 | seeds 6-10: the same | .6493 | .6504 | taken |
 | seeds 1-10: the same | .6479 | .6522 | taken; ten seeds are no better than five |
-| the package's model, uncompressed: random rows beside it, by word, by stem | .6613 | .6613, .6623 | no gain |
-| the same: a column of equal numbers, of numbers in proportion to the lengths | .6613 | .6629, .6619 | no gain |
-| the same: words without kin 1.3 times as long | .6613 | .6636 | not taken |
-| the same: GloVe's vectors of 6 billion words of news and Wikipedia beside it, best of 48 | .6613 | .6651 | no gain |
 """
 
 CONCLUSIONS = """## What came out
