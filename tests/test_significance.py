@@ -155,9 +155,9 @@ def test_undefined_sets_are_left_out(sets: list[PairSet]) -> None:
 
 def test_other_pairs_are_refused(sets: list[PairSet]) -> None:
     one = evaluate(Noise(0.3, 1), sets)
-    with pytest.raises(InputError, match="not evaluated on the same pairs"):
+    with pytest.raises(InputError, match="not evaluated alike"):
         compare(one, evaluate(Noise(0.3, 1), sets[:2]))
-    with pytest.raises(InputError, match="protocols official, paper"):
+    with pytest.raises(InputError, match="protocol official, 3 sets; protocol paper, 3 sets"):
         compare(one, evaluate(Noise(0.3, 1), sets, protocol="paper"))
     with pytest.raises(SettingsError, match="bootstrap is 0"):
         compare(one, one, bootstrap=0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.fallback import Fallback, finder
 from siamese_cbow.kernels.means_reference import mean_of_rows
@@ -101,6 +101,16 @@ class Encoder:
             check_strings(texts)
             raise
         return out
+
+    def ids(self, texts: list[str]) -> tuple[Ids, Offsets]:
+        """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`."""
+        check_strings(texts)
+        found, ends = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+        for start in range(0, len(texts), BATCH_SIZE):
+            ids, offsets = self._lookup.ids(texts[start : start + BATCH_SIZE])
+            found.append(ids)
+            ends.append(offsets[1:] + ends[-1][-1])
+        return np.concatenate(found), np.concatenate(ends)
 
     def _is_bulk(self, texts: list[str]) -> bool:
         if self._seen <= MUCH_TEXT:

@@ -5,7 +5,7 @@
     model.similarity("a cat", "a dog")          the cosine of two such means
     model.neighbours("cat")                     the words that point the same way
     model.language("de")                        of a model of several languages, the one of German texts
-    model.compress("int8")                      a smaller one; model.postprocess(...) another one
+    model.compress("int8")                      a smaller one; model.adapt(texts), one for texts of one kind
 
 Names and options are those that users of sentence-transformers and gensim know. Does not train (see `training`),
 and knows no file formats (see `storage`).
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow import neighbours as near
-from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.arrays import Ids, Offsets, Vectors, thread_count
 from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.fallback import Fallback, finder
@@ -253,6 +253,14 @@ class Model:
             raise InputError(f"vectors of shape {given.shape}; expected (n, dim) or (dim,)")
         return np.atleast_2d(given.astype(np.float32, copy=False))
 
+    def ids(self, texts: Texts) -> tuple[Ids, Offsets]:
+        """The ids of the words of many texts that have a vector: text i has `ids[offsets[i]:offsets[i + 1]]`.
+
+        vocabulary the, cat: `ids(["the the", "?", "a cat"])` -> [0, 0, 1], [0, 2, 2, 3]
+        """
+        self._check_one_language()
+        return self._encoder.ids(as_list(texts))
+
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that have no vector, each once: `unknown_words("a blorf sat")` -> ["blorf"]."""
         self._check_one_language()
@@ -364,6 +372,13 @@ class Model:
 
     # other models of it
 
+    def check_not_postprocessed(self) -> None:
+        """Steps of a second post-processing would be estimated on what the first has left."""
+        if "postprocessing" in self.info:
+            raise InputError(
+                "this model is post-processed already, and steps don't add up; start from without_postprocessing()"
+            )
+
     def postprocess(
         self,
         stream: Stream | None = None,
@@ -387,16 +402,24 @@ class Model:
         steps = Postprocess(
             weights=weights, a=a, center=center, components=components, by_share=by_share, whiten=whiten, seed=seed
         )
-        if "postprocessing" in self.info:
-            raise InputError(
-                "this model is post-processed already, and steps don't add up; start from without_postprocessing()"
-            )
+        self.check_not_postprocessed()
         rows, undo = folded(self.vectors, self.vocabulary, steps, stream)
         done = {**steps.settings(), "estimated_on": "counts" if stream is None else stream.fingerprint}
         return Model(self.vocabulary, rows, self.tokenizer, {**self.info, "postprocessing": done}, undo=undo)
 
+    def adapt(self, texts: Texts) -> Model:
+        """A new model for texts of one kind, of which these are some: `model.adapt(headlines)`.
+
+        Words that are common in them count for less, and so does what they all have in common; the more texts, the
+        more so: some hundreds tell something, and of more than 100,000 a sample is looked at. Nothing is trained. What
+        an earlier `adapt` has done is undone first.
+        """
+        from siamese_cbow.postprocess.adaptation import adapt
+
+        return adapt(self, texts)
+
     def without_postprocessing(self) -> Model:
-        """The model as it was before `postprocess`, up to rounding; one without post-processing as it is."""
+        """The model as it was before `postprocess` or `adapt`, up to rounding; one without either as it is."""
         if "postprocessing" not in self.info:
             return self
         if self.undo is None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
     "serve": ("serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
     "convert": ("convert", "Turn a model or word vector file into another format."),
+    "adapt": ("adapt", "Make a model fit texts of one kind: headlines, tickets, captions."),
     "combine": ("combine", "Make one model of several with the same words: of other seeds, or of other recipes."),
     "compress": ("compress", "Make a model smaller: fewer bits, dimensions or words."),
     "evaluate": ("evaluate", "Score models on semantic textual similarity."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="official: pairs with a gold score; paper: pairs without one count as 0, as in the paper.",
 )
+@click.option(
+    "--adapt",
+    type=click.Choice(["no", "set", "held-out"]),
+    default="no",
+    show_default=True,
+    help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: to others than those "
+    "that are scored, in ten parts.",
+)
 @click.option("--compare", is_flag=True, help="Test the first model against each of the others.")
 @click.option(
     "--bootstrap",
@@ -61,6 +69,7 @@ def command(
     models: tuple[str, ...],
     folders: tuple[str, ...],
     protocol: str,
+    adapt: str,
     compare: bool,
     bootstrap: int,
     probes: tuple[Path, ...],
@@ -89,7 +98,7 @@ def command(
     if (with_random if with_random is not None else not as_json) and RANDOM not in wanted:
         wanted.append(RANDOM)
     with bar("evaluate", len(wanted), unit="models") as progress:
-        scores = _evaluated(wanted, folders, protocol, bootstrap, seed, progress)
+        scores = _evaluated(wanted, folders, progress, protocol=protocol, adapt=adapt, bootstrap=bootstrap, seed=seed)
     comparisons = [
         compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed)
         for other in (scores[1 : len(models)] if compare else [])
@@ -117,7 +126,7 @@ def _probe(models: Sequence[str], files: Sequence[Path], folds: int, seed: int, 
 
 
 def _evaluated(
-    names: Sequence[str], folders: Sequence[str], protocol: str, bootstrap: int, seed: int, progress: Progress
+    names: Sequence[str], folders: Sequence[str], progress: Progress, *, seed: int, **how: Any
 ) -> list[Scores]:
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
@@ -128,7 +137,7 @@ def _evaluated(
     scores = []
     for name, shown in zip(names, short_names(names), strict=True):
         system = open_system(name, seed=seed, keep=keep, progress=progress)
-        scores.append(evaluate(system, sets, protocol=protocol, name=shown, bootstrap=bootstrap, seed=seed))  # type: ignore[arg-type]
+        scores.append(evaluate(system, sets, name=shown, seed=seed, **how))
         progress.advance(1, shown)
     return scores
 

@@ -7,18 +7,20 @@ missing row would otherwise surface as a slightly wrong number. A zero vector (n
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from typing import Protocol as Interface
 
 import numpy as np
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.evaluation.adapting import ADAPT, Adapt, adapted_vectors, of_model, of_vectors
 from siamese_cbow.evaluation.correlation import Floats, is_constant, pearson, spearman
 from siamese_cbow.evaluation.correlation import bootstrap as resample
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.protocol import Protocol, counted
 from siamese_cbow.evaluation.scores import Scores, SetScore
+from siamese_cbow.model import Model
 from siamese_cbow.text.tokenizer import Tokenizer
 
 
@@ -36,21 +38,27 @@ def evaluate(
     protocol: Protocol = "official",
     name: str | None = None,
     bootstrap: int = 0,
+    adapt: Adapt = "no",
     seed: int = 1,
 ) -> Scores:
     """The scores of `system` on `sets`; `bootstrap=1000` adds 95% intervals.
 
-    `evaluate(model, sts("data/sts")).mean_pearson` -> 0.66
+    `evaluate(model, sts("data/sts")).mean_pearson` -> 0.71
+
+    adapt  first make the system fit the text of each set: see `adapting`. Never compare with scores that don't
     """
+    if adapt not in ADAPT:
+        raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPT)}")
     sets = [counted(pair_set, protocol) for pair_set in sets]
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     name = name or getattr(system, "name", None) or type(system).__name__
     rows = []
-    for pair_set, (cosines, n_empty) in zip(sets, _cosines(system, sets, name), strict=True):
+    found = _cosines(system, sets, name) if adapt == "no" else _adapted_cosines(system, sets, name, adapt, seed)
+    for pair_set, (cosines, n_empty) in zip(sets, found, strict=True):
         row = _score(pair_set, cosines, n_empty, _unknown(system, pair_set))
         rows.append(_with_replicates(row, bootstrap, seed) if bootstrap else row)
-    return Scores(name, protocol, tuple(rows))
+    return Scores(name, protocol, tuple(rows), adapt)
 
 
 def _score(pair_set: PairSet, predictions: Floats, n_empty: int, n_unknown: int | None) -> SetScore:
@@ -102,14 +110,27 @@ def _cosines(system: System, sets: Sequence[PairSet], name: str) -> list[tuple[F
             for sentence in pair:
                 place.setdefault(sentence, len(place))
     vectors = _encoded(system, list(place), name)
-    found = []
+    rows = [np.array([[place[left], place[right]] for left, right in pair_set.pairs]) for pair_set in sets]
+    return [_paired_cosines(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]
+
+
+def _adapted_cosines(
+    system: System, sets: Sequence[PairSet], name: str, how: Adapt, seed: int
+) -> Iterator[tuple[Floats, int]]:
+    """The same, with the system adapted to the text of each set."""
     for pair_set in sets:
-        rows = np.array([[place[left], place[right]] for left, right in pair_set.pairs])
-        a, b = vectors[rows[:, 0]].astype(np.float64), vectors[rows[:, 1]].astype(np.float64)
-        lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
-        cosines = np.einsum("ij,ij->i", a, b) / np.where(lengths > 0, lengths, 1.0)
-        found.append((np.clip(cosines, -1.0, 1.0), int((lengths == 0).sum())))
-    return found
+        texts = [sentence for pair in pair_set.pairs for sentence in pair]
+        adapted = of_model(system, texts) if isinstance(system, Model) else of_vectors(_encoded(system, texts, name))
+        vectors = adapted_vectors(adapted, texts, how, set_rng(pair_set.name, seed))
+        yield _paired_cosines(vectors[::2], vectors[1::2])
+
+
+def _paired_cosines(left: Any, right: Any) -> tuple[Floats, int]:
+    """The cosines of the rows of two arrays, and how many of them have a side that is zero."""
+    a, b = left.astype(np.float64), right.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
+    cosines = np.einsum("ij,ij->i", a, b) / np.where(lengths > 0, lengths, 1.0)
+    return np.clip(cosines, -1.0, 1.0), int((lengths == 0).sum())
 
 
 def _encoded(system: System, sentences: list[str], name: str) -> Any:

@@ -16,10 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.evaluation.adapting import Adapt
 from siamese_cbow.evaluation.correlation import Floats, Interval, interval, pearson, spearman
 from siamese_cbow.evaluation.pairs import Collection, TextFacts
 from siamese_cbow.evaluation.protocol import Protocol
 from siamese_cbow.notebook import grid
+
+ADAPTED: dict[Adapt, str] = {
+    "no": "",
+    "set": ", adapted to the sentences of each set",
+    "held-out": ", adapted to other sentences of each set",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +104,17 @@ class Aggregate:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What `evaluate` returns: the system's name, the protocol, and a line for each set."""
+    """What `evaluate` returns: the system's name, the protocol, a line for each set, and what it was adapted to."""
 
     system: str
     protocol: Protocol
     sets: tuple[SetScore, ...]
+    adapted: Adapt = "no"
+
+    @property
+    def conditions(self) -> str:
+        """What must be said with every number."""
+        return conditions(self.protocol, self.adapted)
 
     @property
     def mean_pearson(self) -> float | None:
@@ -122,7 +135,7 @@ class Scores:
             for one in self.aggregates
         ]
         heads = ["sets of", "sets", "pairs", "mean Pearson", "mean Spearman"]
-        return grid(f"{self.system}, protocol {self.protocol}", heads, rows)
+        return grid(f"{self.system}, {self.conditions}", heads, rows)
 
     @cached_property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -137,11 +150,17 @@ class Scores:
         return {
             "model": self.system,
             "protocol": self.protocol,
+            "adapted": self.adapted,
             "mean_pearson": self.mean_pearson,
             "mean_spearman": self.mean_spearman,
             "aggregates": [one.to_dict() for one in self.aggregates],
             "sets": [one.to_dict() for one in self.sets],
         }
+
+
+def conditions(protocol: Protocol, adapted: Adapt) -> str:
+    """`conditions("official", "no")` -> "protocol official"; what was adapted is said behind it."""
+    return f"protocol {protocol}{ADAPTED[adapted]}"
 
 
 def headline(sets: Sequence[SetScore]) -> list[SetScore]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.evaluation.adapting import Adapt
 from siamese_cbow.evaluation.correlation import (
     BLOCK,
     Floats,
@@ -59,6 +60,7 @@ class Comparison:
     first: str
     second: str
     protocol: Protocol
+    adapted: Adapt
     sets: tuple[SetComparison, ...]
     difference: float | None
     interval: Interval | None
@@ -92,6 +94,7 @@ def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int =
         first.system,
         second.system,
         first.protocol,
+        first.adapted,
         tuple(row for row, _ in rows),
         difference=float(np.mean([difference for difference, _ in known])) if known else None,
         interval=interval(mean),
@@ -167,13 +170,13 @@ def _compare_set(a: SetScore, b: SetScore, n: int, seed: int) -> tuple[SetCompar
 def _check_same_pairs(first: Scores, second: Scores) -> None:
     names, others = ([one.name for one in scores.sets] for scores in (first, second))
     if (
-        first.protocol != second.protocol
+        first.conditions != second.conditions
         or names != others
         or not all(np.array_equal(a.gold, b.gold) for a, b in zip(first.sets, second.sets, strict=True))
     ):
         raise InputError(
-            f"{first.system} and {second.system} were not evaluated on the same pairs (protocols {first.protocol}, "
-            f"{second.protocol}; {len(first.sets)} and {len(second.sets)} sets); evaluate both on the same sets"
+            f"{first.system} and {second.system} were not evaluated alike ({first.conditions}, {len(first.sets)} sets; "
+            f"{second.conditions}, {len(second.sets)} sets); evaluate both on the same sets"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from siamese_cbow.evaluation.correlation import Interval
-from siamese_cbow.evaluation.scores import Aggregate, Scores
+from siamese_cbow.evaluation.scores import Aggregate, Scores, conditions
 from siamese_cbow.evaluation.significance import Comparison
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def score_tables(scores: Sequence[Scores], *, width: int, can_bold: bool = True)
 
 def _score_table(scores: Sequence[Scores], shown: slice, can_bold: bool) -> Table:
     """The columns `shown` of a table; what is best is best of all systems."""
-    title = f"Pearson (Spearman), protocol {scores[0].protocol}"
+    title = f"Pearson (Spearman), {scores[0].conditions}"
     table = _table(title, ["set", "pairs", *(one.system for one in scores[shown])])
 
     def add(label: str, n_pairs: int, cells: Iterable[Cell]) -> None:
@@ -71,7 +71,8 @@ def details_table(scores: Scores) -> Table:
 def comparison_table(comparison: Comparison) -> Table:
     """The tests between two systems, a line for each set and one for the mean."""
     table = _table(
-        f"{comparison.first} against {comparison.second}, Pearson, protocol {comparison.protocol}",
+        f"{comparison.first} against {comparison.second}, Pearson, "
+        f"{conditions(comparison.protocol, comparison.adapted)}",
         ["set", "difference", "95% interval", "p Williams", "p bootstrap", "p Wilcoxon"],
     )
     for one in comparison.sets:

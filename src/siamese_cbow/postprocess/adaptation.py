@@ -1,0 +1,167 @@
+"""A model made to fit texts of one kind, such as headlines, tickets or captions, without training and without labels.
+
+Two things are looked at in some texts of that kind, and folded into the rows:
+
+    words       what is common in these texts says little about any one of them, however rare it is elsewhere
+    directions  what most of these texts have in common should not decide which of them are alike
+
+    shares of a word       .001% of all text, 3% of the headlines    ->  together, as if 10,000 words were known before
+    strengths s of texts   mean 1, the strongest of headlines 20     ->  scaled by 1 / sqrt(1 + g s), g from 0 to .2
+
+The more texts, the more is believed of what they say. All numbers were chosen on STS 2012-2013; what it is worth:
+results/adapt.md.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # for sums in one order, and so the same bytes, on any number of threads
+
+from siamese_cbow.arrays import Counts, Ids, Offsets, Vectors
+from siamese_cbow.encoding import Texts, as_list
+from siamese_cbow.errors import InputError
+from siamese_cbow.postprocess.components import BLOCK, SAMPLE
+from siamese_cbow.postprocess.folding import Undo
+from siamese_cbow.postprocess.weights import Floats
+
+if TYPE_CHECKING:
+    from siamese_cbow.model import Model
+
+PRIOR_WORDS = 10_000  # so many words of texts weigh as much as all that was known of shares before
+PRIOR_TEXTS = 3_000  # so many texts, and their directions are evened out half as far as those of any number of texts
+STRENGTH = 0.2
+WEIGHT_POWER = 0.5  # how far weights of words follow
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """What texts of one kind ask for.
+
+    weights     (n_words,) what the row of each word is multiplied by
+    directions  (dim, dim) of the texts: of length 1, orthogonal, the strongest first
+    factors     (dim,) what each of them is scaled by
+    n_texts     how many texts with a known word were looked at
+    n_words     how many known words stand in them
+    """
+
+    weights: NDArray[np.float32]
+    directions: Floats
+    factors: Floats
+    n_texts: int
+    n_words: int
+
+    def turned(self, vectors: Vectors) -> Vectors:
+        """Vectors (n, dim) of weighted words, or of texts of such words, with their directions scaled."""
+        return scaled_along(vectors, self.directions, self.factors)
+
+    @property
+    def undo(self) -> Undo:
+        """How to undo it once it is folded into rows."""
+        no_mean, nothing = np.zeros(len(self.factors)), np.zeros((len(self.weights), 0), np.float32)
+        return Undo(self.weights, no_mean, self.directions, self.factors, nothing)
+
+
+def adapt(model: Model, texts: Texts) -> Model:
+    """A new model with what the texts ask for folded into its rows."""
+    from siamese_cbow.model import Model
+
+    if isinstance(texts, str):
+        raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
+    if "adapted_to" in model.info.get("postprocessing", {}):
+        model = model.without_postprocessing()
+    model.check_not_postprocessed()
+    chosen = some_of(texts if isinstance(texts, Iterator) else as_list(texts))
+    ids, offsets = model.ids(chosen)
+    if not len(ids):
+        raise InputError(
+            f"none of {len(chosen):,} texts has a word with a vector; expected some in the model's language"
+        )
+    found = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
+    rows = found.turned(model.vectors * found.weights[:, None])
+    info = {key: value for key, value in model.info.items() if key != "scores"}  # they were those of other vectors
+    info["postprocessing"] = {"adapted_to": {"texts": found.n_texts, "words": found.n_words}}
+    return Model(model.vocabulary, rows, model.tokenizer, info, undo=found.undo)
+
+
+def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Adaptation:
+    """What texts ask for, of which text i has the words `ids[offsets[i]:offsets[i + 1]]`.
+
+    vectors  (n_words, dim)
+    shares   (n_words,) of each word in all text; None where nobody knows: then weights stay as they are
+    """
+    weights = np.ones(len(vectors), np.float32)
+    if shares is not None:
+        weights = word_weights(shares, np.bincount(ids, minlength=len(shares))).astype(np.float32)
+    n_texts = int(np.count_nonzero(np.diff(offsets)))
+    directions, factors = evened(_gram(vectors, weights, ids, offsets), n_texts)
+    return Adaptation(weights, directions, factors, n_texts, len(ids))
+
+
+def shares_of(counts: Counts) -> Floats | None:
+    """Each word's share of all text, never 0: counts [3, 1] -> [.75, .25]; None where there are no counts at all."""
+    return np.maximum(1, counts) / counts.sum() if counts.any() else None
+
+
+def word_weights(shares: Floats, counts: NDArray[np.int64]) -> Floats:
+    """What words should weigh in texts where they stand `counts` times, relative to what they weigh.
+
+    Nothing is known (no counts at all) -> all 1; a share of 1 in 1,000 that becomes 1 in 10 -> sqrt(2.4 / 6.9) = .59.
+    """
+    together = (counts + PRIOR_WORDS * shares) / (counts.sum() + PRIOR_WORDS)
+    weights: Floats = (np.log1p(1 / together) / np.log1p(1 / shares)) ** WEIGHT_POWER
+    return weights
+
+
+def evened(gram: Floats, n_texts: int) -> tuple[Floats, Floats]:
+    """Directions (dim, dim) and what to scale them by, (dim,).
+
+    gram  (dim, dim) the sum of the products of the texts' vectors with themselves
+    """
+    with threadpool_limits(1, "blas"):
+        strengths, directions = np.linalg.eigh(gram)
+    relative = np.maximum(strengths, 0) / max(float(strengths.mean()), np.finfo(np.float64).tiny)
+    gain = STRENGTH * n_texts / (n_texts + PRIOR_TEXTS)
+    return directions.T, (1 + gain * relative) ** -0.5
+
+
+def scaled_along(vectors: Vectors, directions: Floats, factors: Floats) -> Vectors:
+    """Vectors (n, dim) with each direction scaled by its factor: [[3, 4]], [[1, 0], [0, 1]], [.5, 1] -> [[1.5, 4]]."""
+    done = np.empty_like(vectors)
+    with threadpool_limits(1, "blas"):
+        matrix = (directions.T * factors) @ directions
+        for start in range(0, len(vectors), BLOCK):
+            done[start : start + BLOCK] = vectors[start : start + BLOCK].astype(np.float64) @ matrix
+    return done
+
+
+def _gram(vectors: Vectors, weights: NDArray[np.float32], ids: Ids, offsets: Offsets) -> Floats:
+    """The sum of the products of the texts' vectors with themselves, each word by its weight."""
+    from siamese_cbow.kernels.means import means
+
+    gram = np.zeros((vectors.shape[1],) * 2)
+    for start in range(0, len(offsets) - 1, BLOCK):
+        ends = offsets[start : start + BLOCK + 1]
+        # Only the rows of these texts' words are weighted: the vocabulary may be far larger.
+        used, places = np.unique(ids[ends[0] : ends[-1]], return_inverse=True)
+        found = np.empty((len(ends) - 1, vectors.shape[1]), np.float32)
+        means(vectors[used] * weights[used, None], places.astype(np.int32), ends - ends[0], False, found)
+        with threadpool_limits(1, "blas"):
+            gram += found.T.astype(np.float64) @ found
+    return gram
+
+
+def some_of(texts: Iterable[str], most: int = SAMPLE, seed: int = 1) -> list[str]:
+    """All texts, or `most` of them, each as likely as any other, however many come."""
+    rng, kept = random.Random(seed), []
+    for n, text in enumerate(texts):
+        if n < most:
+            kept.append(text)
+        elif (place := rng.randrange(n + 1)) < most:
+            kept[place] = text
+    return kept
