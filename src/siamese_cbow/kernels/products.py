@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from siamese_cbow.arrays import Vectors
 from siamese_cbow.kernels.lines import LINE
 from siamese_cbow.kernels.rows import FASTMATH
+from siamese_cbow.kernels.vector_code import PLACE, VectorCode
 from siamese_cbow.numba_options import INLINE, LEAN
 
 # A block of `_combine`: rows of results, pieces of a row, numbers in a piece. Sixteen registers of thirty-two where the
@@ -89,64 +88,36 @@ def _combine(
     """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the last row it is taken again."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def array(place: int) -> Any:
-            return context.make_array(signature.args[place])(context, builder, args[place])
-
-        def at(view: Any, *indices: Any) -> Any:
-            """The address of an item."""
-            shape = cgutils.unpack_tuple(builder, view.shape)
-            index = indices[0]
-            for size, next_index in zip(shape[1:], indices[1:], strict=True):
-                index = builder.add(builder.mul(index, size), next_index)
-            return builder.gep(view.data, [index])
-
-        def load_vector(address: Any) -> Any:
-            loaded = builder.load(builder.bitcast(address, vector.as_pointer()), typ=vector)
-            loaded.align = 4
-            return loaded
-
-        def spread(number: Any) -> Any:
-            """One number in all lanes."""
-            alone = builder.insert_element(ir.Constant(vector, ir.Undefined), number, whole(0))
-            lanes = ir.Constant(ir.VectorType(whole, _LANES), [0] * _LANES)
-            return builder.shuffle_vector(alone, ir.Constant(vector, ir.Undefined), lanes)
-
+        code = VectorCode(context, builder, signature, args, _LANES)
         _, thread, i, last, _, column, n, _, first = args
-        panels, rows, out = array(0), array(4), array(7)
-        number, whole, index = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-        vector = ir.VectorType(number, _LANES)
-        multiply_add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fmuladd.v{_LANES}f32"
-        )
+        panels, rows, out = code.array(0), code.array(4), code.array(7)
         places = []
         for r in range(_HEIGHT):
-            row = builder.add(i, index(r))
+            row = builder.add(i, PLACE(r))
             places.append(builder.select(builder.icmp_signed("<", row, last), row, last))
-        weights = [at(panels, thread, place, index(0)) for place in places]
+        weights = [code.item(panels, thread, place, PLACE(0)) for place in places]
 
         before = builder.block
         loop, after = builder.append_basic_block("combine"), builder.append_basic_block("combined")
         builder.branch(loop)
         builder.position_at_end(loop)
-        k = builder.phi(index)
-        k.add_incoming(index(0), before)
-        sums = [[builder.phi(vector) for _ in range(_PIECES)] for _ in range(_HEIGHT)]
-        address = at(rows, k, column)
-        pieces = [load_vector(builder.gep(address, [index(_LANES * piece)])) for piece in range(_PIECES)]
+        k = builder.phi(PLACE)
+        k.add_incoming(PLACE(0), before)
+        sums = [[builder.phi(code.vector) for _ in range(_PIECES)] for _ in range(_HEIGHT)]
+        pieces = [code.load(address) for address in code.vectors(code.item(rows, k, column), _PIECES)]
+        results = []
         for totals, weight in zip(sums, weights, strict=True):
-            x = spread(builder.load(builder.gep(weight, [k]), typ=number))
-            for total, piece in zip(totals, pieces, strict=True):
-                total.add_incoming(ir.Constant(vector, [0.0] * _LANES), before)
-                total.add_incoming(builder.call(multiply_add, [x, piece, total]), loop)
-        next_k = builder.add(k, index(1))
+            more = code.multiply_add(code.spread(builder.load(builder.gep(weight, [k]))), pieces, totals)
+            for total, new in zip(totals, more, strict=True):
+                total.add_incoming(code.zeros(), before)
+                total.add_incoming(new, loop)
+            results.append(more)
+        next_k = builder.add(k, PLACE(1))
         k.add_incoming(next_k, loop)
         builder.cbranch(builder.icmp_signed("<", next_k, n), loop, after)
         builder.position_at_end(after)
-        for totals, place in zip(sums, places, strict=True):
-            address = at(out, builder.add(first, place), column)
-            for piece, total in enumerate(totals):
-                target = builder.gep(address, [index(piece * _LANES)])
-                builder.store(total.incomings[1][0], builder.bitcast(target, vector.as_pointer()), align=4)
+        for more, place in zip(results, places, strict=True):
+            code.store(more, code.vectors(code.item(out, builder.add(first, place), column), _PIECES))
         return context.get_dummy_value()
 
     whole_number = types.int64
