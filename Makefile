@@ -1,7 +1,7 @@
 # make test      installs into .venv and runs the tests
 # make check     formatting, lint, types
 # make fix       formats and repairs what can be repaired
-# make bench     runs all benchmarks and writes results/; BENCH='--text FILE --sts DIR' for those on real data
+# make bench     runs all benchmarks and writes results/; BENCH='--text FILE --novels FILE --sts DIR' for all of them
 # make docs      builds the pages of docs/ into site/
 
 PYTHON ?= python3

@@ -1,9 +1,9 @@
-"""Runs every benchmark, one after the other, and writes the tables to `results/`.
+"""Runs the benchmarks, one after the other, and writes the tables to `results/`.
 
-    python -m benchmarks [--text RAW_TEXT] [--sts DIR]
+    python -m benchmarks [--text RAW_TEXT] [--novels RAW_TEXT] [--sts DIR]
 
-RAW_TEXT (a paragraph a line, may be packed) and the STS sets are not part of the project; without them, the parts that
-need them are left out, and that is said.
+Texts (a paragraph a line, may be packed: those of `build_pretrained`) and the STS sets are not part of the project;
+without them, what needs them is left out, and that is said.
 """
 
 from __future__ import annotations
@@ -23,30 +23,49 @@ def run(module: str, *arguments: object) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=Path)
+    parser.add_argument("--novels", type=Path)
     parser.add_argument("--sts", type=Path)
     options = parser.parse_args()
     text = ["--text", options.text] if options.text else []
     run("sentence_splitting", *text)
     run("reading", *text)
     run("prepare", *text)
-    run("encode")
-    run("cold_start")
-    run("serve")
-    run("train")
-    run("skip_thought")
-    run("paper_scale")
-    if options.text and options.sts:
-        from siamese_cbow.preparation import prepare
+    for name in ("encode", "cold_start", "serve", "search", "train", "skip_thought", "paper_scale"):
+        run(name)
+    left_out = ["quality_search, pairs and reproduce, which take hours or more texts: see their --help"]
+    with tempfile.TemporaryDirectory() as temporary:
+        if options.text and options.sts:
+            of_quality(options.text, options.sts, Path(temporary))
+            if options.novels:
+                of_the_model_in_the_package(options.novels, options.sts, Path(temporary))
+    if not (options.text and options.sts):
+        left_out.append("quality, learning_curve, fastsent, postprocess, unknown_words and compress: --text and --sts")
+    if not (options.text and options.sts and options.novels):
+        left_out.append("pretrained, adapt and documents: --text, --sts and --novels")
+    print("left out:", "; ".join(left_out))
 
-        with tempfile.TemporaryDirectory() as folder:
-            prepare(options.text, output=Path(folder) / "stream")
-            stream = Path(folder) / "stream"
-            run("quality", stream, "--sts", options.sts)
-            run("learning_curve", stream, "--sts", options.sts)
-            run("fastsent", stream, "--sts", options.sts)
-        print("left out: benchmarks.reproduce, which takes hours; see its --help")
-    else:
-        print("left out: benchmarks.quality, learning_curve, fastsent and reproduce, which need --text and --sts")
+
+def of_quality(text: Path, sts: Path, folder: Path) -> None:
+    """What is learnt from one text."""
+    from siamese_cbow import SiameseCBOW, prepare
+
+    stream, model = folder / "stream", folder / "model"
+    SiameseCBOW().train(prepare(text, output=stream)).save(model)
+    for name in ("quality", "learning_curve", "fastsent"):
+        run(name, stream, "--sts", sts)
+    run("postprocess", stream, model, "--sts", sts)
+    for name in ("unknown_words", "compress"):
+        run(name, model, "--sts", sts)
+
+
+def of_the_model_in_the_package(novels: Path, sts: Path, folder: Path) -> None:
+    """What is learnt from that text and novels."""
+    from siamese_cbow import prepare
+
+    prepare(novels, output=folder / "novels")
+    for name in ("pretrained", "adapt"):
+        run(name, folder / "stream", folder / "novels", "--sts", sts)
+    run("documents", folder / "stream", folder / "novels")
 
 
 if __name__ == "__main__":

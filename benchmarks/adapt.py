@@ -179,7 +179,7 @@ def main() -> None:
     if options.captions:
         elsewhere = from_elsewhere(shipped, sets, options.captions)
         page.insert(
-            4,
+            5,
             f"## Texts of the kind from elsewhere\n\nCaptions of Flickr30k and COCO; none is in a set.\n\n{elsewhere}",
         )
     report("adapt", "Adapting to texts of one kind", "\n\n".join(page), write=options.write)

@@ -141,6 +141,13 @@ def test_scikit_learn_takes_a_model(tmp_path: Path) -> None:
     assert vectorizer(model).fit_transform([]).shape == (0, 16)
 
 
+def test_scikit_learn_adapts_to_what_it_is_fitted_on() -> None:
+    model = small_model()
+    made = vectorizer(model, adapt=True).fit(TEXTS)
+    assert made.model_ == model.adapt(TEXTS)
+    np.testing.assert_array_equal(made.transform(TEXTS[:2]), model.adapt(TEXTS).encode(TEXTS[:2]))
+
+
 def test_scikit_learn_trains_alike_each_time() -> None:
     from sklearn.base import clone
 

@@ -28,6 +28,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Raw texts -> (n_texts, dim) float32, the means of their words' vectors.
 
     model         a model, or the folder of one; None: `fit` learns word vectors from the texts it gets
+    adapt         `fit` makes the model fit the texts it gets: see `Model.adapt`
     normalize     vectors of length 1
     truncate_dim  only the first dimensions; None: all
     dim, epochs, min_count, seed, recipe, changes
@@ -43,6 +44,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self,
         model: Model | str | os.PathLike[str] | None = None,
         *,
+        adapt: bool = False,
         normalize: bool = False,
         truncate_dim: int | None = None,
         dim: int = 100,
@@ -54,6 +56,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         threads: int | None = None,
     ) -> None:
         self.model = model
+        self.adapt = adapt
         self.normalize = normalize
         self.truncate_dim = truncate_dim
         self.dim = dim
@@ -67,7 +70,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def fit(self, texts: Iterable[str], y: Any = None) -> SentenceVectorizer:
         """Learns word vectors from the texts, each of them a document; or takes the model that was given."""
         listed = _texts(texts)
-        self.model_ = self._learn(listed) if self.model is None else self._given()
+        model = self._learn(listed) if self.model is None else self._given()
+        self.model_ = model.adapt(listed) if self.adapt else model
         self._n_features_out = self.truncate_dim or self.model_.dim
         if self._n_features_out > self.model_.dim:
             raise SettingsError(f"truncate_dim is {self.truncate_dim}; expected 1 to {self.model_.dim}")
