@@ -51,6 +51,7 @@ COOLING, WARMING = (0.1, 0.084, 0.071, 0.06, 0.05), (0.035, 0.042, 0.05, 0.06, 0
 THREE = "groups of three: up to two sentences away, the nearer ones twice as often"
 TO_300 = partial(ways.side_by_side, dim=300)
 FASTSENT = Row("FastSent instead", {"share_stems": False}, way=ways.fastsent)
+SKIPGRAM = Row("word2vec skip-gram instead, as learnt", PLAIN, way=ways.skipgram)
 
 SECTIONS: dict[str, list[Row]] = {
     "Step by step": [
@@ -70,6 +71,12 @@ SECTIONS: dict[str, list[Row]] = {
         Row("information^1.5, square roots", {"idf_power": 1.5, "common_directions": 0}),
         Row("information^.5, square roots", {"idf_power": 0.5, "common_directions": 0}),
         *(Row(f"{n} common directions removed", {"common_directions": n}) for n in (1, 3, 5, 8)),
+        *(postprocessed(f"directions of sentences removed instead: {n}", NO_DIRECTIONS, components=n)
+          for n in (1, 2, 3)),
+        *(Row(f"rows drawn towards their 10 nearest by {share:g}", {},
+              after=partial(ways.towards_neighbours, share=share)) for share in (0.25, 0.5)),
+        Row("words without kin 1.3 times as long", {}, seeds=SEEDS,
+            after=partial(ways.longer_without_kin, factor=1.3)),
         postprocessed("SIF instead (weights .001, one direction of sentences)", LEARNT, weights="sif", components=1),
         postprocessed("uSIF instead", LEARNT, weights="usif", components=5, by_share=True),
         postprocessed("whitened by a tenth on top", {}, whiten=0.1),
@@ -84,11 +91,14 @@ SECTIONS: dict[str, list[Row]] = {
         Row("temperature .035 up to .07", {}, way=partial(ways.in_stages, temperatures=WARMING)),
         Row("batches of 128", {"batch_size": 128}),
         Row("batches of 512", {"batch_size": 512}),
+        Row("batches of 1024", {"batch_size": 1024}, seeds=SEEDS),
+        Row("batches of 1024, runs of 8", {"batch_size": 1024, "run_length": 8}, seeds=SEEDS),
         Row("runs of 2", {"run_length": 2}),
         Row("runs of 8", {"run_length": 8}),
         Row("two matrices", {"separate_matrices": True}),
         Row("margin, hardest negative", {"objective": "margin"}),
         FASTSENT,
+        SKIPGRAM,
     ],
     "Which sentences belong together": [
         Row("groups of two sentences", {}, partial(streams.groups, size=2)),
@@ -104,6 +114,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("subsampling 1e-5", {"subsample": 1e-5}),
         Row("subsampling 3e-5", {"subsample": 3e-5}, seeds=SEEDS),
         Row("subsampling 3e-4", {"subsample": 3e-4}),
+        Row("subsampling 3e-5, 2 epochs", {"subsample": 3e-5, "epochs": 2}),
         Row("sentences cut into halves", {"run_length": 8}, streams.halves),
         PIECES,
         Row("sentences cut into pieces of about 12 words", {"run_length": 8}, partial(streams.pieces, length=12)),
@@ -121,6 +132,8 @@ SECTIONS: dict[str, list[Row]] = {
         Row("Adam, .003", {"optimizer": "adam", "learning_rate": 0.003}),
         Row("SGD, 5", {"optimizer": "sgd", "learning_rate": 5.0}),
         Row("SGD, 50", {"optimizer": "sgd", "learning_rate": 50.0}),
+        Row("rows start ten times smaller", {"init_std": 0.001}),
+        Row("rows start three times larger", {"init_std": 0.03}),
         Row("start from word2vec of the same text", {}, way=ways.from_word2vec),
     ],
     "Length and size": [
@@ -141,6 +154,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("the default and dealt words, 600 dimensions", {}, beside=(VIEWS,)),
         Row("the default and pieces, 600 dimensions", {}, beside=(PIECES,)),
         Row("the default and FastSent, 600 dimensions", {}, beside=(FASTSENT,)),
+        Row("the default and word2vec skip-gram, 600 dimensions", {}, beside=(SKIPGRAM,)),
         Row("the default, dealt words and pieces, 900 dimensions", {}, beside=(VIEWS, PIECES)),
         Row("the same, reduced to 300 dimensions", {}, beside=(VIEWS, PIECES), combine=TO_300),
     ],

@@ -14,6 +14,7 @@ from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.model import Model
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.training.kin import kin_of
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import Counters
@@ -78,6 +79,30 @@ def from_word2vec(recipe: SiameseCBOW, stream: Stream) -> Model:
 def fastsent(recipe: SiameseCBOW, stream: Stream) -> Model:
     """FastSent of the same size instead."""
     return FastSent(dim=recipe.dim, seed=recipe.seed).train(stream)
+
+
+def skipgram(recipe: SiameseCBOW, stream: Stream) -> Model:
+    """word2vec's skip-gram of the same size instead, one epoch."""
+    return Word2Vec("skipgram", dim=recipe.dim, epochs=1, seed=recipe.seed).train(stream)
+
+
+def towards_neighbours(model: Model, stream: Stream, share: float) -> Model:
+    """Every row drawn towards the mean of its 10 nearest of the 30,000 most frequent words, at the length it had."""
+    lengths = np.maximum(np.linalg.norm(model.vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    units = model.vectors / lengths
+    frequent, drawn = units[:30_000], np.empty_like(units)
+    for start in range(0, len(units), 1024):
+        rows = units[start : start + 1024]
+        nearest = np.argpartition(-(rows @ frequent.T), 10, axis=1)[:, :10]
+        drawn[start : start + 1024] = (1 - share) * rows + share * frequent[nearest].mean(axis=1)
+    drawn /= np.maximum(np.linalg.norm(drawn, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return changed(model, drawn * lengths)
+
+
+def longer_without_kin(model: Model, stream: Stream, factor: float) -> Model:
+    """Words that share their stem with no other count for more."""
+    alone = kin_of(SiameseCBOW(), model.vocabulary).rows < 0
+    return changed(model, model.vectors * np.where(alone, factor, 1)[:, None])
 
 
 def numbers_by_shape(recipe: SiameseCBOW, stream: Stream) -> Model:

@@ -211,6 +211,23 @@ def test_evaluation_adapts_as_the_model_does(model: Model) -> None:
     assert not np.allclose(found.sets[0].predictions, evaluate(model, [pairs]).sets[0].predictions, atol=1e-3)
 
 
+def test_evaluation_starts_from_the_model_before(model: Model) -> None:
+    pairs = pair_set()
+    found, expected = (evaluate(one, [pairs], adapt="set").sets[0] for one in (model.adapt(TEXTS), model))
+    np.testing.assert_allclose(found.predictions, expected.predictions, atol=1e-5)
+    with pytest.raises(InputError, match="post-processed already"):
+        evaluate(model.postprocess(components=1), [pairs], adapt="set")
+
+
+def test_a_set_without_known_words_is_undefined(model: Model) -> None:
+    pairs = PairSet(2014, "strange", (("a", "b"), ("c", "d"), ("e", "f")), np.array([1.0, 2.0, 3.0]))
+    for system in (model, OnlyVectors(model)):
+        for how in adapting.ADAPT:
+            (row,) = evaluate(system, [pairs], adapt=how).sets
+            assert row.pearson is None
+            assert row.n_empty == 3
+
+
 def test_any_other_system_has_its_directions_evened_out(model: Model) -> None:
     pairs, without_counts = pair_set(), Model(Vocabulary.of_words(WORDS), model.vectors)
     found = evaluate(OnlyVectors(model), [pairs], adapt="set")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Ids, Offsets, Vectors
 from siamese_cbow.model import Model
-from siamese_cbow.postprocess.adaptation import adaptation, evened, scaled_along, shares_of
+from siamese_cbow.postprocess.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 
 Adapt: TypeAlias = Literal["no", "set", "held-out"]
 ADAPT: tuple[Adapt, ...] = get_args(Adapt)
@@ -51,6 +51,7 @@ def of_model(model: Model, texts: list[str]) -> Adapted:
     """Adapts as `model.adapt` does, but only the rows of words that stand in the texts."""
     from siamese_cbow.kernels.means import means
 
+    model = not_adapted(model)
     ids, offsets = model.ids(texts)
     used, found_at = np.unique(ids, return_inverse=True)
     places: Ids = found_at.astype(np.int32)

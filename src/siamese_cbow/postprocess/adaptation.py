@@ -44,7 +44,7 @@ class Adaptation:
     """What texts of one kind ask for.
 
     weights     (n_words,) what the row of each word is multiplied by
-    directions  (dim, dim) of the texts: of length 1, orthogonal, the strongest first
+    directions  (dim, dim) of the texts: of length 1, orthogonal
     factors     (dim,) what each of them is scaled by
     n_texts     how many texts with a known word were looked at
     n_words     how many known words stand in them
@@ -73,9 +73,7 @@ def adapt(model: Model, texts: Texts) -> Model:
 
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
-    if "adapted_to" in model.info.get("postprocessing", {}):
-        model = model.without_postprocessing()
-    model.check_not_postprocessed()
+    model = not_adapted(model)
     chosen = some_of(texts if isinstance(texts, Iterator) else as_list(texts))
     ids, offsets = model.ids(chosen)
     if not len(ids):
@@ -87,6 +85,14 @@ def adapt(model: Model, texts: Texts) -> Model:
     info = {key: value for key, value in model.info.items() if key != "scores"}  # they were those of other vectors
     info["postprocessing"] = {"adapted_to": {"texts": found.n_texts, "words": found.n_words}}
     return Model(model.vocabulary, rows, model.tokenizer, info, undo=found.undo)
+
+
+def not_adapted(model: Model) -> Model:
+    """The model before an earlier adaptation; any other post-processing is an error."""
+    if "adapted_to" in model.info.get("postprocessing", {}):
+        model = model.without_postprocessing()
+    model.check_not_postprocessed()
+    return model
 
 
 def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Adaptation:
