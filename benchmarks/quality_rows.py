@@ -65,6 +65,8 @@ SECTIONS: dict[str, list[Row]] = {
         Row("lengths as learnt", LEARNT),
         Row("information alone", {"length_power": 1.0, "common_directions": 0}),
         Row("square roots of lengths alone", {"idf_power": 0.0, "common_directions": 0}),
+        Row("information and square roots of lengths", NO_DIRECTIONS),
+        Row("the same, 2 common directions removed: the default", {}),
         Row("information, lengths^.75", {"length_power": 0.75, "common_directions": 0}),
         Row("information, lengths^.25", {"length_power": 0.25, "common_directions": 0}),
         Row("information, all lengths 1", {"length_power": 0.0, "common_directions": 0}),
