@@ -123,6 +123,13 @@ def test_info_says_what_it_was() -> None:
     assert small.info["compression"] == expected
 
 
+def test_scores_of_other_rows_are_not_kept() -> None:
+    model = Model(toy().vocabulary, toy().vectors, info={"data": "books", "scores": {"all": 0.7}})
+    for other in (model.compress("int8"), model.compress(dim=3), model.postprocess(components=1)):
+        assert "scores" not in other.info
+        assert other.info["data"] == "books"
+
+
 def test_a_language_of_a_packed_model() -> None:
     words = Vocabulary(["en:a", "en:b", "de:a"], np.array([3, 2, 1]), ("en", "de"))
     model = Model(words, np.eye(3, dtype=np.float32)).compress("int8")

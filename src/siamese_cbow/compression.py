@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Counts, Vectors
 from siamese_cbow.errors import SettingsError
+from siamese_cbow.model_checks import without_scores
 from siamese_cbow.packed_rows import Dtype, PackedRows, packed
 from siamese_cbow.vocabulary import Vocabulary
 
@@ -49,7 +50,8 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
         "from_dtype": model.dtype, "from_dim": model.dim, "from_words": len(model.vocabulary),
     }  # fmt: skip
     now = {"dtype": dtype or model.dtype, "dim": dim or model.dim, "words": len(vocabulary)}
-    return Model(vocabulary, rows, model.tokenizer, {**model.info, "compression": {**before, **now}})
+    info = {**without_scores(model.info), "compression": {**before, **now}}
+    return Model(vocabulary, rows, model.tokenizer, info)
 
 
 def most_frequent(counts: NDArray[np.int64], n: int | None) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ from siamese_cbow.arrays import Ids, Offsets, Vectors, thread_count
 from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.fallback import Fallback, finder
-from siamese_cbow.model_checks import checked_rows, plain_info
+from siamese_cbow.model_checks import checked_rows, plain_info, without_scores
 from siamese_cbow.notebook import card
 from siamese_cbow.packed_rows import Dtype, PackedRows, Rows, as_array
 from siamese_cbow.progress import SILENT, bar
@@ -405,7 +405,8 @@ class Model:
         self.check_not_postprocessed()
         rows, undo = folded(self.vectors, self.vocabulary, steps, stream)
         done = {**steps.settings(), "estimated_on": "counts" if stream is None else stream.fingerprint}
-        return Model(self.vocabulary, rows, self.tokenizer, {**self.info, "postprocessing": done}, undo=undo)
+        info = {**without_scores(self.info), "postprocessing": done}
+        return Model(self.vocabulary, rows, self.tokenizer, info, undo=undo)
 
     def adapt(self, texts: Texts) -> Model:
         """A new model for texts of one kind, of which these are some: `model.adapt(headlines)`.

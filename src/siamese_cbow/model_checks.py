@@ -68,3 +68,8 @@ def plain_info(info: Mapping[str, Any]) -> dict[str, Any]:
         expected = "expected plain numbers, strings, lists and dicts"
         raise InputError(f"info can't be written as JSON ({error}); {expected}") from None
     return plain
+
+
+def without_scores(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What holds of a model once its rows are others: all but what was measured with them."""
+    return {key: value for key, value in info.items() if key != "scores"}

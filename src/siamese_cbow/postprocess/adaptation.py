@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits  # for sums in one order, and so the
 from siamese_cbow.arrays import Counts, Ids, Offsets, Vectors
 from siamese_cbow.encoding import Texts, as_list
 from siamese_cbow.errors import InputError
+from siamese_cbow.model_checks import without_scores
 from siamese_cbow.postprocess.components import BLOCK, SAMPLE
 from siamese_cbow.postprocess.folding import Undo
 from siamese_cbow.postprocess.weights import Floats
@@ -82,8 +83,8 @@ def adapt(model: Model, texts: Texts) -> Model:
         )
     found = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
     rows = found.turned(model.vectors * found.weights[:, None])
-    info = {key: value for key, value in model.info.items() if key != "scores"}  # they were those of other vectors
-    info["postprocessing"] = {"adapted_to": {"texts": found.n_texts, "words": found.n_words}}
+    done = {"adapted_to": {"texts": found.n_texts, "words": found.n_words}}
+    info = {**without_scores(model.info), "postprocessing": done}
     return Model(model.vocabulary, rows, model.tokenizer, info, undo=found.undo)
 
 
