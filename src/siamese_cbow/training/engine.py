@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.arrays import Bytes, Offsets
+from siamese_cbow.kernels.candidates import n_slots_of_positives
 from siamese_cbow.kernels.crew import Crew
 from siamese_cbow.kernels.in_batch import CONTRASTIVE, TILE, train_in_batch
 from siamese_cbow.kernels.phases import Matrices, Objective, Tally, Work
@@ -167,7 +168,7 @@ def _work(objective: Objective, capacity: int, width: int, n_threads: int) -> Wo
 
 
 def _sampled_work(shape: Shape, objective: Objective, capacity: int, layout: Layout, n_threads: int) -> SampledWork:
-    candidates = (shape.run_length if shape.groups else 2) + shape.negatives
+    candidates = n_slots_of_positives.py_func(shape) + shape.negatives  # plain Python: there is nothing to compile for
     most_pairs = 2 * candidates + capacity * shape.negatives + 1
     sentences = capacity if objective.shared else 2 * capacity
     return SampledWork(
