@@ -9,11 +9,15 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from siamese_cbow.errors import InputError
+
+LOCK_SECONDS = 60  # far longer than it takes from making a temporary folder to locking it
 
 
 @contextmanager
@@ -33,8 +37,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which replaces `path` when the block ends well and vanishes when it doesn't.
 
     An old folder at `path` is moved aside for the moment between two renames and then deleted: rename can't
-    replace a folder that isn't empty. Whoever calls this has checked that the old folder may go.
+    replace a folder that isn't empty. Whoever calls this has checked that the old folder may go. What killed processes
+    have left behind is deleted first.
     """
+    _remove_leftovers(path)
     with _temporary_neighbour(path) as folder:
         written = folder / "new"
         written.mkdir()
@@ -64,10 +70,51 @@ def _temporary_neighbour(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
-        with _clear_disk_errors(path):
+        with _clear_disk_errors(path), _lock(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete folders that writers of `path` have left when they were killed: gigabytes that nobody sees.
+
+    Not where one holds the only copy of what stood at `path`: it was killed between two renames.
+    """
+    import shutil
+
+    own = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.tmp")  # as `mkdtemp` names them
+    for folder in path.parent.iterdir() if path.parent.is_dir() else ():
+        if own.fullmatch(folder.name) and _is_abandoned(folder) and (path.exists() or not (folder / "old").exists()):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Whether its writer is gone: nobody holds the lock, though there was time to take it."""
+    with suppress(OSError):  # another process may have deleted it by now
+        if time.time() - folder.stat().st_ctime > LOCK_SECONDS:
+            with _lock(folder) as is_ours:
+                return is_ours
+    return False
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[bool]:
+    """Takes the folder's lock, which ends with the process however that ends, and tells whether it was to be had.
+
+    Where the system or the disk has no such locks it never is: then leftovers stay.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        is_ours = False
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        yield is_ours
+    finally:
+        os.close(handle)
 
 
 @contextmanager
