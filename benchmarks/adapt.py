@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.build_pretrained import SEEDS, combined, continued, small, trained
-from benchmarks.pretrained import OTHERS, YEARS, by_year, peers
+from benchmarks.pretrained import OTHERS, YEARS, by_year, peers, set_by_set
 from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
@@ -53,10 +53,6 @@ TRIED = {
 }
 
 
-def texts_of(pair_set: PairSet) -> list[str]:
-    return [text for pair in pair_set.pairs for text in pair]
-
-
 def rows_of(name: str, systems: Sequence[System], sets: Sequence[PairSet]) -> Iterator[list[str]]:
     """A row for each way of adapting."""
     for how in ADAPT:
@@ -64,25 +60,24 @@ def rows_of(name: str, systems: Sequence[System], sets: Sequence[PairSet]) -> It
         yield spread_row(f"{name}, {HOW[how]}", figures)
 
 
-def set_by_set(systems: dict[str, System], sets: Sequence[PairSet]) -> str:
-    found: dict[str, Sequence[SetScore]] = {
+def each_way(systems: dict[str, System], sets: Sequence[PairSet]) -> dict[str, Sequence[SetScore]]:
+    """The scores of each system, adapted in each way."""
+    return {
         f"{name}, {HOW[how]}": evaluate(system, sets, adapt=how).sets
         for name, system in systems.items()
         for how in ADAPT
     }
-    rows = [[one[0].name, *(f"{score.pearson:.3f}" for score in one)] for one in zip(*found.values(), strict=True)]
-    return markdown(["", *found], rows)
 
 
 def by_number_of_texts(model: Model, sets: Sequence[PairSet]) -> str:
     """Adapted to some of the sentences of each set, on those sets that have enough."""
-    large = [one for one in sets if len(texts_of(one)) >= max(N_TEXTS)]
+    large = [one for one in sets if len(one.sentences) >= max(N_TEXTS)]
     rows = [["none", f"{mean_pearson(evaluate(model, large).sets):.4f}"]]
     for n in N_TEXTS:
         found = []
         for one in large:
             rng = np.random.default_rng(1)
-            some = rng.choice(texts_of(one), n, replace=False).tolist()
+            some = rng.choice(one.sentences, n, replace=False).tolist()
             found.append(evaluate(model.adapt(some), [one]).sets[0])
         rows.append([f"{n:,}", f"{mean_pearson(found):.4f}"])
     rows.append(["all", f"{mean_pearson(evaluate(model, large, adapt='set').sets):.4f}"])
@@ -94,7 +89,7 @@ def to_another_kind(model: Model, sets: Sequence[PairSet]) -> tuple[float, float
     before = np.array([one.pearson for one in evaluate(model, sets).sets], float)
     own, others = [], []
     for i, source in enumerate(sets):
-        gains = np.array([one.pearson for one in evaluate(model.adapt(texts_of(source)), sets).sets], float) - before
+        gains = np.array([one.pearson for one in evaluate(model.adapt(source.sentences), sets).sets], float) - before
         own.append(gains[i])
         others.append(np.mean([gain for gain, one in zip(gains, sets, strict=True) if one.dataset != source.dataset]))
     return float(np.mean(own)), float(np.mean(others))
@@ -127,7 +122,7 @@ def tried(models: dict[str, Model], sets: Sequence[PairSet]) -> str:
 
 def packed_again(model: Model, sets: Sequence[PairSet]) -> float:
     """The mean with each adapted model made as small as it was before."""
-    return mean_pearson([evaluate(model.adapt(texts_of(one)).compress(model.dtype), [one]).sets[0] for one in sets])
+    return mean_pearson([evaluate(model.adapt(one.sentences).compress(model.dtype), [one]).sets[0] for one in sets])
 
 
 def main() -> None:
@@ -169,7 +164,7 @@ def main() -> None:
         markdown(["", f"{len(sets)} sets", *map(str, YEARS)], table),
         f"The model in the package adapted to each set, and packed into {shipped.dtype} again, as `siamese-cbow adapt` "
         f"writes it: {packed_again(shipped, sets):.4f}.",
-        f"## Set by set\n\n{set_by_set({'ours': shipped, 'WordLlama': word_llama}, sets)}",
+        f"## Set by set\n\n{set_by_set(each_way({'ours': shipped, 'WordLlama': word_llama}, sets))}",
         "A model adapted to a set gains {:+.4f} on that set, and {:+.4f} on sets of other names, in the mean over all "
         "sets.".format(*to_another_kind(shipped, sets)),
         f"## How many texts it takes\n\nThe model in the package.\n\n{by_number_of_texts(shipped, sets)}",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
@@ -13,10 +12,6 @@ from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.cli.search import progress_bar
 from siamese_cbow.packed_rows import Dtype
-
-if TYPE_CHECKING:
-    from siamese_cbow.progress import Progress
-    from siamese_cbow.retrieval.rows import Source
 
 
 @click.command(name="adapt", context_settings={"show_default": True})
@@ -40,6 +35,7 @@ def command(
     FILES: files, folders, globs or - for standard input, as for `search`; each line is a text. Words that are common
     in them count for less, and so does what they all have in common. Nothing is trained: it takes seconds.
     """
+    from siamese_cbow.retrieval.encoded import row_blocks
     from siamese_cbow.retrieval.rows import RowSettings, Source
 
     if not files and sys.stdin.isatty():
@@ -48,19 +44,10 @@ def command(
     settings = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
     source = Source(list(files) or ["-"], settings, say)
     with progress_bar("reading", source.total_bytes) as progress:
-        adapted = model.adapt(_texts(source, progress))
+        adapted = model.adapt(text for rows in row_blocks(source, progress) for text in rows.texts(0, len(rows)))
     of = adapted.info["postprocessing"]["adapted_to"]
     if (dtype or model.dtype) != adapted.dtype:
         adapted = adapted.compress(dtype or model.dtype)
     adapted.save(output)
     click.echo(f"adapted to {of['texts']:,} texts with {of['words']:,} known words", err=True)
     click.echo(output)
-
-
-def _texts(source: Source, progress: Progress) -> Iterator[str]:
-    from siamese_cbow.retrieval.rows import finished
-
-    for block in source.blocks():
-        rows = finished(block, source.settings)
-        yield from rows.texts(0, len(rows))
-        progress.advance(block.n_source_bytes)

@@ -106,9 +106,8 @@ def _cosines(system: System, sets: Sequence[PairSet], name: str) -> list[tuple[F
     """For each set the cosines (n_pairs,) and how many pairs have a zero vector; `encode` is called once for all."""
     place: dict[str, int] = {}
     for pair_set in sets:
-        for pair in pair_set.pairs:
-            for sentence in pair:
-                place.setdefault(sentence, len(place))
+        for sentence in pair_set.sentences:
+            place.setdefault(sentence, len(place))
     vectors = _encoded(system, list(place), name)
     rows = [np.array([[place[left], place[right]] for left, right in pair_set.pairs]) for pair_set in sets]
     return [_paired_cosines(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]
@@ -119,7 +118,7 @@ def _adapted_cosines(
 ) -> Iterator[tuple[Floats, int]]:
     """The same, with the system adapted to the text of each set."""
     for pair_set in sets:
-        texts = [sentence for pair in pair_set.pairs for sentence in pair]
+        texts = pair_set.sentences
         adapted = of_model(system, texts) if isinstance(system, Model) else of_vectors(_encoded(system, texts, name))
         vectors = adapted_vectors(adapted, texts, how, set_rng(pair_set.name, seed))
         yield _paired_cosines(vectors[::2], vectors[1::2])

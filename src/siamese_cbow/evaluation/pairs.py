@@ -55,6 +55,11 @@ class PairSet:
         return f"{self.year if self.collection == 'STS' else self.collection} {self.dataset}"
 
     @property
+    def sentences(self) -> list[str]:
+        """All of them, the two of a pair one after the other: (("a", "b"), ("a", "c")) -> ["a", "b", "a", "c"]."""
+        return [sentence for pair in self.pairs for sentence in pair]
+
+    @property
     def scored(self) -> NDArray[np.bool_]:
         """Which pairs have a gold score, (n_pairs,)."""
         return ~np.isnan(self.gold)

@@ -11,4 +11,5 @@ whatever stands beside it.
     weights.py     SIF, uSIF, idf
     components.py  mean and directions of the sentences of a stream
     folding.py     doing it and undoing it
+    adaptation.py  the same for texts of one kind, estimated on some of them: another model for each kind
 """

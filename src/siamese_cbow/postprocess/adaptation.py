@@ -106,7 +106,7 @@ def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offse
     if shares is not None:
         weights = word_weights(shares, np.bincount(ids, minlength=len(shares))).astype(np.float32)
     n_texts = int(np.count_nonzero(np.diff(offsets)))
-    directions, factors = evened(_gram(vectors, weights, ids, offsets), n_texts)
+    directions, factors = evened(_gram(vectors * weights[:, None], ids, offsets), n_texts)
     return Adaptation(weights, directions, factors, n_texts, len(ids))
 
 
@@ -147,18 +147,16 @@ def scaled_along(vectors: Vectors, directions: Floats, factors: Floats) -> Vecto
     return done
 
 
-def _gram(vectors: Vectors, weights: NDArray[np.float32], ids: Ids, offsets: Offsets) -> Floats:
-    """The sum of the products of the texts' vectors with themselves, each word by its weight."""
+def _gram(rows: Vectors, ids: Ids, offsets: Offsets) -> Floats:
+    """The sum of the products of the texts' vectors with themselves."""
     from siamese_cbow.kernels.means import means
 
-    gram = np.zeros((vectors.shape[1],) * 2)
-    for start in range(0, len(offsets) - 1, BLOCK):
-        ends = offsets[start : start + BLOCK + 1]
-        # Only the rows of these texts' words are weighted: the vocabulary may be far larger.
-        used, places = np.unique(ids[ends[0] : ends[-1]], return_inverse=True)
-        found = np.empty((len(ends) - 1, vectors.shape[1]), np.float32)
-        means(vectors[used] * weights[used, None], places.astype(np.int32), ends - ends[0], False, found)
-        with threadpool_limits(1, "blas"):
+    gram = np.zeros((rows.shape[1],) * 2)
+    with threadpool_limits(1, "blas"):
+        for start in range(0, len(offsets) - 1, BLOCK):
+            ends = offsets[start : start + BLOCK + 1]
+            found = np.empty((len(ends) - 1, rows.shape[1]), np.float32)
+            means(rows, ids, ends, False, found)
             gram += found.T.astype(np.float64) @ found
     return gram
 

@@ -10,11 +10,16 @@ from siamese_cbow.progress import Progress
 from siamese_cbow.retrieval.rows import Rows, Source, finished
 
 
+def row_blocks(source: Source, progress: Progress) -> Iterator[Rows]:
+    """The rows of each block; the block counts as done once the next one is asked for."""
+    for block in source.blocks():
+        yield finished(block, source.settings)
+        progress.advance(block.n_source_bytes)
+
+
 def encoded_blocks(
     source: Source, model: Model, threads: int | None, progress: Progress
 ) -> Iterator[tuple[Rows, Vectors]]:
     """The rows of each block and their vectors of length 1, (n_rows, dim); zeros where a row has no known word."""
-    for block in source.blocks():
-        rows = finished(block, source.settings)
+    for rows in row_blocks(source, progress):
         yield rows, model.encode(rows.texts(0, len(rows)), normalize_embeddings=True, threads=threads)
-        progress.advance(block.n_source_bytes)
