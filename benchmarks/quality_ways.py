@@ -12,6 +12,7 @@ from siamese_cbow.arrays import Vectors
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.model import Model
+from siamese_cbow.neighbours import lengths, units
 from siamese_cbow.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.kin import kin_of
@@ -88,15 +89,13 @@ def skipgram(recipe: SiameseCBOW, stream: Stream) -> Model:
 
 def towards_neighbours(model: Model, stream: Stream, share: float) -> Model:
     """Every row drawn towards the mean of its 10 nearest of the 30,000 most frequent words, at the length it had."""
-    lengths = np.maximum(np.linalg.norm(model.vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    units = model.vectors / lengths
-    frequent, drawn = units[:30_000], np.empty_like(units)
-    for start in range(0, len(units), 1024):
-        rows = units[start : start + 1024]
-        nearest = np.argpartition(-(rows @ frequent.T), 10, axis=1)[:, :10]
-        drawn[start : start + 1024] = (1 - share) * rows + share * frequent[nearest].mean(axis=1)
-    drawn /= np.maximum(np.linalg.norm(drawn, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return changed(model, drawn * lengths)
+    rows = units(model.vectors)
+    frequent, drawn = rows[:30_000], np.empty_like(rows)
+    for start in range(0, len(rows), 1024):
+        some = rows[start : start + 1024]
+        nearest = np.argpartition(-(some @ frequent.T), 10, axis=1)[:, :10]
+        drawn[start : start + 1024] = (1 - share) * some + share * frequent[nearest].mean(axis=1)
+    return changed(model, units(drawn) * lengths(model.vectors)[:, None])
 
 
 def longer_without_kin(model: Model, stream: Stream, factor: float) -> Model:
