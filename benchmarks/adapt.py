@@ -27,10 +27,10 @@ from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.protocol import counted
 from siamese_cbow.evaluation.scores import SetScore
-from siamese_cbow.model import Model
-from siamese_cbow.postprocess import adaptation
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.chunks import iter_lines
+from siamese_cbow.transform import adaptation
 
 HOW: dict[Adapt, str] = {"no": "as it is", "set": "to the set", "held-out": "to its other sentences"}
 N_TEXTS = (100, 300, 1000)

@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.scoring import mean_pearson
 from benchmarks.tables import RESULTS, machine, markdown, report
 from siamese_cbow import Model, evaluate, load, sts
-from siamese_cbow.compression import rotated
-from siamese_cbow.packed_rows import Dtype
+from siamese_cbow.model.packed_rows import Dtype
+from siamese_cbow.transform.compression import rotated
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "int8", "int4")
 DIMS = (300, 240, 200, 128)

@@ -34,8 +34,8 @@ from numba import njit
 
 from benchmarks.tables import machine, markdown, report, zipf_words
 from siamese_cbow import Model, Vocabulary, load
-from siamese_cbow.encoding import BATCH_SIZE, MUCH_TEXT
 from siamese_cbow.kernels.means import _sum, means
+from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT
 
 N_WORDS, DIM, THREADS = 50_000, 300, 2
 N_SINGLE = 2_000

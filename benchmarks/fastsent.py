@@ -12,7 +12,7 @@ from benchmarks.scoring import mean_pearson
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 RATES = (0.05, 0.1, 0.2, 0.4)
 CHOSEN_ON, REPORTED = (2012, 2013), (2014, 2015)

@@ -21,9 +21,9 @@ from benchmarks.quality_streams import documents
 from benchmarks.scoring import spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
-from siamese_cbow.mix import Mix
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.mix import Mix
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
 
 N_CANDIDATES, N_ROUNDS, SHORTEST = 1000, 20, 6  # of finding the next sentence; words of the shortest sentence there

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.compress import scores
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import load, sts
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 STEPS: dict[str, dict[str, Any]] = {
     "nothing": {},

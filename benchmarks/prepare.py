@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from benchmarks.tables import best_of, machine, markdown, report, write_sentences
-from siamese_cbow.preparation import prepare
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import Corpus, TextSettings
 
 THREADS = 2
@@ -39,7 +39,7 @@ def gensim_scan(path: Path) -> int:
 def peak_memory(path: Path, folder: Path) -> float:
     """Megabytes at the peak, in a process of its own."""
     code = (
-        "import resource, sys; from siamese_cbow.preparation import prepare;"
+        "import resource, sys; from siamese_cbow.stream.preparation import prepare;"
         "from siamese_cbow.text.corpus import TextSettings;"
         "prepare(sys.argv[1], output=sys.argv[2], text=TextSettings(layout='sentences'), threads=2);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"

@@ -24,8 +24,8 @@ from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.scores import SetScore
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.stream import Stream
 
 OTHERS = range(6, 11)  # seeds that were not shipped
 YEARS = (2012, 2013, 2014, 2015)

@@ -16,13 +16,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Offsets
-from siamese_cbow.lookup import lookup_of
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
+from siamese_cbow.base.arrays import Ids, Offsets
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import keep_chances
 from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.lookup import lookup_of
+from siamese_cbow.words.vocabulary import Vocabulary
 
 MOST_PAIRS, RAREST_PAIR, LIFT = 50_000, 20, 20.0
 N_BUCKETS, LETTERS = 100_000, 5

@@ -11,8 +11,8 @@ from benchmarks import quality_parts as parts
 from benchmarks import quality_streams as streams
 from benchmarks import quality_ways as ways
 from siamese_cbow.evaluation.evaluate import System
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
 
 PLAIN: dict[str, Any] = {"share_stems": False, "idf_power": 0.0, "length_power": 1.0, "common_directions": 0}

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.stream import Stream
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def documents(stream: Stream, first: int, last: int) -> Stream:

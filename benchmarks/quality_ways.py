@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.word2vec import Word2Vec
-from siamese_cbow.model import Model
-from siamese_cbow.neighbours import lengths, units
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.neighbours import lengths, units
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.kin import kin_of
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import Counters
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def changed(model: Model, vectors: Vectors) -> Model:

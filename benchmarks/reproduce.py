@@ -14,10 +14,10 @@ from pathlib import Path
 
 from benchmarks.tables import RESULTS
 from siamese_cbow.evaluation.sts import sts
+from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
+from siamese_cbow.paper.writing import FILES, FOLDERS
 from siamese_cbow.progress import bar
-from siamese_cbow.report.reproduce import reproduce, reproduction_seconds
-from siamese_cbow.report.writing import FILES, FOLDERS
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 
 def copy_report(source: Path, target: Path) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.kernels import rules, sampled
-from siamese_cbow.kernels.lines import padded_width
-from siamese_cbow.kernels.phases import Matrices, Objective
-from siamese_cbow.kernels.plans import Keys, Shape, Text
-from siamese_cbow.kernels.random import Purpose, half_bits, key
+from siamese_cbow.kernels.batch import rules
+from siamese_cbow.kernels.batch.phases import Matrices, Objective
+from siamese_cbow.kernels.batch.plans import Keys, Shape, Text
+from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
+from siamese_cbow.kernels.objectives import sampled
+from siamese_cbow.machine.cache_lines import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
 from siamese_cbow.training.kin import ALONE
 from siamese_cbow.training.layout import Layout, spread

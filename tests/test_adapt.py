@@ -19,10 +19,10 @@ from siamese_cbow.evaluation import adapting
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.significance import compare
-from siamese_cbow.model import Model
-from siamese_cbow.postprocess.adaptation import evened, scaled_along, shares_of, some_of, word_weights
-from siamese_cbow.storage import load
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load
+from siamese_cbow.transform.adaptation import evened, scaled_along, shares_of, some_of, word_weights
+from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM, N_WORDS = 6, 40
 RNG = np.random.default_rng(1)

@@ -20,13 +20,13 @@ import pytest
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors, random_rows
 from siamese_cbow.baselines.skip_thought import SkipThought
-from siamese_cbow.baselines.vector_file import VectorFile
 from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.evaluation.systems import open_system
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
-from siamese_cbow.vector_files import write_word_vectors
+from siamese_cbow.formats.vector_file import VectorFile
+from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.stream import Stream
 
 TOPICS = {
     "kitchen": ["bread", "oven", "flour", "butter", "knife", "plate", "soup", "salt"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from siamese_cbow import files
+from siamese_cbow.base import files
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 

@@ -12,7 +12,7 @@ import pytest
 
 from report_world import write_sts, write_text
 from siamese_cbow.cli import main
-from siamese_cbow.preparation import prepare
+from siamese_cbow.stream.preparation import prepare
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -66,7 +66,7 @@ def test_an_interrupt_says_how_to_go_on(
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("siamese_cbow.report.plan.compute", interrupted)
+    monkeypatch.setattr("siamese_cbow.paper.plan.compute", interrupted)
     with pytest.raises(SystemExit) as stopped:
         main(arguments(world, tmp_path / "report"))
     assert stopped.value.code == 128 + signal.SIGINT

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from siamese_cbow import Model, Vocabulary, combine, load
 from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
 
 N_WORDS, DIM = 60, 6
 COUNTS = np.arange(N_WORDS, 0, -1)

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from siamese_cbow import encoding
 from siamese_cbow.cli import group
-from siamese_cbow.compression import most_frequent, rotated
 from siamese_cbow.errors import FormatError, SettingsError
-from siamese_cbow.model import Model
-from siamese_cbow.neighbours import cosines
-from siamese_cbow.packed_rows import LARGEST_CODE, Dtype, PackedRows, packed
-from siamese_cbow.storage import CONFIG, MODULES, TOKENIZER, VECTORS, load
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model import encoding
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.neighbours import cosines
+from siamese_cbow.model.packed_rows import LARGEST_CODE, Dtype, PackedRows, packed
+from siamese_cbow.model.storage import CONFIG, MODULES, TOKENIZER, VECTORS, load
+from siamese_cbow.transform.compression import most_frequent, rotated
+from siamese_cbow.words.vocabulary import Vocabulary
 
 PACKED: tuple[Dtype, ...] = ("float16", "int8", "int4")
 

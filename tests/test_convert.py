@@ -24,9 +24,9 @@ from siamese_cbow import Model, Tokenizer, Vocabulary
 from siamese_cbow.cli import convert as command
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.interop.convert import convert, read_model, write_model
-from siamese_cbow.interop.formats import BY_NAME, READABLE, WRITABLE
-from siamese_cbow.interop.guessing import format_to_read, format_to_write
+from siamese_cbow.formats.convert import convert, read_model, write_model
+from siamese_cbow.formats.guessing import format_to_read, format_to_write
+from siamese_cbow.formats.table import BY_NAME, READABLE, WRITABLE
 
 THEIRS = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 
@@ -263,7 +263,7 @@ def test_a_pickle_with_code_is_refused(tmp_path: Path, protocol: int, monkeypatc
 @THEIRS
 def test_gensim_both_ways(tmp_path: Path) -> None:
     gensim = pytest.importorskip("gensim.models")
-    from siamese_cbow.interop.gensim import from_keyed_vectors, to_keyed_vectors
+    from siamese_cbow.integrations.gensim import from_keyed_vectors, to_keyed_vectors
 
     model = small_model()
     theirs = to_keyed_vectors(model)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from siamese_cbow import demo
 from siamese_cbow.cli import main
+from siamese_cbow.cli import tour as demo
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.storage import load
+from siamese_cbow.model.storage import load
 
 
 def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,10 +21,10 @@ from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.evaluation.systems import open_system, words_of
 from siamese_cbow.evaluation.tables import score_tables
-from siamese_cbow.model import Model
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vector_files import write_word_vectors
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 # The angle of a sentence "x<degrees>" is its number, so that any cosine can be asked for.
 ANGLES = [0, 30, 60, 90, 120]
@@ -222,8 +222,8 @@ def test_model2vec_and_sentence_transformers_models_by_path(tmp_path: Path) -> N
     script = """
 import sys
 import numpy as np
-from siamese_cbow.model import Model
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.vocabulary import Vocabulary
 from siamese_cbow.evaluation.systems import open_system
 folder = sys.argv[1]
 model = Model(Vocabulary.of_words(["the", "cat", "sat"]), np.random.default_rng(1).normal(size=(3, 4)).astype("f4"))

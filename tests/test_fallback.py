@@ -10,16 +10,16 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow import encoding
 from siamese_cbow.cli import group
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.fallback import Nearest, NearestLookup
-from siamese_cbow.lookup import Lookup
-from siamese_cbow.model import Model
-from siamese_cbow.storage import load
-from siamese_cbow.text import beginnings
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
+from siamese_cbow.model import encoding
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load
+from siamese_cbow.words import beginnings
+from siamese_cbow.words.fallback import Nearest, NearestLookup
+from siamese_cbow.words.lookup import Lookup
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 WORDS = ["the", "plays", "play", "player", "pla", "international", "ab"]
 

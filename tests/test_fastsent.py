@@ -9,12 +9,12 @@ from kernel_world import DIM, N_WORDS, corpus, keys, matrices, rule, shape_of
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.fastsent_engine import Engine
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.kernels import fastsent_reference, reference
-from siamese_cbow.kernels.crew import Crew
-from siamese_cbow.kernels.fastsent_negatives import POWER, alias_table
-from siamese_cbow.kernels.fastsent_reference import Guess
-from siamese_cbow.kernels.picking import pick
-from siamese_cbow.stream import Stream
+from siamese_cbow.kernels.batch.picking import pick
+from siamese_cbow.kernels.objectives import fastsent_reference, reference
+from siamese_cbow.kernels.objectives.fastsent_negatives import POWER, alias_table
+from siamese_cbow.kernels.objectives.fastsent_reference import Guess
+from siamese_cbow.machine.crew import Crew
+from siamese_cbow.stream.stream import Stream
 
 COUNTS = np.arange(N_WORDS, 0, -1) ** 2
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from siamese_cbow import files
-from siamese_cbow.files import atomic_file, atomic_folder
+from siamese_cbow.base import files
+from siamese_cbow.base.files import atomic_file, atomic_folder
 
 pytest.importorskip("fcntl", reason="folders are locked with fcntl, which this system lacks")
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from siamese_cbow.files import atomic_folder
+from siamese_cbow.base.files import atomic_folder
 with atomic_folder(Path(sys.argv[1])) as new:
     (new / "large.npy").write_text("half")
     print("writing", flush=True)

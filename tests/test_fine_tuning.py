@@ -11,12 +11,11 @@ from click.testing import CliRunner
 
 from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
-from siamese_cbow.preparation import prepare
-from siamese_cbow.storage import load
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.finishing import finished, unweighed
 from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.loop import train
 from siamese_cbow.training.plan import plan_of
@@ -24,7 +23,8 @@ from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.start import place
 from siamese_cbow.training.state import first_state
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.transform.finishing import finished, unweighed
+from siamese_cbow.words.vocabulary import Vocabulary
 
 RECIPE = SiameseCBOW(dim=16, batch_size=16, epochs=2, subsample=0.01)
 STILL = {"learning_rate": 1e-12}

@@ -16,8 +16,8 @@ import siamese_cbow as sc
 from interop_world import TEXTS, WORDS, small_model
 from siamese_cbow import Model, Tokenizer, Vocabulary
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.interop.columns import as_matrix, with_vectors
-from siamese_cbow.interop.convert import write_model
+from siamese_cbow.formats.convert import write_model
+from siamese_cbow.integrations.columns import as_matrix, with_vectors
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 
@@ -31,7 +31,7 @@ any_text = st.one_of(some_words.map(" ".join), some_words.map("".join), st.text(
 @pytest.fixture(scope="module")
 def pipelines() -> Any:
     pytest.importorskip("spacy")
-    from siamese_cbow.interop.spacy import to_spacy
+    from siamese_cbow.formats.spacy import to_spacy
 
     tokenizers = [Tokenizer(), Tokenizer(punctuation=False), Tokenizer(lowercase=False), Tokenizer("whitespace")]
     models = [small_model(tokenizer) for tokenizer in tokenizers]
@@ -101,7 +101,7 @@ def test_spacy_init_vectors_reads_our_export(tmp_path: Path) -> None:
 
 def test_spacy_refuses_what_it_can_not_have() -> None:
     pytest.importorskip("spacy")
-    from siamese_cbow.interop.spacy import to_spacy
+    from siamese_cbow.formats.spacy import to_spacy
 
     words = Vocabulary.joint({"en": Vocabulary.of_words(["house"]), "de": Vocabulary.of_words(["haus"])})
     with pytest.raises(InputError, match="several languages"):
@@ -121,7 +121,7 @@ LABELS = [0, 0, 1, 1] * 6
 
 def vectorizer(*arguments: Any, **options: Any) -> Any:
     pytest.importorskip("sklearn")
-    from siamese_cbow.interop.sklearn import SentenceVectorizer
+    from siamese_cbow.integrations.sklearn import SentenceVectorizer
 
     return SentenceVectorizer(*arguments, **options)
 
@@ -228,7 +228,7 @@ def test_langchain() -> None:
     from langchain_core.embeddings import Embeddings
     from langchain_core.vectorstores import InMemoryVectorStore
 
-    from siamese_cbow.interop.langchain import SentenceEmbeddings
+    from siamese_cbow.integrations.langchain import SentenceEmbeddings
 
     model = small_model()
     made = SentenceEmbeddings(model)
@@ -299,7 +299,7 @@ def test_columns_that_are_no_vectors() -> None:
 def sessions(folder: Path, model: Model) -> Any:
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
-    from siamese_cbow.interop.onnx import write_onnx
+    from siamese_cbow.formats.onnx import write_onnx
 
     write_onnx(model, folder / "plain.onnx")
     write_onnx(model, folder / "unit.onnx", normalize=True)
@@ -311,7 +311,7 @@ def sessions(folder: Path, model: Model) -> Any:
 
 def test_onnx_gives_our_vectors(tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")
-    from siamese_cbow.interop.onnx import tokens_of
+    from siamese_cbow.formats.onnx import tokens_of
 
     model = small_model()
     for session, normalize in zip(sessions(tmp_path, model), (False, True), strict=True):
@@ -330,7 +330,7 @@ def test_onnx_gives_our_vectors(tmp_path: Path) -> None:
 @given(sentences=st.lists(st.lists(st.integers(0, len(WORDS)), max_size=5), max_size=6))
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_onnx_any_ids(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) -> None:
-    from siamese_cbow.interop.onnx import tokens_of
+    from siamese_cbow.formats.onnx import tokens_of
 
     if not hasattr(test_onnx_any_ids, "session"):
         test_onnx_any_ids.session = sessions(tmp_path_factory.mktemp("onnx"), small_model())[0]
@@ -390,21 +390,27 @@ def test_mteb_runs_a_task_of_our_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("library", "extra", "code"),
     [
-        ("spacy", "spacy", "from siamese_cbow.interop.spacy import to_spacy; to_spacy(model)"),
-        ("sklearn", "sklearn", "import siamese_cbow.interop.sklearn"),
-        ("langchain_core", "langchain", "import siamese_cbow.interop.langchain"),
-        ("onnx", "onnx", "from siamese_cbow.interop.onnx import onnx_graph; onnx_graph(model)"),
-        ("gensim", "baselines", "from siamese_cbow.interop.gensim import to_keyed_vectors; to_keyed_vectors(model)"),
+        ("spacy", "spacy", "from siamese_cbow.formats.spacy import to_spacy; to_spacy(model)"),
+        ("sklearn", "sklearn", "import siamese_cbow.integrations.sklearn"),
+        ("langchain_core", "langchain", "import siamese_cbow.integrations.langchain"),
+        ("onnx", "onnx", "from siamese_cbow.formats.onnx import onnx_graph; onnx_graph(model)"),
+        (
+            "gensim",
+            "baselines",
+            "from siamese_cbow.integrations.gensim import to_keyed_vectors; to_keyed_vectors(model)",
+        ),
         ("huggingface_hub", "hub", "model.push_to_hub('me/tiny')"),
         ("matplotlib", "plots", "model.plot_words(['the', 'cat', 'sat'])"),
-        ("tokenizers", "interop", "from siamese_cbow.text.json_tokenizer import JsonTokenizer as J; J(json='{}')"),
+        ("tokenizers", "interop", "from siamese_cbow.words.json_tokenizer import JsonTokenizer as J; J(json='{}')"),
     ],
 )
 def test_a_missing_library_says_what_to_type(
     library: str, extra: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [
-        name for name in sys.modules if name.partition(".")[0] == library or name.startswith("siamese_cbow.interop")
+        name
+        for name in sys.modules
+        if name.partition(".")[0] == library or name.startswith("siamese_cbow.integrations")
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)

@@ -11,10 +11,11 @@ import pytest
 
 import siamese_cbow as sc
 from interop_world import TEXTS, small_model
-from siamese_cbow import Tokenizer, encoding
+from siamese_cbow import Tokenizer
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.interop.convert import convert, read_model, write_model
-from siamese_cbow.text.json_tokenizer import JsonLookup, JsonTokenizer, known_tokenizer
+from siamese_cbow.formats.convert import convert, read_model, write_model
+from siamese_cbow.model import encoding
+from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer, known_tokenizer
 
 model2vec = pytest.importorskip("model2vec")
 tokenizers = pytest.importorskip("tokenizers")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from siamese_cbow.kernels import random, reference
-from siamese_cbow.kernels.random import Purpose
+from siamese_cbow.kernels.batch import random
+from siamese_cbow.kernels.batch.random import Purpose
+from siamese_cbow.kernels.objectives import reference
 
 
 @njit

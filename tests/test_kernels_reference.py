@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from siamese_cbow.kernels import reference
+from siamese_cbow.kernels.objectives import reference
 
 SENTENCES = [[0, 1, 2], [3, 1], [4, 4, 5], [6], [], [7, 2, 0, 8], [9, 3]]
 RUNS = [0, 0, 0, 1, 1, 2, 2]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from kernel_world import DIM, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels import in_batch, reference, rules, sampled
-from siamese_cbow.kernels.crew import Crew
-from siamese_cbow.kernels.lines import padded_width
-from siamese_cbow.kernels.phases import Matrices
-from siamese_cbow.kernels.picking import pick
+from siamese_cbow.kernels.batch import rules
+from siamese_cbow.kernels.batch.phases import Matrices
+from siamese_cbow.kernels.batch.picking import pick
+from siamese_cbow.kernels.objectives import in_batch, reference, sampled
+from siamese_cbow.machine.cache_lines import padded_width
+from siamese_cbow.machine.crew import Crew
 from siamese_cbow.training.engine import Engine, aligned
 from siamese_cbow.training.layout import joined
 

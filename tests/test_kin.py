@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels import in_batch, reference
-from siamese_cbow.kernels.crew import Crew
-from siamese_cbow.kernels.lines import padded_width
-from siamese_cbow.kernels.phases import Matrices
-from siamese_cbow.kernels.picking import pick
-from siamese_cbow.stream import Stream
+from siamese_cbow.kernels.batch.phases import Matrices
+from siamese_cbow.kernels.batch.picking import pick
+from siamese_cbow.kernels.objectives import in_batch, reference
+from siamese_cbow.machine.cache_lines import padded_width
+from siamese_cbow.machine.crew import Crew
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.finishing import common_directions, finished, information
 from siamese_cbow.training.kin import ALONE, Kin, group, kin_of, stems
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.transform.finishing import common_directions, finished, information
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def test_a_stem_of_two_words_or_more_has_a_row():

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow import lazy_vocabulary
 from siamese_cbow.errors import FormatError
-from siamese_cbow.lazy_vocabulary import LazyVocabulary
-from siamese_cbow.model import Model
-from siamese_cbow.storage import load
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load
+from siamese_cbow.words import lazy_vocabulary
+from siamese_cbow.words.lazy_vocabulary import LazyVocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 WORDS = st.text(st.sampled_from("ab3é日.+\\"), min_size=1, max_size=6)
 

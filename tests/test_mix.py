@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 import siamese_cbow as sc
 from siamese_cbow.cli import main
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.mix import Mix, joined
-from siamese_cbow.preparation import prepare
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.mix import Mix, joined
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.text.tokenizer import Tokenizer
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.course import ROUND, Course
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.saved_run import Saving, train_into
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 RECIPE = SiameseCBOW(dim=16, batch_size=16, epochs=2, subsample=0.01)
 

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow import InputError, Model, SettingsError, Tokenizer, Vocabulary, encoding
+from siamese_cbow import InputError, Model, SettingsError, Tokenizer, Vocabulary
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import GROUP, mean_of_rows, unit
+from siamese_cbow.model import encoding
 from siamese_cbow.progress import SILENT
 
 WORDS = ["the", "cat", "sat", "dog", "n't", "don't", "café", "日", "🎈", "3.14", ",", "of", "σ", "i̇stanbul"]

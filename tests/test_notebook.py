@@ -11,11 +11,11 @@ import pytest
 
 from interop_world import small_model
 from siamese_cbow import Model, Stream, Vocabulary
+from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pairs import PairSet
-from siamese_cbow.notebook import card
-from siamese_cbow.plots import two_dimensions
+from siamese_cbow.model.plots import two_dimensions
 from siamese_cbow.progress import SILENT, Silent, shown
 
 ROOT = Path(__file__).parents[1]

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.model import Model
-from siamese_cbow.neighbours import units
-from siamese_cbow.postprocess.settings import Postprocess
-from siamese_cbow.postprocess.weights import sif
-from siamese_cbow.storage import UNDO, load
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.neighbours import units
+from siamese_cbow.model.storage import UNDO, load
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.transform.settings import Postprocess
+from siamese_cbow.transform.weights import sif
+from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM = 8
 STEPS: dict[str, dict[str, Any]] = {
@@ -103,7 +103,7 @@ def test_counts_are_sentences_drawn_word_by_word() -> None:
     counts = np.array([50, 30, 15, 5])
     rows = rng.normal(0.5, 1, (4, 3)).astype(np.float32)
     drawn = rows[rng.choice(4, (200_000, 20), p=counts / 100)].mean(axis=1, dtype=np.float64)
-    from siamese_cbow.postprocess.components import count_moments
+    from siamese_cbow.transform.components import count_moments
 
     found = count_moments(rows, counts, 20)
     np.testing.assert_allclose(found.mean, drawn.mean(axis=0), atol=3e-3)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import siamese_cbow.spool
+import siamese_cbow.stream.spool
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.preparation import WORDS_ONLY, prepare
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text import chunks
 from siamese_cbow.text.corpus import Texts, TextSettings
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 SENTENCES = TextSettings(layout="sentences")
 
@@ -134,7 +134,7 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
     text.write_text(some_text())
     prepare(text, output=tmp_path / "stream", text=SENTENCES)
     before = (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns
-    monkeypatch.setattr(siamese_cbow.spool.Spool, "fill", None)
+    monkeypatch.setattr(siamese_cbow.stream.spool.Spool, "fill", None)
     heard = Heard()
     prepare(text, output=tmp_path / "stream", text=SENTENCES, progress=heard)
     assert "up to date" in heard.messages[0]

@@ -11,9 +11,9 @@ import numpy as np
 from click.testing import CliRunner
 
 import siamese_cbow as sc
+from siamese_cbow.base.files import file_hash
 from siamese_cbow.cli import group
-from siamese_cbow.files import file_hash
-from siamese_cbow.storage import PRETRAINED
+from siamese_cbow.model.storage import PRETRAINED
 
 HELD = json.loads(Path(__file__).with_name("pretrained.json").read_text("utf-8"))  # by benchmarks/build_pretrained.py
 PROBE = Path(__file__).with_name("probe.tsv")

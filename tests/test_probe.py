@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.probe import Labelled, most_frequent_share, probe, read_labelled
-from siamese_cbow.model import Model
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.vocabulary import Vocabulary
 
 pytest.importorskip("sklearn")
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow.kernels.products import combine, dots
+from siamese_cbow.machine.products import combine, dots
 from siamese_cbow.training.engine import aligned
 
 WIDTHS = st.sampled_from([16, 48, 304])

@@ -19,7 +19,7 @@ def test_all_names_are_there_and_sorted() -> None:
 
 
 def test_prepare_is_a_function_whoever_came_first() -> None:
-    code = "import siamese_cbow.preparation, siamese_cbow as sc; assert callable(sc.prepare)"
+    code = "import siamese_cbow.stream.preparation, siamese_cbow as sc; assert callable(sc.prepare)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

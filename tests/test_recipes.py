@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
 from siamese_cbow.training.recipe_file import OPTIONS, read_recipe, recipe_text, write_recipe
 

@@ -21,21 +21,21 @@ from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.significance import wilcoxon
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.evaluation.tables import number
-from siamese_cbow.preparation import prepare
-from siamese_cbow.report import plan
-from siamese_cbow.report.analysis import section as analysis
-from siamese_cbow.report.cache import Cache
-from siamese_cbow.report.claims import claims
-from siamese_cbow.report.document import Report
-from siamese_cbow.report.drawing import spread
-from siamese_cbow.report.markdown import markdown
-from siamese_cbow.report.paper import paper, paper_figure, paper_sets
-from siamese_cbow.report.plan import PARTS, Results, checked_parts
-from siamese_cbow.report.recipes import QUICK, SYSTEMS
-from siamese_cbow.report.reproduce import reproduce, reproduction_seconds
-from siamese_cbow.report.tables import seconds
-from siamese_cbow.report.view import View
-from siamese_cbow.stream import Stream
+from siamese_cbow.paper import plan
+from siamese_cbow.paper.analysis import section as analysis
+from siamese_cbow.paper.cache import Cache
+from siamese_cbow.paper.claims import claims
+from siamese_cbow.paper.document import Report
+from siamese_cbow.paper.drawing import spread
+from siamese_cbow.paper.figures import paper, paper_figure, paper_sets
+from siamese_cbow.paper.markdown import markdown
+from siamese_cbow.paper.plan import PARTS, Results, checked_parts
+from siamese_cbow.paper.recipes import QUICK, SYSTEMS
+from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
+from siamese_cbow.paper.tables import seconds
+from siamese_cbow.paper.view import View
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
 
 pytest.importorskip("matplotlib")
@@ -115,7 +115,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> list[PairSet]:
 @pytest.fixture(scope="module")
 def tiny() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("siamese_cbow.report.reproduce.QUICK", TINY)
+        patch.setattr("siamese_cbow.paper.reproduce.QUICK", TINY)
         yield
 
 

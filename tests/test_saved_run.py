@@ -17,9 +17,9 @@ import pytest
 
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, Interrupted
-from siamese_cbow.preparation import prepare
-from siamese_cbow.storage import load
-from siamese_cbow.stream import Stream
+from siamese_cbow.model.storage import load
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.checkpoint import Checkpoints
@@ -94,7 +94,7 @@ def test_after_kill_9_it_goes_on(stream: Stream, stream_path: Path, tmp_path: Pa
     recipe = SiameseCBOW(dim=16, epochs=40, batch_size=32, seed=7)
     train_into(tmp_path / "whole", recipe, stream)
     code = (
-        "import sys; from siamese_cbow.stream import Stream; from siamese_cbow.training.recipe import SiameseCBOW;"
+        "import sys; from siamese_cbow import SiameseCBOW, Stream;"
         "from siamese_cbow.training.saved_run import *;"
         "train_into(sys.argv[1], SiameseCBOW(dim=16, epochs=40, batch_size=32, seed=7), Stream.load(sys.argv[2]),"
         "saving=Saving(checkpoint_minutes=0.0005), threads=2)"

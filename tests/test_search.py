@@ -23,7 +23,7 @@ from siamese_cbow.retrieval.hits import Best, Cutoff
 from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.retrieval.rows import Block, RowSettings, Source, finished
 from siamese_cbow.retrieval.sentences import sentence_rows
-from siamese_cbow.text.json_tokenizer import JsonTokenizer
+from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)
 

@@ -29,9 +29,9 @@ from siamese_cbow.baselines.skip_thought.packing import pack
 from siamese_cbow.baselines.skip_thought.reference import read_sentence
 from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.systems import open_system
-from siamese_cbow.stream import Stream
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 torch = pytest.importorskip("torch")
 

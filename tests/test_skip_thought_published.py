@@ -14,7 +14,7 @@ from python2_pickles import python2_npy, python2_pickle
 from siamese_cbow.baselines.skip_thought import load_encoder, read_published
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.systems import open_system
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
 
 torch = pytest.importorskip("torch")
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from safetensors import numpy as safetensors_numpy
 
 from siamese_cbow import FormatError, InputError, Model, SiameseCBOWError, Tokenizer, Vocabulary, load
-from siamese_cbow.files import file_hash
-from siamese_cbow.storage import CARD, CONFIG, HASHED, MODULES, TOKENIZER, VECTORS, VOCABULARY
+from siamese_cbow.base.files import file_hash
+from siamese_cbow.model.storage import CARD, CONFIG, HASHED, MODULES, TOKENIZER, VECTORS, VOCABULARY
 
 INFO = {"recipe": {"name": "toy", "dim": 4}, "corpus": {"fingerprint": "f00", "n_tokens": 12}}
 
@@ -208,7 +208,7 @@ def test_any_damage_ends_in_our_own_error(
     (folder / name).write_bytes(data[:at] + junk + data[at + len(junk) :])
     if trusting and name != CONFIG:  # a config that vouches for the damage
         path = folder / name
-        from siamese_cbow.storage import _file_entry
+        from siamese_cbow.model.storage import _file_entry
 
         config = json.loads((folder / CONFIG).read_text("utf-8"))
         _edit(folder, files=config["files"] | {name: _file_entry(path)})
@@ -224,7 +224,7 @@ def test_disk_full_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("siamese_cbow.storage.write_rows", full)
+    monkeypatch.setattr("siamese_cbow.model.storage.write_rows", full)
     with pytest.raises(InputError, match="No space left"):
         toy().save(tmp_path / "a")
     assert not list(tmp_path.iterdir())

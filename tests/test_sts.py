@@ -14,7 +14,7 @@ from siamese_cbow.evaluation.protocol import counted
 from siamese_cbow.evaluation.releases import RELEASES
 from siamese_cbow.evaluation.sts import missing_sets, sts
 from siamese_cbow.progress import Silent
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
 
 PAIRS = "a cat\ta dog\none\ttwo\nred wine\twhite wine\nyes\tno\n"
 GOLD = "4.5\n0\n3.250\n\n"

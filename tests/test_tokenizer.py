@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow.counting import Counter
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.lookup import Lookup, as_lines
-from siamese_cbow.text import characters
-from siamese_cbow.text.tokenizer import UNKNOWN, Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.counting import Counter
+from siamese_cbow.words import characters
+from siamese_cbow.words.lookup import Lookup, as_lines
+from siamese_cbow.words.tokenizer import UNKNOWN, Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 TOKENIZERS = [
     Tokenizer(kind, lowercase=lowercase, punctuation=punctuation)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
+from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.optimizers import KINDS, learning_rates
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
-from siamese_cbow.vector_files import write_word_vectors
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 N_TOPICS, WORDS_OF_TOPIC = 6, 12
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import InputError
+from siamese_cbow.formats.vector_files import read_word_vectors, write_word_vectors
 from siamese_cbow.progress import Silent
-from siamese_cbow.vector_files import read_word_vectors, write_word_vectors
 
 ROWS = b"the 0.5 -1e-3\ncat 2 4\n"
 VALUES = np.array([[0.5, -1e-3], [2, 4]], dtype=np.float32)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow.counting import Counter, merge
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.counting import Counter, merge
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 WORDS = st.text(st.sampled_from("abcé日"), min_size=1, max_size=3)
 

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
-from siamese_cbow.baselines.vector_file import VectorFile
 from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.model import Model
-from siamese_cbow.postprocess import weights as weighting
-from siamese_cbow.postprocess.components import Components, components_of, sentence_moments
-from siamese_cbow.postprocess.weights import idf, sentence_counts, sif, usif
+from siamese_cbow.formats.vector_file import VectorFile
+from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Silent
-from siamese_cbow.stream import Stream
-from siamese_cbow.vector_files import write_word_vectors
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.transform import weights as weighting
+from siamese_cbow.transform.components import Components, components_of, sentence_moments
+from siamese_cbow.transform.weights import idf, sentence_counts, sif, usif
+from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM = 6
 
@@ -105,10 +105,10 @@ def test_components_of_words_without_vectors_and_of_a_sample(stream: Stream, mon
     _, values, directions = np.linalg.svd(np.array(means), full_matrices=False)
     np.testing.assert_allclose(abs(np.sum(found.directions * directions[:2], axis=1)), [1, 1], atol=1e-6)
     np.testing.assert_allclose(found.shares, values[:2] ** 2 / (values[:2] ** 2).sum(), rtol=1e-6)
-    monkeypatch.setattr("siamese_cbow.postprocess.components.BLOCK", 7)
+    monkeypatch.setattr("siamese_cbow.transform.components.BLOCK", 7)
     blocks = common_components(2, 1)
     np.testing.assert_allclose(abs(np.sum(found.directions * blocks.directions, axis=1)), [1, 1], atol=1e-9)
-    monkeypatch.setattr("siamese_cbow.postprocess.components.SAMPLE", 50)
+    monkeypatch.setattr("siamese_cbow.transform.components.SAMPLE", 50)
     one, again, other = (common_components(1, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.directions, again.directions)
     assert not np.array_equal(one.directions, other.directions)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from siamese_cbow.demo import speeches
+from siamese_cbow.cli.tour import speeches
 
 BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Writes `src/siamese_cbow/text/unicode_tables.txt`: what kind of character each code point is, and its lower case.
+"""Writes `src/siamese_cbow/words/unicode_tables.txt`: what kind of character each code point is, and its lower case.
 
 The kinds and the lower case are asked of the `tokenizers` library itself, because sentence-transformers and model2vec
 cut text with it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
@@ -16,7 +16,7 @@ from tokenizers import Regex
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Split
 
-TARGET = Path(__file__).parents[1] / "src" / "siamese_cbow" / "text" / "unicode_tables.txt"
+TARGET = Path(__file__).parents[1] / "src" / "siamese_cbow" / "words" / "unicode_tables.txt"
 
 # Han and Hiragana have no spaces between words: each character counts as a word of its own.
 # U+FFFD stands for bytes that were no text, so it is no word either.

@@ -15,26 +15,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from siamese_cbow.combination import combine
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.mix import Mix
-    from siamese_cbow.model import Model
-    from siamese_cbow.preparation import prepare
-    from siamese_cbow.report.reproduce import reproduce
+    from siamese_cbow.model.model import Model
+    from siamese_cbow.model.storage import load
+    from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import clusters
     from siamese_cbow.retrieval.duplicates import duplicates
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.search import search
-    from siamese_cbow.storage import load
-    from siamese_cbow.stream import Stream
+    from siamese_cbow.stream.mix import Mix
+    from siamese_cbow.stream.preparation import prepare
+    from siamese_cbow.stream.stream import Stream
     from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
-    from siamese_cbow.text.tokenizer import Tokenizer
     from siamese_cbow.training.callbacks import Callback
     from siamese_cbow.training.recipe import SiameseCBOW
     from siamese_cbow.training.recipe_file import read_recipe, write_recipe
-    from siamese_cbow.vocabulary import Vocabulary
+    from siamese_cbow.transform.combination import combine
+    from siamese_cbow.words.tokenizer import Tokenizer
+    from siamese_cbow.words.vocabulary import Vocabulary
 
 # name -> the module below this package that defines it
 _HOMES = {
@@ -44,24 +44,24 @@ _HOMES = {
     "Index": "retrieval.index",
     "InputError": "errors",
     "MissingExtra": "errors",
-    "Mix": "mix",
-    "Model": "model",
+    "Mix": "stream.mix",
+    "Model": "model.model",
     "SettingsError": "errors",
     "SiameseCBOW": "training.recipe",
     "SiameseCBOWError": "errors",
-    "Stream": "stream",
+    "Stream": "stream.stream",
     "TextSettings": "text.corpus",
     "Texts": "text.corpus",
-    "Tokenizer": "text.tokenizer",
-    "Vocabulary": "vocabulary",
+    "Tokenizer": "words.tokenizer",
+    "Vocabulary": "words.vocabulary",
     "clusters": "retrieval.clusters",
-    "combine": "combination",
+    "combine": "transform.combination",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
-    "load": "storage",
-    "prepare": "preparation",
+    "load": "model.storage",
+    "prepare": "stream.preparation",
     "read_recipe": "training.recipe_file",
-    "reproduce": "report.reproduce",
+    "reproduce": "paper.reproduce",
     "search": "retrieval.search",
     "sts": "evaluation.sts",
     "write_recipe": "training.recipe_file",

@@ -85,7 +85,8 @@ def machine() -> str:
 
     flags = binding.get_host_cpu_features().flatten()
     known = hashlib.blake2b(flags.encode(), digest_size=4).hexdigest()
-    return f"{binding.get_host_cpu_name()}-{known} numba {numba.__version__} llvmlite {llvmlite.__version__} numpy {np.__version__}"
+    libraries = " ".join(f"{library.__name__} {library.__version__}" for library in (numba, llvmlite, np))
+    return f"{binding.get_host_cpu_name()}-{known} {libraries}"
 
 
 @pytest.fixture(scope="module")

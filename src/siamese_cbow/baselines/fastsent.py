@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.arrays import thread_count
+from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class FastSent:
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
         from siamese_cbow.baselines.fastsent_engine import Engine
-        from siamese_cbow.kernels.crew import Crew
+        from siamese_cbow.machine.crew import Crew
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
         from siamese_cbow.training.optimizers import learning_rates, rule_of
         from siamese_cbow.training.state import first_state

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 BLOCK = 4096  # words worked on at a time; bounds the memory
 

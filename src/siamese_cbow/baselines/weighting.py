@@ -18,11 +18,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model import Model
-from siamese_cbow.postprocess.folding import folded, ids_in
-from siamese_cbow.postprocess.settings import Postprocess
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.transform.folding import folded, ids_in
+from siamese_cbow.transform.settings import Postprocess
 
 
 class Recipe(Protocol):

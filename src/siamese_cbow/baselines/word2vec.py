@@ -13,11 +13,11 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from siamese_cbow.arrays import thread_count
+from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import MissingExtra, SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 Algorithm: TypeAlias = Literal["cbow", "skipgram"]
 LONGEST = 10_000  # words; gensim would silently drop the rest of a longer sentence

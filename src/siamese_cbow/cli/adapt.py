@@ -11,7 +11,7 @@ import click
 from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.cli.search import progress_bar
-from siamese_cbow.packed_rows import Dtype
+from siamese_cbow.model.packed_rows import Dtype
 
 
 @click.command(name="adapt", context_settings={"show_default": True})

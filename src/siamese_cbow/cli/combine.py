@@ -19,7 +19,7 @@ def command(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
     Their vectors are put side by side and brought down to N dimensions. What was chance in each evens out, and the
     model is no larger than each of them.
     """
-    from siamese_cbow.combination import combine
+    from siamese_cbow.transform.combination import combine
 
     models = [open_model(folder) for folder in folders]
     combined = combine(models, dim=dim)

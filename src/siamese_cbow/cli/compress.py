@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.packed_rows import Dtype
+from siamese_cbow.model.packed_rows import Dtype
 
 if TYPE_CHECKING:
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
 
 @click.command(name="compress")

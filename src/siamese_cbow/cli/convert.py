@@ -32,7 +32,7 @@ def command(source: str, target: Path, source_format: str | None, target_format:
     four may be packed: .gz .bz2 .xz), .parquet, .onnx, .spacy; without one it is a folder of siamese-cbow, which
     model2vec and sentence-transformers load as it is. What is lost on the way is said.
     """
-    from siamese_cbow.interop.convert import convert
+    from siamese_cbow.formats.convert import convert
     from siamese_cbow.progress import bar
 
     with bar("reading", None, unit="words") as progress:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from siamese_cbow.demo import RECIPE, Findings, look_at, read_speeches, speeches
+from siamese_cbow.cli.tour import RECIPE, Findings, look_at, read_speeches, speeches
 from siamese_cbow.progress import bar
 
 

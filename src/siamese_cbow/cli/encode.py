@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.cli.batched import N_LINES, batched
 from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.cli.outputs import check_output, open_output
-from siamese_cbow.files import atomic_file
 from siamese_cbow.progress import SILENT, Progress, bar
 from siamese_cbow.text.chunks import iter_lines
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from siamese_cbow.arrays import Vectors
-    from siamese_cbow.model import Model
+    from siamese_cbow.base.arrays import Vectors
+    from siamese_cbow.model.model import Model
     from siamese_cbow.retrieval.hits import Hit
 
 LONGEST = 2_000  # characters of a line on a terminal

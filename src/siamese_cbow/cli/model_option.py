@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from siamese_cbow.fallback import Fallback
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
+    from siamese_cbow.words.fallback import Fallback
 
 VARIABLE = "SIAMESE_CBOW_MODEL"
 LANGUAGE = f"{__name__}.language"  # in the context of a command
@@ -57,7 +57,7 @@ def open_model(
     language  the part of it for this language, or else for the one that --language has named
     fallback  where --fallback says nothing, this one instead of the model's own
     """
-    from siamese_cbow.storage import load
+    from siamese_cbow.model.storage import load
 
     model = load(folder, verify=verify)
     context = click.get_current_context(silent=True)

@@ -15,9 +15,9 @@ from typing import TextIO, TypeAlias
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.files import atomic_file
 
 # Takes the texts and the vectors of some rows.
 Write: TypeAlias = Callable[[list[str], Vectors], None]

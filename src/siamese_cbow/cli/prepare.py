@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from siamese_cbow.preparation import WORDS_ONLY, prepare
 from siamese_cbow.progress import bar
+from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
 from siamese_cbow.text.corpus import Corpus, TextSettings
-from siamese_cbow.text.tokenizer import Kind, Tokenizer
+from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare).parameters.items()}
 TEXT = TextSettings()

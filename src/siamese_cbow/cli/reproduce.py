@@ -47,9 +47,9 @@ def command(
     """
     from siamese_cbow.errors import Interrupted
     from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
     from siamese_cbow.progress import SILENT, bar
-    from siamese_cbow.report.reproduce import reproduce, reproduction_seconds
-    from siamese_cbow.stream import Stream
+    from siamese_cbow.stream.stream import Stream
 
     parts = [part.strip() for part in only.split(",") if part.strip()] if only else None
     text = Stream.load(stream)

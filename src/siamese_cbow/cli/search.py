@@ -17,7 +17,7 @@ from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.progress import SILENT, Progress, bar
 
 if TYPE_CHECKING:
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
     from siamese_cbow.retrieval.hits import Hit
 
 

@@ -11,7 +11,7 @@ from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 
 if TYPE_CHECKING:
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
 KEY_VARIABLE = "SIAMESE_CBOW_API_KEY"
 MEGABYTE = 1 << 20

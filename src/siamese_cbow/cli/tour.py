@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
 
 # A small text wants more epochs and a softer softmax than the default recipe, which is made for large ones.
@@ -50,7 +50,7 @@ def speeches() -> Path:
 
 def read_speeches(progress: Progress = SILENT) -> Stream:
     """The speeches as a stream."""
-    from siamese_cbow.preparation import prepare
+    from siamese_cbow.stream.preparation import prepare
 
     return prepare(str(speeches()), min_count=MIN_COUNT, progress=progress)
 

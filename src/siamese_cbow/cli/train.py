@@ -10,9 +10,9 @@ from typing import Any, get_args, get_type_hints
 import click
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.mix import Mix
 from siamese_cbow.progress import bar
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.mix import Mix
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
 from siamese_cbow.training.recipe_file import read_recipe, write_recipe
 from siamese_cbow.training.saved_run import Saving, train_into

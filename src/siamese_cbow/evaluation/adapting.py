@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Offsets, Vectors
-from siamese_cbow.model import Model
-from siamese_cbow.postprocess.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
+from siamese_cbow.base.arrays import Ids, Offsets, Vectors
+from siamese_cbow.model.model import Model
+from siamese_cbow.transform.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 
 Adapt: TypeAlias = Literal["no", "set", "held-out"]
 ADAPT: tuple[Adapt, ...] = get_args(Adapt)

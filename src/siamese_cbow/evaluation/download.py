@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, TypeAlias
 
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.evaluation.benchmarks import is_benchmark
 from siamese_cbow.evaluation.fetch import fetch, file_sha256
 from siamese_cbow.evaluation.releases import ARCHIVES, Archive
 from siamese_cbow.evaluation.sts import FILE
-from siamese_cbow.files import atomic_file
 from siamese_cbow.progress import SILENT, Progress
 
 DEFAULT_FOLDER = "data/sts"

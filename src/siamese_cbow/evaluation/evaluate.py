@@ -20,8 +20,8 @@ from siamese_cbow.evaluation.correlation import bootstrap as resample
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.protocol import Protocol, counted
 from siamese_cbow.evaluation.scores import Scores, SetScore
-from siamese_cbow.model import Model
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.tokenizer import Tokenizer
 
 
 class System(Interface):

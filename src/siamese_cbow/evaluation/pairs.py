@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
 
 Floats: TypeAlias = NDArray[np.float64]
 Collection: TypeAlias = Literal["STS", "STS-Benchmark", "SICK"]

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.base.notebook import grid
 from siamese_cbow.evaluation.adapting import Adapt
 from siamese_cbow.evaluation.correlation import Floats, Interval, interval, pearson, spearman
 from siamese_cbow.evaluation.pairs import Collection, TextFacts
 from siamese_cbow.evaluation.protocol import Protocol
-from siamese_cbow.notebook import grid
 
 ADAPTED: dict[Adapt, str] = {
     "no": "",

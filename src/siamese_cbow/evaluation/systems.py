@@ -15,13 +15,13 @@ from typing import Any
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.skip_thought import load_encoder, read_published
 from siamese_cbow.baselines.skip_thought.storage import FORMAT as SKIP_THOUGHT
-from siamese_cbow.baselines.vector_file import open_vector_file
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.formats.vector_file import open_vector_file
+from siamese_cbow.model.storage import FORMAT, VOCABULARY, load
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.storage import FORMAT, VOCABULARY, load
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
 
 RANDOM = "random"
 OWN = "pretrained"  # the model that comes with the package

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.interop.formats import COUNTS, INFO, OURS, SPACES, TOKENIZER, Format, spaced_words
-from siamese_cbow.interop.guessing import format_to_read, format_to_write
-from siamese_cbow.model import Model
+from siamese_cbow.formats.guessing import format_to_read, format_to_write
+from siamese_cbow.formats.table import COUNTS, INFO, OURS, SPACES, TOKENIZER, Format, spaced_words
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import PRETRAINED
 from siamese_cbow.progress import SILENT, Progress, Silent
-from siamese_cbow.storage import PRETRAINED
-from siamese_cbow.text.json_tokenizer import JsonTokenizer
+from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 HUB = "hf://"
 OWN = "pretrained"  # the model that comes with the package
@@ -84,7 +84,7 @@ def _local(source: str | os.PathLike[str]) -> Path:
     if source == OWN and not Path(source).exists():
         return PRETRAINED
     if isinstance(source, str) and source.startswith(HUB):
-        from siamese_cbow.hub import download
+        from siamese_cbow.formats.hub import download
 
         return download(source.removeprefix(HUB))
     return Path(source)

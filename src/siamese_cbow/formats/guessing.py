@@ -9,12 +9,12 @@ from lzma import LZMAError
 from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.interop.formats import BY_NAME, FORMATS, READABLE, WRITABLE, Format, ending_of
-from siamese_cbow.interop.pickled import is_keyed_vectors
-from siamese_cbow.interop.static_folder import find_table
-from siamese_cbow.storage import FORMAT, VOCABULARY
-from siamese_cbow.vector_files import PACKERS
-from siamese_cbow.vector_layouts import find_layout
+from siamese_cbow.formats.pickled import is_keyed_vectors
+from siamese_cbow.formats.static_folder import find_table
+from siamese_cbow.formats.table import BY_NAME, FORMATS, READABLE, WRITABLE, Format, ending_of
+from siamese_cbow.formats.vector_files import PACKERS
+from siamese_cbow.formats.vector_layouts import find_layout
+from siamese_cbow.model.storage import FORMAT, VOCABULARY
 
 # Names that would make an odd folder: a file was meant, of a kind that is not written.
 FILE_ENDINGS = re.compile(r"\.(npy|npz|csv|tsv|json|jsonl|h5|hdf5|pt|pth|ckpt|zip|tar|gz|bz2|xz|zst|model|safetensors)")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.model import Model
-from siamese_cbow.storage import load, save
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load, save
 
 FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]
 

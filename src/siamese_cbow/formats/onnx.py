@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.arrays import Offsets
+from siamese_cbow.base.arrays import Offsets
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.files import atomic_file
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 
 OPSET = 18  # ScatterND with a sum came with 16; 18 is what every runtime of the last years knows
 IR_VERSION = 9

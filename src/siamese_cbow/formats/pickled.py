@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.baselines.vector_file import has_capitals
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.formats.safe_pickle import Record, load_npy, load_pickle
+from siamese_cbow.formats.vector_file import has_capitals
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.safe_pickle import Record, load_npy, load_pickle
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 KEYED_VECTORS = "gensim.models.keyedvectors.KeyedVectors"
 RECORDS = ("argparse.Namespace", "vocabUtils.vocabulary", KEYED_VECTORS)

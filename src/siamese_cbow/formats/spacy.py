@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.files import atomic_folder
-from siamese_cbow.model import Model
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.tokenizer import Tokenizer
 
 
 def to_spacy(model: Model, *, language: str = "xx") -> Any:
@@ -28,7 +28,7 @@ def to_spacy(model: Model, *, language: str = "xx") -> Any:
     spacy = _spacy()
     from spacy.vectors import Vectors as SpacyVectors
 
-    from siamese_cbow.interop.spacy_parts import COMPONENT, TOKENIZER
+    from siamese_cbow.formats.spacy_parts import COMPONENT, TOKENIZER
 
     if type(model.tokenizer) is not Tokenizer:
         raise InputError(f"the model has {model.tokenizer!r}; a spaCy pipeline can have our own tokenizers only")

@@ -9,9 +9,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import get_words_and_spaces, registry
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.means_reference import mean_of_rows
-from siamese_cbow.text.tokenizer import Kind, Tokenizer
+from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
 TOKENIZER, COMPONENT = "siamese_cbow.tokenizer.v1", "siamese_cbow_vectors"
 

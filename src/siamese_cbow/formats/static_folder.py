@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.text.json_tokenizer import JsonTokenizer, known_tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.json_tokenizer import JsonTokenizer, known_tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 TENSORS, TOKENIZER, CONFIG, MODULES = "model.safetensors", "tokenizer.json", "config.json", "modules.json"
 AGAIN = "copy the folder anew, or save the model again"

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from siamese_cbow.baselines.vector_file import open_vector_file
 from siamese_cbow.errors import InputError
-from siamese_cbow.interop import pickled
-from siamese_cbow.interop.onnx import write_onnx
-from siamese_cbow.interop.spacy import write_spacy
-from siamese_cbow.interop.static_folder import read_static_folder
-from siamese_cbow.interop.word_table import read_word_table, write_word_table
-from siamese_cbow.model import Model
+from siamese_cbow.formats import pickled
+from siamese_cbow.formats.onnx import write_onnx
+from siamese_cbow.formats.spacy import write_spacy
+from siamese_cbow.formats.static_folder import read_static_folder
+from siamese_cbow.formats.vector_file import open_vector_file
+from siamese_cbow.formats.vector_files import PACKERS, write_word_vectors
+from siamese_cbow.formats.word_table import read_word_table, write_word_table
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load, save
 from siamese_cbow.progress import Progress
-from siamese_cbow.storage import load, save
-from siamese_cbow.vector_files import PACKERS, write_word_vectors
 
 Read: TypeAlias = Callable[[Path, Progress], Model]
 Write: TypeAlias = Callable[[Model, Path], None]

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.formats.vector_files import read_word_vectors
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vector_files import read_word_vectors
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 CAPITALS = 0.01  # a file with more capitalised words than this was made from text in its own case
 

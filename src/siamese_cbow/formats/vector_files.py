@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError
-from siamese_cbow.files import atomic_file
+from siamese_cbow.formats.vector_layouts import ADVICE, Layout, find_layout, opened
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.vector_layouts import ADVICE, Layout, find_layout, opened
 
 PACKERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by the ending of a file to write
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.baselines.vector_file import has_capitals
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError
-from siamese_cbow.files import atomic_file
-from siamese_cbow.interop.columns import as_matrix
-from siamese_cbow.model import Model
+from siamese_cbow.formats.vector_file import has_capitals
+from siamese_cbow.integrations.columns import as_matrix
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.text.json_tokenizer import JsonTokenizer
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.json_tokenizer import JsonTokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 KEY = b"siamese-cbow"
 

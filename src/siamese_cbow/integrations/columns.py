@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 
 Table = TypeVar("Table")
 

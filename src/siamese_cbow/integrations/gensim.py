@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.baselines.vector_file import has_capitals
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.model import Model
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.formats.vector_file import has_capitals
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def to_keyed_vectors(model: Model) -> Any:

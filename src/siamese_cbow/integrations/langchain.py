@@ -10,8 +10,8 @@ import os
 from typing import Any
 
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.model import Model
-from siamese_cbow.storage import load
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load
 
 try:
     from langchain_core.embeddings import Embeddings

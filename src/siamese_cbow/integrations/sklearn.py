@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.encoding import as_list, check_strings
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.encoding import as_list, check_strings
+from siamese_cbow.model.model import Model
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -90,12 +90,12 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _given(self) -> Model:
         if isinstance(self.model, Model):
             return self.model
-        from siamese_cbow.interop.convert import read_model
+        from siamese_cbow.formats.convert import read_model
 
         return read_model(cast("str | os.PathLike[str]", self.model))
 
     def _learn(self, texts: Sequence[str]) -> Model:
-        from siamese_cbow.preparation import prepare
+        from siamese_cbow.stream.preparation import prepare
         from siamese_cbow.training.recipe import SiameseCBOW
 
         settings = {"dim": self.dim, "epochs": self.epochs, "seed": self.seed, **(self.changes or {})}

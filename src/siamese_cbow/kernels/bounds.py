@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from siamese_cbow.arrays import Ids, Offsets, Vectors
-from siamese_cbow.intrinsics import prefetch_item
-from siamese_cbow.numba_options import LEAN
+from siamese_cbow.base.arrays import Ids, Offsets, Vectors
+from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.intrinsics import prefetch_item
 
 COLUMNS = 16  # one cache line
 AHEAD = 12  # words; rows lie all over the memory, and asking for them beforehand makes it 1.7 times as fast

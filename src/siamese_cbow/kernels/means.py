@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from siamese_cbow.arrays import Ids, Offsets, Vectors
+from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.kernels.means_reference import GROUP
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
 
 
 def means(vectors: Vectors, ids: Ids, offsets: Offsets, normalize: bool, out: Vectors) -> None:

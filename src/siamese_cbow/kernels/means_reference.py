@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Vectors
+from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
 

@@ -7,27 +7,27 @@ nothing can be allocated: kernels get all their memory from outside.
 
 Numba recompiles a function that it kept when its own file changes, but not when the change is in a function it calls
 from another file. A kernel here is made of functions from a dozen files: after an update it would go on with parts of
-old ones, and its bytes would differ from those of a fresh install. So packages of kernels throw away what is older than
-any of their sources, before anything of it is loaded.
+old ones, and its bytes would differ from those of a fresh install. So whatever is older than any source of a kernel is
+thrown away, before anything of it is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 LEAN: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
 INLINE: dict[str, Any] = {**LEAN, "forceinline": True}
 
-SHARED = (Path(__file__), Path(__file__).with_name("intrinsics.py"))  # sources of all kernels
+ROOMS = ("machine", "words", "kernels")  # of the package: those that hold compiled functions
 
 
-def forget_stale_kernels(folder: Path, shared: Sequence[Path] = SHARED) -> int:
-    """Delete Numba's index files of a package that are older than a source of it; the number of deleted ones."""
-    newest = max((path.stat().st_mtime_ns for path in [*shared, *folder.glob("*.py")]), default=0)
+def forget_stale_kernels(package: Path) -> int:
+    """Delete Numba's index files that are older than a source of any kernel; the number of deleted ones."""
+    folders = [package / room for room in ROOMS]
+    newest = max((path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py")), default=0)
     n = 0
-    for index in (folder / "__pycache__").glob("*.nbi"):
+    for index in (index for folder in folders for index in folder.rglob("__pycache__/*.nbi")):
         try:
             if index.stat().st_mtime_ns < newest:
                 index.unlink()
@@ -35,3 +35,6 @@ def forget_stale_kernels(folder: Path, shared: Sequence[Path] = SHARED) -> int:
         except OSError:  # another process was faster, or the folder is read-only
             continue
     return n
+
+
+forget_stale_kernels(Path(__file__).parents[1])  # every kernel imports this module first: nothing is loaded yet

@@ -28,7 +28,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -39,9 +38,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from siamese_cbow.numba_options import INLINE, LEAN, forget_stale_kernels
-
-forget_stale_kernels(Path(__file__).parent)  # all training kernels are built on this module: nothing is loaded yet
+from siamese_cbow.machine.compiling import INLINE, LEAN
 
 # Crew memory, int64: each counter on cache lines of its own, so that waiting for one does not slow the others. Last
 # come the counters of the parts, which hold phase * _PHASES + tiles taken, so that one atomic step takes both.

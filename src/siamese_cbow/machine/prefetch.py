@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numba import njit
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.intrinsics import prefetch_for_writing, prefetch_item
-from siamese_cbow.kernels.lines import LINE
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.machine.cache_lines import LINE
+from siamese_cbow.machine.compiling import INLINE
+from siamese_cbow.machine.intrinsics import prefetch_for_writing, prefetch_item
 
 
 @njit(**INLINE)

@@ -14,11 +14,11 @@ from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
 from numba.extending import intrinsic
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.lines import LINE
-from siamese_cbow.kernels.rows import FASTMATH
-from siamese_cbow.kernels.vector_code import PLACE, VectorCode
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.rows import FASTMATH
+from siamese_cbow.machine.cache_lines import LINE
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.vector_code import PLACE, VectorCode
 
 # A block of `_combine`: rows of results, pieces of a row, numbers in a piece. Sixteen registers of thirty-two where the
 # processor has large ones, otherwise twelve of sixteen.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
 _CARD = """\
 ---

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.packed_rows import PackedRows, Rows
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.packed_rows import PackedRows, Rows
+from siamese_cbow.words.vocabulary import Vocabulary
 
 # Means stay finite up to here, whatever the number of words; no training comes near it.
 LARGEST_NUMBER = 1e30

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Offsets, Vectors
+from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.fallback import Fallback, finder
 from siamese_cbow.kernels.means_reference import mean_of_rows
-from siamese_cbow.lazy_vocabulary import FEW
-from siamese_cbow.packed_rows import Rows, as_array
+from siamese_cbow.model.packed_rows import Rows, as_array
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.fallback import Fallback, finder
+from siamese_cbow.words.lazy_vocabulary import FEW
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.lookup import AnyLookup
+    from siamese_cbow.words.lookup import AnyLookup
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
@@ -135,7 +135,7 @@ class Encoder:
 
     @cached_property
     def _lookup(self) -> AnyLookup:
-        from siamese_cbow.lookup import lookup_of
+        from siamese_cbow.words.lookup import lookup_of
 
         return lookup_of(self._vocabulary, self._tokenizer, self._fallback)
 

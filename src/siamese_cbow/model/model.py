@@ -26,22 +26,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow import neighbours as near
-from siamese_cbow.arrays import Ids, Offsets, Vectors, thread_count
-from siamese_cbow.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
+from siamese_cbow.base.arrays import Ids, Offsets, Vectors, thread_count
+from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.fallback import Fallback, finder
-from siamese_cbow.model_checks import checked_rows, plain_info, without_scores
-from siamese_cbow.notebook import card
-from siamese_cbow.packed_rows import Dtype, PackedRows, Rows, as_array
+from siamese_cbow.model import neighbours as near
+from siamese_cbow.model.checks import checked_rows, plain_info, without_scores
+from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
+from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array
 from siamese_cbow.progress import SILENT, bar
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.fallback import Fallback, finder
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.postprocess.folding import Undo
-    from siamese_cbow.postprocess.settings import Weights
-    from siamese_cbow.stream import Stream
+    from siamese_cbow.stream.stream import Stream
+    from siamese_cbow.transform.folding import Undo
+    from siamese_cbow.transform.settings import Weights
 
 TextsOrVectors: TypeAlias = Texts | NDArray[np.floating[Any]]
 
@@ -327,13 +327,13 @@ class Model:
 
     def plot_words(self, words: Sequence[str], *, ax: Any = None) -> Any:
         """A map of words with matplotlib; returns the axes: `plot_words(["cat", "dog", "king", "queen"])`."""
-        from siamese_cbow.plots import plot_words
+        from siamese_cbow.model.plots import plot_words
 
         return plot_words(self, words, ax=ax)
 
     def plot_similarity(self, a: Sequence[str], b: Sequence[str] | None = None, *, ax: Any = None) -> Any:
         """A heat map of the cosines of some texts with others, or among themselves; returns the axes."""
-        from siamese_cbow.plots import plot_similarity
+        from siamese_cbow.model.plots import plot_similarity
 
         return plot_similarity(self, a, b, ax=ax)
 
@@ -396,8 +396,8 @@ class Model:
         `model.postprocess(stream, components=1)`: without the direction that all sentences of the stream share. Without
         a stream, mean and directions are estimated from the words' counts. The options: see `postprocess.settings`.
         """
-        from siamese_cbow.postprocess.folding import folded
-        from siamese_cbow.postprocess.settings import Postprocess
+        from siamese_cbow.transform.folding import folded
+        from siamese_cbow.transform.settings import Postprocess
 
         steps = Postprocess(
             weights=weights, a=a, center=center, components=components, by_share=by_share, whiten=whiten, seed=seed
@@ -415,7 +415,7 @@ class Model:
         more so: some hundreds tell something, and of more than 100,000 a sample is looked at. Nothing is trained. What
         an earlier `adapt` has done is undone first.
         """
-        from siamese_cbow.postprocess.adaptation import adapt
+        from siamese_cbow.transform.adaptation import adapt
 
         return adapt(self, texts)
 
@@ -439,7 +439,7 @@ class Model:
         dim    rotated so that the first dimensions carry most, then cut (cosines don't notice a rotation)
         words  the most frequent ones are kept
         """
-        from siamese_cbow.compression import compress
+        from siamese_cbow.transform.compression import compress
 
         return compress(self, dtype, dim=dim, words=words)
 
@@ -447,7 +447,7 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a folder, which `siamese_cbow.load`, sentence-transformers and model2vec read."""
-        from siamese_cbow.storage import save
+        from siamese_cbow.model.storage import save
 
         save(self, Path(path))
 
@@ -456,13 +456,13 @@ class Model:
     @classmethod
     def from_pretrained(cls, name_or_path: str | os.PathLike[str], **options: Any) -> Model:
         """The model in a folder, or on the Hugging Face Hub (options: see `hub.from_pretrained`)."""
-        from siamese_cbow.hub import from_pretrained
+        from siamese_cbow.formats.hub import from_pretrained
 
         return from_pretrained(name_or_path, **options)
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Uploads the model to the Hugging Face Hub; returns its address (options: see `hub.push_to_hub`)."""
-        from siamese_cbow.hub import push_to_hub
+        from siamese_cbow.formats.hub import push_to_hub
 
         return push_to_hub(self, repo_id, **options)
 

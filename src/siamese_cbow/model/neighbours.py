@@ -10,7 +10,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Vectors
+from siamese_cbow.base.arrays import Ids, Vectors
 
 ROWS_AT_A_TIME = 4_096
 

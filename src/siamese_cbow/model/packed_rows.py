@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Vectors
+from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.errors import SettingsError
 
 Dtype: TypeAlias = Literal["float32", "float16", "int8", "int4"]

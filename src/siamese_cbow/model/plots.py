@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.neighbours import units
+from siamese_cbow.model.neighbours import units
 
 if TYPE_CHECKING:
-    from siamese_cbow.arrays import Vectors
-    from siamese_cbow.model import Model
+    from siamese_cbow.base.arrays import Vectors
+    from siamese_cbow.model.model import Model
 
 LABEL = 32  # characters of a text beside a heat map
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))

@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from siamese_cbow.base.files import atomic_folder, file_hash, sample_hash
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
-from siamese_cbow.files import atomic_folder, file_hash, sample_hash
-from siamese_cbow.lazy_vocabulary import LazyVocabulary
-from siamese_cbow.model import Model
-from siamese_cbow.model_checks import check_numbers
-from siamese_cbow.packed_rows import Dtype
-from siamese_cbow.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.checks import check_numbers
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.packed_rows import Dtype
+from siamese_cbow.model.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
+from siamese_cbow.words.lazy_vocabulary import LazyVocabulary
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.postprocess.folding import Undo
+    from siamese_cbow.transform.folding import Undo
 
 FORMAT = "siamese-cbow model"
 FORMAT_VERSION = 1
@@ -43,7 +43,7 @@ VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt",
 CONFIG, CARD, LOG, UNDO = "config.json", "README.md", "training.jsonl", "postprocessing.safetensors"
 RUN = "training"  # the folder of an unfinished run, which the model takes the place of
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
-PRETRAINED = Path(__file__).parent / "pretrained"
+PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
 _MODULES = [
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"},
@@ -56,7 +56,7 @@ def save(model: Model, path: str | os.PathLike[str], *, log: Path | None = None)
 
     A model of ours that stands there already is replaced; anything else is left alone, with an error.
     """
-    from siamese_cbow.model_card import model_card
+    from siamese_cbow.model.card import model_card
 
     target = Path(path)
     check_target(target)
@@ -230,14 +230,14 @@ def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
     """The tokenizer with these settings, or the one in the file if they say so: that of another program's model."""
     if settings.get("kind") != "json":
         return Tokenizer.from_settings(settings)
-    from siamese_cbow.text.json_tokenizer import JsonTokenizer
+    from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
     return JsonTokenizer(json=path.read_text("utf-8"))
 
 
 def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
     """How to undo the post-processing of a model of this shape."""
-    from siamese_cbow.postprocess.folding import Undo
+    from siamese_cbow.transform.folding import Undo
 
     arrays = map_tensors(path)
     try:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError
-from siamese_cbow.packed_rows import STORED_AS, Dtype, PackedRows, Rows
+from siamese_cbow.model.packed_rows import STORED_AS, Dtype, PackedRows, Rows
 
 ANEW = "copy the folder anew, or save the model again"
 

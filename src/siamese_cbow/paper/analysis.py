@@ -11,10 +11,10 @@ from siamese_cbow.evaluation.correlation import Floats, pearson
 from siamese_cbow.evaluation.pairs import WORDS, PairSet
 from siamese_cbow.evaluation.protocol import counted
 from siamese_cbow.evaluation.tables import number
-from siamese_cbow.report.document import Cell, Figure, Panel, Row, Section, Series, Table, best_of, text_row
-from siamese_cbow.report.paper import paper_row
-from siamese_cbow.report.recipes import SYSTEMS, label_of
-from siamese_cbow.report.view import View
+from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, best_of, text_row
+from siamese_cbow.paper.figures import paper_row
+from siamese_cbow.paper.recipes import SYSTEMS, label_of
+from siamese_cbow.paper.view import View
 
 BINS = 5
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from siamese_cbow.report.document import Figure, Panel, Section, Series
-from siamese_cbow.report.recipes import FULL, RECIPES, SYSTEMS
-from siamese_cbow.report.view import View
+from siamese_cbow.paper.document import Figure, Panel, Section, Series
+from siamese_cbow.paper.recipes import FULL, RECIPES, SYSTEMS
+from siamese_cbow.paper.view import View
 
 Y_LABEL = "Pearson's r"
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 
 from siamese_cbow.evaluation.protocol import Protocol
 from siamese_cbow.evaluation.tables import number
-from siamese_cbow.report import claims_on_settings as settings
-from siamese_cbow.report.document import Claim, Verdict
-from siamese_cbow.report.paper import paper
-from siamese_cbow.report.recipes import BASELINES, label_of
-from siamese_cbow.report.table1 import is_dagger
-from siamese_cbow.report.view import View
+from siamese_cbow.paper import claims_on_settings as settings
+from siamese_cbow.paper.document import Claim, Verdict
+from siamese_cbow.paper.figures import paper
+from siamese_cbow.paper.recipes import BASELINES, label_of
+from siamese_cbow.paper.table1 import is_dagger
+from siamese_cbow.paper.view import View
 
 P = 0.05  # of Williams' test, as its sentence says
 

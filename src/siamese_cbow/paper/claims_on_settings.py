@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.evaluation.tables import number
-from siamese_cbow.report.document import Claim, Verdict
-from siamese_cbow.report.paper import paper
-from siamese_cbow.report.recipes import label_of
-from siamese_cbow.report.tables import seconds
-from siamese_cbow.report.view import View
-from siamese_cbow.report.words import FREQUENT, NEAR, PRONOUNS
+from siamese_cbow.paper.document import Claim, Verdict
+from siamese_cbow.paper.figures import paper
+from siamese_cbow.paper.recipes import label_of
+from siamese_cbow.paper.tables import seconds
+from siamese_cbow.paper.view import View
+from siamese_cbow.paper.words import FREQUENT, NEAR, PRONOUNS
 
 LITTLE = 0.05  # of Pearson: a change below it counts as little, and the sentences say so
 MANY = 5  # of ten words

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.report.document import Figure, Panel
+from siamese_cbow.paper.document import Figure, Panel
 
 INK, PALE = "#0b0c0d", "#8a8b8c"  # on a page INK becomes the colour of the text, so that dark pages stay readable
 COLOURS = ("#2a86c8", "#e08e0b", "#0f9d76", "#c0609a", "#d5552b", "#7a6ad8", "#6f8f1e", "#8d6e63")

@@ -6,8 +6,8 @@ import importlib.metadata
 from importlib.resources import files
 
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.report.document import Report
-from siamese_cbow.report.drawing import inline_svg
+from siamese_cbow.paper.document import Report
+from siamese_cbow.paper.drawing import inline_svg
 
 CHIPS = {"holds": "holds", "holds in part": "in-part", "does not hold": "fails", "can't be told": "unknown"}
 PROSE = ("norms", "related", "systems")  # tables of words rather than numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from siamese_cbow.report.document import Cell, Report, Row, Section, Table
+from siamese_cbow.paper.document import Cell, Report, Row, Section, Table
 
 SIGNS = {"holds": "✔ holds", "holds in part": "◐ holds in part", "does not hold": "✘ does not hold"}
 

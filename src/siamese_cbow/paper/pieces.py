@@ -15,14 +15,14 @@ from typing import Any, Literal, TypeAlias
 
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.protocol import PROTOCOLS
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
+from siamese_cbow.paper.cache import code_version, fingerprint
+from siamese_cbow.paper.recipes import SYSTEMS, Scale, estimated_seconds, settings_of, training_words
+from siamese_cbow.paper.scoring import cosines_to_json, pearsons, predict
+from siamese_cbow.paper.timing import time_pairs
+from siamese_cbow.paper.words import look_at_words
 from siamese_cbow.progress import Progress
-from siamese_cbow.report.cache import code_version, fingerprint
-from siamese_cbow.report.recipes import SYSTEMS, Scale, estimated_seconds, settings_of, training_words
-from siamese_cbow.report.scoring import cosines_to_json, pearsons, predict
-from siamese_cbow.report.timing import time_pairs
-from siamese_cbow.report.words import look_at_words
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 Kind: TypeAlias = Literal["system", "point", "curve"]
 
@@ -149,7 +149,7 @@ def _trained(piece: Piece, job: Job, notes: Notes) -> Any:
 
 def _word2vec(job: Job, notes: Notes) -> Model:
     """The skip-gram vectors of this report, trained again if they are gone."""
-    from siamese_cbow.storage import load
+    from siamese_cbow.model.storage import load
 
     if job.word2vec_folder.is_dir():
         return load(job.word2vec_folder)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from siamese_cbow.errors import MissingExtra, SettingsError
+from siamese_cbow.paper.cache import Cache
+from siamese_cbow.paper.pieces import Job, Piece, compute
+from siamese_cbow.paper.recipes import RECIPES, SYSTEMS
 from siamese_cbow.progress import Progress
-from siamese_cbow.report.cache import Cache
-from siamese_cbow.report.pieces import Job, Piece, compute
-from siamese_cbow.report.recipes import RECIPES, SYSTEMS
 
 # part -> the systems it shows. Cheap ones first: a report that is broken off then has the most to show.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -132,7 +132,7 @@ def _cached(piece: Piece, job: Job, cache: Cache) -> dict[str, Any] | None:
 
 
 def _as_point(system: dict[str, Any], job: Job) -> dict[str, Any]:
-    from siamese_cbow.report.scoring import pearsons, scores_from_json
+    from siamese_cbow.paper.scoring import pearsons, scores_from_json
 
     scores = scores_from_json(system["cosines"], job.sets, "paper", "")
     return {"train_seconds": system["train_seconds"], "pearsons": pearsons(scores, job.sets)}

@@ -13,7 +13,7 @@ from typing import Any
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.word2vec import Word2Vec
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
 
 PAPER_SYSTEMS = ("skipgram", "cbow", "skip-thought", "siamese")  # of the paper's Table 1

@@ -10,23 +10,23 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.arrays import thread_count
+from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.evaluation.protocol import PROTOCOLS
+from siamese_cbow.paper import analysis, charts, table1, tables, word_tables
+from siamese_cbow.paper.cache import Cache, code_version, sets_fingerprint
+from siamese_cbow.paper.claims import claims
+from siamese_cbow.paper.document import Report, Section
+from siamese_cbow.paper.drawing import needs_matplotlib
+from siamese_cbow.paper.html import needs_jinja
+from siamese_cbow.paper.pieces import Job
+from siamese_cbow.paper.plan import Results, checked_parts, planned_seconds, run_plan
+from siamese_cbow.paper.recipes import FULL, QUICK, label_of
+from siamese_cbow.paper.view import View
+from siamese_cbow.paper.writing import write_report
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.report import analysis, charts, table1, tables, word_tables
-from siamese_cbow.report.cache import Cache, code_version, sets_fingerprint
-from siamese_cbow.report.claims import claims
-from siamese_cbow.report.document import Report, Section
-from siamese_cbow.report.drawing import needs_matplotlib
-from siamese_cbow.report.html import needs_jinja
-from siamese_cbow.report.pieces import Job
-from siamese_cbow.report.plan import Results, checked_parts, planned_seconds, run_plan
-from siamese_cbow.report.recipes import FULL, QUICK, label_of
-from siamese_cbow.report.view import View
-from siamese_cbow.report.writing import write_report
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 SECTIONS = {
     "table1": table1.section,

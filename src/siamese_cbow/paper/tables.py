@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from siamese_cbow.report.document import Cell, Row, Section, Table, best_of, text_row
-from siamese_cbow.report.paper import paper, paper_figure
-from siamese_cbow.report.recipes import SYSTEMS, label_of
-from siamese_cbow.report.table1 import cell_text
-from siamese_cbow.report.view import View, chosen
+from siamese_cbow.paper.document import Cell, Row, Section, Table, best_of, text_row
+from siamese_cbow.paper.figures import paper, paper_figure
+from siamese_cbow.paper.recipes import SYSTEMS, label_of
+from siamese_cbow.paper.table1 import cell_text
+from siamese_cbow.paper.view import View, chosen
 
 TABLE2 = ("fastsent", "fastsent+ae", "siamese", "contrastive")
 TABLE3 = ("siamese", "contrastive", "fastsent", "cbow", "skipgram", "skip-thought")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from siamese_cbow.report.document import Cell, Row, Section, Table, text_row
-from siamese_cbow.report.paper import paper
-from siamese_cbow.report.plan import PARTS
-from siamese_cbow.report.recipes import label_of
-from siamese_cbow.report.view import View, chosen
-from siamese_cbow.report.words import FREQUENT, NEAR
+from siamese_cbow.paper.document import Cell, Row, Section, Table, text_row
+from siamese_cbow.paper.figures import paper
+from siamese_cbow.paper.plan import PARTS
+from siamese_cbow.paper.recipes import label_of
+from siamese_cbow.paper.view import View, chosen
+from siamese_cbow.paper.words import FREQUENT, NEAR
 
 
 def section(view: View) -> Section:

@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.files import atomic_file
-from siamese_cbow.report.document import Report
-from siamese_cbow.report.drawing import write_figure
-from siamese_cbow.report.html import page
-from siamese_cbow.report.markdown import markdown
+from siamese_cbow.base.files import atomic_file
+from siamese_cbow.paper.document import Report
+from siamese_cbow.paper.drawing import write_figure
+from siamese_cbow.paper.html import page
+from siamese_cbow.paper.markdown import markdown
 
 FILES = ("index.html", "report.md", "report.json")
 FOLDERS = ("tables", "figures")

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.encoding import at_least_1
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.model import Model
+from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.encoded import encoded_blocks
 from siamese_cbow.retrieval.graph import fingerprints, shrunk
@@ -140,7 +140,7 @@ class _Tally:
     def __init__(self, model: Model, centres: Vectors) -> None:
         from scipy.sparse import csr_array
 
-        from siamese_cbow.lookup import lookup_of
+        from siamese_cbow.words.lookup import lookup_of
 
         self._model, self._centres = model, centres
         self._lookup = lookup_of(model.vocabulary, model.tokenizer, model.fallback)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.encoded import encoded_blocks
 from siamese_cbow.retrieval.graph import Graph, add, fingerprints, nearest, new_graph, shrunk

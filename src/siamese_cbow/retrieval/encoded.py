@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.model import Model
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Progress
 from siamese_cbow.retrieval.rows import Rows, Source, finished
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.retrieval.rows import Line
 
 

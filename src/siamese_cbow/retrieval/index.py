@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.model import Model
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.hits import Hit

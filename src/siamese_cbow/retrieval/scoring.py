@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Ids, Offsets, Vectors
-from siamese_cbow.model import Model
+from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
+from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.hits import Cutoff
 from siamese_cbow.retrieval.rows import Rows
 
@@ -58,7 +58,7 @@ class Bulk:
             low = pool.submit(projected, model, query, sample)
             from siamese_cbow.kernels.bounds import promising
             from siamese_cbow.kernels.means import means
-            from siamese_cbow.lookup import Lookup
+            from siamese_cbow.words.lookup import Lookup
 
             self._look_up = Lookup(model.vocabulary, model.tokenizer, model.fallback).look_up
             self._low = low.result()

@@ -12,16 +12,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from siamese_cbow.arrays import Vectors, thread_count
-from siamese_cbow.encoding import at_least_1
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import scoring
 from siamese_cbow.retrieval.hits import Best, Cutoff, Hit
 from siamese_cbow.retrieval.rows import Block, Rows, RowSettings, Source, finished
 from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Plain, Scored, Scorer
-from siamese_cbow.text.tokenizer import Tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer
 
 
 def search(

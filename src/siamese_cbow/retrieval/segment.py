@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.files import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
-from siamese_cbow.files import file_hash, sample_hash
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.graph import Graph, add, fingerprints, mapped_graph, nearest, new_graph, shrunk
 from siamese_cbow.retrieval.rows import Line, Rows
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.arrays import thread_count
+from siamese_cbow.base.arrays import thread_count
+from siamese_cbow.base.files import atomic_folder, file_hash
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.files import atomic_folder, file_hash
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.manifest import NAME, REBUILD, FileEntry, Manifest, fingerprint
 from siamese_cbow.retrieval.rows import RowSettings, Source, finished

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.serve.embedder import Embedder, Embeds
 from siamese_cbow.serve.explorer import Explorer
 from siamese_cbow.serve.guard import Guard

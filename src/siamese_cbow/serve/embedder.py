@@ -1,7 +1,7 @@
 """Texts and token ids -> vectors for a server: the first answer must not wait for a compiler, and the bulk be fast.
 
 A server starts on the small path (plain Python and NumPy). A thread loads the bulk path meanwhile, and once it is there
-everything goes that way. Both give the same bits; see `siamese_cbow.encoding`.
+everything goes that way. Both give the same bits; see `siamese_cbow.model.encoding`.
 
 Tokens are counted on the way: words that have a vector, for these are the ones that make it.
 """
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Offsets, Vectors
+from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.fallback import finder
 from siamese_cbow.kernels.means_reference import mean_of_rows
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.fallback import finder
 
 if TYPE_CHECKING:
-    from siamese_cbow.lookup import AnyLookup
+    from siamese_cbow.words.lookup import AnyLookup
 
 
 class Embeds(Protocol):
@@ -74,7 +74,7 @@ class Embedder:
         with self._warming:
             if self._lookup is None:
                 from siamese_cbow.kernels.means import means
-                from siamese_cbow.lookup import lookup_of
+                from siamese_cbow.words.lookup import lookup_of
 
                 lookup = lookup_of(self.model.vocabulary, self.model.tokenizer, self.model.fallback)
                 ids, offsets = lookup.ids(["a", "b"])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 
 MOST_WORDS = 200  # of a text; more can't be looked at
 

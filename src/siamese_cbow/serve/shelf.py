@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
 from siamese_cbow.serve.embedder import Embedder, Embeds
 from siamese_cbow.serve.problems import Problem
 

@@ -16,10 +16,10 @@ from pybase64 import b64encode_as_string
 from starlette.requests import Request
 from starlette.responses import Response
 
-from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
-from siamese_cbow.neighbours import cosines, paired_cosines
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.neighbours import cosines, paired_cosines
 from siamese_cbow.serve.bodies import Reader
 from siamese_cbow.serve.explanation import explain
 from siamese_cbow.serve.limits import Limits

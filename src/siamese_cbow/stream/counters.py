@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Offsets
-from siamese_cbow.counting import Counter, Merged, merge, on_disk
+from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.counting import Counter, Merged, merge, on_disk
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 # How many counters share the blocks, and so how many threads can count at once: a constant, because a block's
 # counter must not depend on the number of threads. Four tables fit the cache better than eight.

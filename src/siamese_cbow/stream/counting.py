@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Counts, Ids, Offsets
+from siamese_cbow.base.arrays import Bytes, Counts, Ids, Offsets
 from siamese_cbow.errors import InputError
-from siamese_cbow.text import scanner
-from siamese_cbow.text.slots import empty_slots, fill_slots
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words import scanner
+from siamese_cbow.words.slots import empty_slots, fill_slots
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 class Counter:

@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import Any
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.stream import Stream
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)

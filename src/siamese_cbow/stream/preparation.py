@@ -17,20 +17,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese_cbow.arrays import Ids, Offsets, thread_count
+from siamese_cbow.base.arrays import Ids, Offsets, thread_count
+from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.files import atomic_folder
 from siamese_cbow.progress import SILENT, Progress, shown
-from siamese_cbow.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
+from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
 from siamese_cbow.text.corpus import Corpus, TextSettings
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
 
 if TYPE_CHECKING:
-    from siamese_cbow.counting import Merged
-    from siamese_cbow.spool import Spool, SpooledBlock
+    from siamese_cbow.stream.counting import Merged
+    from siamese_cbow.stream.spool import Spool, SpooledBlock
 
 
 def prepare(
@@ -142,9 +142,9 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
     # These load numba, which a stream that is up to date never needs.
-    from siamese_cbow.languages import Counters
-    from siamese_cbow.spool import Spool
-    from siamese_cbow.stream_writer import StreamWriter
+    from siamese_cbow.stream.counters import Counters
+    from siamese_cbow.stream.spool import Spool
+    from siamese_cbow.stream.writer import StreamWriter
 
     sources = _sources(corpus)
     with atomic_folder(folder) as new:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.progress import Progress
 from siamese_cbow.text.corpus import Corpus, Lines, RawBlock
 

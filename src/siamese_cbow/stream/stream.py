@@ -23,11 +23,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.base.arrays import Ids, Offsets
+from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.notebook import card
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 FORMAT_VERSION = 1
 ARRAYS: dict[str, Any] = {"ids": np.int32, "sentences": np.int64, "documents": np.int64}

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids, Offsets
-from siamese_cbow.stream import ARRAYS
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.base.arrays import Ids, Offsets
+from siamese_cbow.stream.stream import ARRAYS
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 class GrowingArray:

@@ -12,15 +12,15 @@ import tempfile
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids
+from siamese_cbow.base.arrays import Ids
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.plans import Keys, Shape, Text
-from siamese_cbow.kernels.random import Purpose, half_bits, key
-from siamese_cbow.stream import Stream
+from siamese_cbow.kernels.batch.plans import Keys, Shape, Text
+from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.kin import ALONE, Kin
 from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
 BLOCK = 1 << 20  # ids that are translated at a time

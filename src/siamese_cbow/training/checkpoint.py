@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.base.files import atomic_folder, file_hash
 from siamese_cbow.errors import FormatError
-from siamese_cbow.files import atomic_folder, file_hash
 
 KEPT = 2
 STATE = "state.json"

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Vectors
+from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 class Kin(NamedTuple):

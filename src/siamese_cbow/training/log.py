@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese_cbow.files import atomic_file
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.optimizers import learning_rates
 

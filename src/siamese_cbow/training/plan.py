@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.plans import Shape
-from siamese_cbow.mix import Mix, joined
-from siamese_cbow.model import Model
-from siamese_cbow.stream import Stream
+from siamese_cbow.kernels.batch.plans import Shape
+from siamese_cbow.model.model import Model
+from siamese_cbow.stream.mix import Mix, joined
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import batch_shape
 from siamese_cbow.training.course import Course
 from siamese_cbow.training.kin import Kin, kin_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import model_to_start_from
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
 
 if TYPE_CHECKING:
-    from siamese_cbow.mix import Mix
-    from siamese_cbow.model import Model
-    from siamese_cbow.stream import Stream
+    from siamese_cbow.model.model import Model
+    from siamese_cbow.stream.mix import Mix
+    from siamese_cbow.stream.stream import Stream
     from siamese_cbow.training.callbacks import Callback
 
 ObjectiveName: TypeAlias = Literal["contrastive", "softmax", "sigmoid", "margin", "logistic"]
@@ -99,7 +99,7 @@ class SiameseCBOW:
     init_std: float = 0.01
 
     # end
-    postprocess: str | None = None  # such as "components=1,whiten=0.2"; see `siamese_cbow.postprocess.settings`
+    postprocess: str | None = None  # such as "components=1,whiten=0.2"; see `siamese_cbow.transform.settings`
 
     def __post_init__(self) -> None:
         _check(self)
@@ -138,7 +138,7 @@ class SiameseCBOW:
         `train([text, pairs])` goes through both in an epoch; a `Mix` says how often through each.
         `progress=True` shows a bar, in a terminal or a notebook.
         """
-        from siamese_cbow.mix import Mix
+        from siamese_cbow.stream.mix import Mix
         from siamese_cbow.training.loop import train
 
         mix = Mix.of(streams)
@@ -181,7 +181,7 @@ def _check(recipe: SiameseCBOW) -> None:
 
 
 def _check_steps(text: str, dim: int) -> None:
-    from siamese_cbow.postprocess.settings import Postprocess
+    from siamese_cbow.transform.settings import Postprocess
 
     steps = Postprocess.parse(text)
     if steps.components >= dim:

@@ -12,8 +12,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.files import atomic_file
 from siamese_cbow.training.recipe import SiameseCBOW
 
 OPTIONS = tuple(field.name for field in fields(SiameseCBOW))

@@ -17,13 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese_cbow import storage
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
-from siamese_cbow.files import atomic_file
-from siamese_cbow.mix import Mix
-from siamese_cbow.model import Model
+from siamese_cbow.model import storage
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.mix import Mix
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 from siamese_cbow.training.interrupt import StopWish, stop_wishes

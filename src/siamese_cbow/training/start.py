@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model import Model
+from siamese_cbow.formats.vector_files import read_word_vectors
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import load
 from siamese_cbow.progress import Progress
-from siamese_cbow.storage import load
-from siamese_cbow.training.finishing import unweighed
 from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.vector_files import read_word_vectors
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.transform.finishing import unweighed
+from siamese_cbow.words.vocabulary import Vocabulary
 
 PRETRAINED = "pretrained"
 

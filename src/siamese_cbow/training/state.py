@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError
-from siamese_cbow.kernels.phases import Matrices
-from siamese_cbow.kernels.random import Purpose, key
+from siamese_cbow.kernels.batch.phases import Matrices
+from siamese_cbow.kernels.batch.random import Purpose, key
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.kin import ALONE, Kin
@@ -23,7 +23,7 @@ from siamese_cbow.training.layout import Layout, joined, layout_of, spread
 from siamese_cbow.training.optimizers import KINDS, memory_shape
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import place, start_rows
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 
 @dataclass

@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # for sums in one order, and so the same bytes, on any number of threads
 
-from siamese_cbow.arrays import Counts, Ids, Offsets, Vectors
-from siamese_cbow.encoding import Texts, as_list
+from siamese_cbow.base.arrays import Counts, Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model_checks import without_scores
-from siamese_cbow.postprocess.components import BLOCK, SAMPLE
-from siamese_cbow.postprocess.folding import Undo
-from siamese_cbow.postprocess.weights import Floats
+from siamese_cbow.model.checks import without_scores
+from siamese_cbow.model.encoding import Texts, as_list
+from siamese_cbow.transform.components import BLOCK, SAMPLE
+from siamese_cbow.transform.folding import Undo
+from siamese_cbow.transform.weights import Floats
 
 if TYPE_CHECKING:
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
 PRIOR_WORDS = 10_000  # so many words of texts weigh as much as all that was known of shares before
 PRIOR_TEXTS = 3_000  # so many texts, and their directions are evened out half as far as those of any number of texts
@@ -70,7 +70,7 @@ class Adaptation:
 
 def adapt(model: Model, texts: Texts) -> Model:
     """A new model with what the texts ask for folded into its rows."""
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")

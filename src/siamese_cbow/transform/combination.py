@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Counts, Vectors
-from siamese_cbow.compression import rotated
+from siamese_cbow.base.arrays import Counts, Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model import Model
+from siamese_cbow.model.model import Model
+from siamese_cbow.transform.compression import rotated
 
 
 def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.stream import Stream
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.stream.stream import Stream
 
 SAMPLE = 100_000  # sentences; of 521,000 of novels, so many give the first five directions within .7 degrees
 BLOCK = 4096  # sentences worked on at a time

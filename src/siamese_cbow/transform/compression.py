@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Counts, Vectors
+from siamese_cbow.base.arrays import Counts, Vectors
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model_checks import without_scores
-from siamese_cbow.packed_rows import Dtype, PackedRows, packed
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.checks import without_scores
+from siamese_cbow.model.packed_rows import Dtype, PackedRows, packed
+from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
 ROWS_AT_A_TIME = 8_192
 
@@ -31,7 +31,7 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
 
     What is kept for undoing a post-processing stays behind: it is of the whole model.
     """
-    from siamese_cbow.model import Model
+    from siamese_cbow.model.model import Model
 
     if dtype is not None and dtype not in get_args(Dtype):
         raise SettingsError(f"dtype is {dtype!r}; expected one of {', '.join(get_args(Dtype))}")

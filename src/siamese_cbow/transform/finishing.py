@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Counts, Vectors
+from siamese_cbow.base.arrays import Counts, Vectors
 from siamese_cbow.training.recipe import SiameseCBOW
 
 BLOCK = 8192  # rows that are worked on at a time

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.postprocess.components import Moments, components_of, count_moments, sentence_moments
-from siamese_cbow.postprocess.settings import Postprocess
-from siamese_cbow.postprocess.weights import Floats, idf, sentence_counts, sif, usif
+from siamese_cbow.transform.components import Moments, components_of, count_moments, sentence_moments
+from siamese_cbow.transform.settings import Postprocess
+from siamese_cbow.transform.weights import Floats, idf, sentence_counts, sif, usif
 
 if TYPE_CHECKING:
-    from siamese_cbow.stream import Stream
-    from siamese_cbow.vocabulary import Vocabulary
+    from siamese_cbow.stream.stream import Stream
+    from siamese_cbow.words.vocabulary import Vocabulary
 
 ROWS_AT_A_TIME = 8_192
 MEAN_LENGTH = 20.0  # words of a sentence, where no stream says it

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 Floats: TypeAlias = NDArray[np.float64]
 BLOCK = 1 << 20  # tokens counted at a time; bounds the memory

@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Offsets
-from siamese_cbow.numba_options import LEAN
-from siamese_cbow.text.slots import Slots, empty_slots, slot_of
-from siamese_cbow.text.word_hash import NOTHING, SEED, decode, finish, take
+from siamese_cbow.base.arrays import Bytes, Offsets
+from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.words.slots import Slots, empty_slots, slot_of
+from siamese_cbow.words.word_hash import NOTHING, SEED, decode, finish, take
 
 IN_COMMON = 3  # letters, at least
 LEFT_OVER = 4  # letters, at most, of the unknown word and of the known one

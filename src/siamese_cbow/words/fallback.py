@@ -17,9 +17,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Offsets
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
+from siamese_cbow.base.arrays import Ids, Offsets
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 Fallback: TypeAlias = Literal["none", "prefix"]
 

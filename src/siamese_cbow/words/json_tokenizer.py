@@ -20,9 +20,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from siamese_cbow.arrays import Ids, Offsets
+from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.text.tokenizer import Kind, Tokenizer
+from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
 KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside
 

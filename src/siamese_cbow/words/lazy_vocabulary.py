@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from siamese_cbow.arrays import Counts
+from siamese_cbow.base.arrays import Counts
 from siamese_cbow.errors import FormatError
-from siamese_cbow.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
+from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 FEW = 64  # words that are looked for in the text; with the next one the dictionary is made
 

@@ -15,16 +15,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Counts, Ids, Offsets
+from siamese_cbow.base.arrays import Bytes, Counts, Ids, Offsets
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.intrinsics import eight_bytes, prefetch_item
-from siamese_cbow.numba_options import INLINE, LEAN
-from siamese_cbow.text import characters
-from siamese_cbow.text.beginnings import ROOM, counts_as
-from siamese_cbow.text.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
-from siamese_cbow.text.slots import Slots, place_of, slot_of
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.text.word_hash import NOTHING, SEED, decode, finish, mix, plain_letters, take, utf8
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
+from siamese_cbow.words import characters
+from siamese_cbow.words.beginnings import ROOM, counts_as
+from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
+from siamese_cbow.words.slots import Slots, place_of, slot_of
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.word_hash import NOTHING, SEED, decode, finish, mix, plain_letters, take, utf8
 
 AHEAD = 64  # words that wait for their slots
 NEWLINE_BYTE = np.uint8(ord("\n"))

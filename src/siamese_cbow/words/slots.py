@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.numba_options import INLINE, LEAN
-from siamese_cbow.text.word_hash import HALF
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.words.word_hash import HALF
 
 Slots: TypeAlias = NDArray[np.uint64]
 

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.text import characters
+from siamese_cbow.words import characters
 
 Kind: TypeAlias = Literal["words", "whitespace"]
 

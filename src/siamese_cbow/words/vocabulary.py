@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Counts
+from siamese_cbow.base.arrays import Counts
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.files import atomic_file
 
 # Letters of words that begin alike, see `fallback`; `text/beginnings.py` has the same numbers (and loads numba).
 IN_COMMON = 3  # at least

@@ -13,18 +13,15 @@ Plain ASCII text is folded and cut at the end of the word eight bytes at once, w
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Offsets
-from siamese_cbow.intrinsics import trailing_zeros
-from siamese_cbow.numba_options import INLINE, LEAN, forget_stale_kernels
-
-forget_stale_kernels(Path(__file__).parent)  # the scanner is built on this module: nothing is loaded yet
+from siamese_cbow.base.arrays import Bytes, Offsets
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.intrinsics import trailing_zeros
 
 SEED = np.uint64(0xCBF29CE484222325)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying can be undone

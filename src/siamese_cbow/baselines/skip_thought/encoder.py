@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.baselines.skip_thought.packing import Rows, pack
-from siamese_cbow.encoding import Texts, as_list, at_least_1, check_strings
 from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.model.encoding import Texts, as_list, at_least_1, check_strings
 from siamese_cbow.progress import SILENT, Progress, bar
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 # From this many rows on, a product of matrices gives a row the same bits whatever stands beside it (with fewer, PyTorch
 # takes other code; 4 were enough in all sizes tried). So a sentence has one vector, alone or in company.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.baselines.skip_thought.packing import Packed, Rows, pack
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 
 BLOCK = 128  # consecutive sentences
 POOL = 64  # blocks

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.skip_thought.encoder import Part, SkipThoughtEncoder
 from siamese_cbow.errors import InputError
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary
 
 BLOCK = 1 << 16  # words mapped at a time
 

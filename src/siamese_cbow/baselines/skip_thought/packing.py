@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Offsets
+from siamese_cbow.base.arrays import Offsets
 
 Rows: TypeAlias = NDArray[np.int64]
 

@@ -17,12 +17,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.safe_pickle import load_npy, load_pickle
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.formats.safe_pickle import load_npy, load_pickle
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 END, UNKNOWN = "<eos>", "UNK"
 FILES = {

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from siamese_cbow.arrays import Vectors, thread_count
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder, needs_torch
 from siamese_cbow.baselines.skip_thought.expansion import expand
-from siamese_cbow.encoding import at_least_1
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream import Stream
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.vocabulary import Vocabulary
 
 Kind: TypeAlias = Literal["uni", "bi", "combine"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part
 from siamese_cbow.baselines.skip_thought.gru import gru
 from siamese_cbow.baselines.skip_thought.packing import Packed, Rows

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from siamese_cbow.arrays import Counts
+from siamese_cbow.base.arrays import Counts
 
 FLATTER = 0.75  # power of the counts that words are drawn by, as in word2vec: rare words are drawn more often
 

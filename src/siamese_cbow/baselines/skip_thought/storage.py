@@ -16,13 +16,13 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from siamese_cbow.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.files import atomic_folder, file_hash
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.files import atomic_folder, file_hash
-from siamese_cbow.tensor_file import ANEW, map_float32, write_rows
-from siamese_cbow.text.tokenizer import Tokenizer
-from siamese_cbow.vocabulary import Vocabulary
+from siamese_cbow.model.tensor_file import ANEW, map_float32, write_rows
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
 FORMAT = "siamese-cbow skip-thought encoder"
 FORMAT_VERSION = 1

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Counts
+from siamese_cbow.base.arrays import Counts
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part
 from siamese_cbow.baselines.skip_thought.examples import Batch, Examples
 from siamese_cbow.baselines.skip_thought.network import Network
@@ -23,7 +23,7 @@ from siamese_cbow.baselines.skip_thought.running import exact
 from siamese_cbow.baselines.skip_thought.softmax import Sampler, full_loss, sampled_loss
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import Progress
-from siamese_cbow.stream import Stream
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 
 if TYPE_CHECKING:

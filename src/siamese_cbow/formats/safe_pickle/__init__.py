@@ -14,7 +14,7 @@ Does not write pickles, and does not rebuild objects of any class (see `Record`)
 
 from __future__ import annotations
 
-from siamese_cbow.safe_pickle.reading import load_npy, load_pickle
-from siamese_cbow.safe_pickle.values import Record
+from siamese_cbow.formats.safe_pickle.reading import load_npy, load_pickle
+from siamese_cbow.formats.safe_pickle.values import Record
 
 __all__ = ["Record", "load_npy", "load_pickle"]

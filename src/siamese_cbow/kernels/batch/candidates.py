@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from numba import njit
 
-from siamese_cbow.kernels.phases import neighbours
-from siamese_cbow.kernels.plans import Picked, Shape
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.kernels.batch.phases import neighbours
+from siamese_cbow.kernels.batch.plans import Picked, Shape
+from siamese_cbow.machine.compiling import INLINE
 
 
 @njit(**INLINE)

@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.intrinsics import prefetch_item
-from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text, starts_document
-from siamese_cbow.kernels.random import below
-from siamese_cbow.numba_options import LEAN
+from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text, starts_document
+from siamese_cbow.kernels.batch.random import below
+from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.intrinsics import prefetch_item
 
 _AHEAD = 8  # anchors whose negatives are asked for while those of one are looked at
 _TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few

@@ -12,14 +12,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.gathering import gather
-from siamese_cbow.kernels.plans import Picked, Shape
-from siamese_cbow.kernels.prefetch import prefetch, prefetch_to_move
-from siamese_cbow.kernels.rows import mean, to_rows
-from siamese_cbow.kernels.rules import Rule, is_light, move_light, update
-from siamese_cbow.kernels.words import Words
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.plans import Picked, Shape
+from siamese_cbow.kernels.batch.rows import mean, to_rows
+from siamese_cbow.kernels.batch.rules import Rule, is_light, move_light, update
+from siamese_cbow.kernels.batch.words import Words
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.gathering import gather
+from siamese_cbow.machine.prefetch import prefetch, prefetch_to_move
 
 SENTENCES, ROWS = 4, 16  # sizes of tiles: small enough to share out evenly, large enough that claiming costs nothing
 

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Bytes, Ids, Offsets
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.base.arrays import Bytes, Ids, Offsets
+from siamese_cbow.machine.compiling import INLINE
 
 
 class Text(NamedTuple):

@@ -15,7 +15,7 @@ from enum import IntEnum
 import numpy as np
 from numba import njit
 
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1

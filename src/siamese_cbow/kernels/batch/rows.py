@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.gathering import gather
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.machine.compiling import INLINE
+from siamese_cbow.machine.gathering import gather
 
 # Sums may be regrouped (vector registers need it), but NaN and infinity stay what they are: they must show in the loss.
 FASTMATH: Any = {"reassoc", "contract", "arcp", "nsz"}

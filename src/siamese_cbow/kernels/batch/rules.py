@@ -19,10 +19,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.gathering import gather
-from siamese_cbow.kernels.rows import FASTMATH
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.rows import FASTMATH
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.gathering import gather
 
 SGD, NESTEROV, ADAGRAD, ADADELTA, ADAM, ADAMAX = range(6)
 

@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids
-from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.random import fraction
-from siamese_cbow.numba_options import LEAN
+from siamese_cbow.base.arrays import Ids
+from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.random import fraction
+from siamese_cbow.machine.compiling import LEAN
 
 
 class Words(NamedTuple):

@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Ids
-from siamese_cbow.kernels.random import fraction
+from siamese_cbow.base.arrays import Ids
+from siamese_cbow.kernels.batch.random import fraction
 
 POWER = 0.75
 

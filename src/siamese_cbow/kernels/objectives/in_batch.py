@@ -14,11 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
-from siamese_cbow.kernels.exponential import exp_all, highest
-from siamese_cbow.kernels.lines import LINE
-from siamese_cbow.kernels.phases import (
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.phases import (
     Matrices,
     Objective,
     Tally,
@@ -31,12 +28,15 @@ from siamese_cbow.kernels.phases import (
     tile_size,
     tiles,
 )
-from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.products import combine, dots
-from siamese_cbow.kernels.rows import FASTMATH
-from siamese_cbow.kernels.rules import Rule
-from siamese_cbow.kernels.words import Words, fill
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.rows import FASTMATH
+from siamese_cbow.kernels.batch.rules import Rule
+from siamese_cbow.kernels.batch.words import Words, fill
+from siamese_cbow.machine.cache_lines import LINE
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.crew import claim, finish, next_part, part_of
+from siamese_cbow.machine.exponential import exp_all, highest
+from siamese_cbow.machine.products import combine, dots
 
 CONTRASTIVE, MARGIN = range(3, 5)
 TILE = 64  # sentences of a tile of scores, and the most of a tile of gradients

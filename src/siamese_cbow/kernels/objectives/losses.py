@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.numba_options import INLINE, LEAN
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.machine.compiling import INLINE, LEAN
 
 
 @njit(**INLINE)

@@ -23,18 +23,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.crew import claim, finish, next_part, part_of
-from siamese_cbow.kernels.gathering import gather_move
-from siamese_cbow.kernels.phases import Matrices, Objective, Tally, rows_tile, tile_size, tiles
-from siamese_cbow.kernels.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.prefetch import prefetch_to_move
-from siamese_cbow.kernels.rules import SGD, Rule
-from siamese_cbow.kernels.sampled_gradients import gradients_tile
-from siamese_cbow.kernels.sampled_scores import LOGISTIC, SIGMOID, SOFTMAX, dots_tile, slopes_tile, sums_tile
-from siamese_cbow.kernels.sampled_work import SampledWork, other_side, strip_of
-from siamese_cbow.kernels.words import Words, fill
-from siamese_cbow.numba_options import LEAN
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally, rows_tile, tile_size, tiles
+from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.rules import SGD, Rule
+from siamese_cbow.kernels.batch.words import Words, fill
+from siamese_cbow.kernels.objectives.sampled_gradients import gradients_tile
+from siamese_cbow.kernels.objectives.sampled_scores import LOGISTIC, SIGMOID, SOFTMAX, dots_tile, slopes_tile, sums_tile
+from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side, strip_of
+from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.crew import claim, finish, next_part, part_of
+from siamese_cbow.machine.gathering import gather_move
+from siamese_cbow.machine.prefetch import prefetch_to_move
 
 __all__ = ["LOGISTIC", "SIGMOID", "SOFTMAX", "train_sampled"]
 

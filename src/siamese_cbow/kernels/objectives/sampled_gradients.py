@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from siamese_cbow.kernels.candidates import n_slots_of_positives, slot
-from siamese_cbow.kernels.gathering import gather_scaled
-from siamese_cbow.kernels.phases import Objective, Tally, count_examples, neighbours
-from siamese_cbow.kernels.plans import Picked, Shape
-from siamese_cbow.kernels.sampled_work import SampledWork, other_side
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.kernels.batch.candidates import n_slots_of_positives, slot
+from siamese_cbow.kernels.batch.phases import Objective, Tally, count_examples, neighbours
+from siamese_cbow.kernels.batch.plans import Picked, Shape
+from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side
+from siamese_cbow.machine.compiling import INLINE
+from siamese_cbow.machine.gathering import gather_scaled
 
 
 @njit(**INLINE)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.candidates import candidate, n_slots_of_positives
-from siamese_cbow.kernels.gathering import gather
-from siamese_cbow.kernels.losses import logistic, sigmoid, softmax
-from siamese_cbow.kernels.phases import Matrices, Objective
-from siamese_cbow.kernels.plans import Picked, Shape, Text
-from siamese_cbow.kernels.prefetch import prefetch
-from siamese_cbow.kernels.rows import FASTMATH
-from siamese_cbow.kernels.sampled_work import SampledWork, other_side, strip_of
-from siamese_cbow.kernels.words import Words
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.candidates import candidate, n_slots_of_positives
+from siamese_cbow.kernels.batch.phases import Matrices, Objective
+from siamese_cbow.kernels.batch.plans import Picked, Shape, Text
+from siamese_cbow.kernels.batch.rows import FASTMATH
+from siamese_cbow.kernels.batch.words import Words
+from siamese_cbow.kernels.objectives.losses import logistic, sigmoid, softmax
+from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side, strip_of
+from siamese_cbow.machine.compiling import INLINE
+from siamese_cbow.machine.gathering import gather
+from siamese_cbow.machine.prefetch import prefetch
 
 SOFTMAX, SIGMOID, LOGISTIC = range(3)
 

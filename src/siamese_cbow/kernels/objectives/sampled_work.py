@@ -8,10 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.arrays import Vectors
-from siamese_cbow.kernels.phases import Matrices, Objective
-from siamese_cbow.kernels.plans import Text
-from siamese_cbow.numba_options import INLINE
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.phases import Matrices, Objective
+from siamese_cbow.kernels.batch.plans import Text
+from siamese_cbow.machine.compiling import INLINE
 
 
 class SampledWork(NamedTuple):

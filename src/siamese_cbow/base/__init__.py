@@ -1,0 +1,1 @@
+"""Base: array types, atomic files, notebook cards."""

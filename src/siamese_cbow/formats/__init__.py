@@ -1,0 +1,1 @@
+"""Files and folders of other programs as our models, and back."""

@@ -1,0 +1,1 @@
+"""The parts of a batch: picking, random numbers, words, updates."""

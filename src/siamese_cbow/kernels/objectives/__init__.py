@@ -1,0 +1,1 @@
+"""The objectives: reference, in-batch, sampled, FastSent."""

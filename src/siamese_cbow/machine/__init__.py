@@ -1,0 +1,1 @@
+"""The machine: threads, SIMD, prefetching, and how Numba compiles."""

@@ -1,0 +1,1 @@
+"""Models: a vocabulary plus vectors."""

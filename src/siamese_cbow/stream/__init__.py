@@ -1,0 +1,1 @@
+"""Streams: ids on disk, made by `prepare`."""

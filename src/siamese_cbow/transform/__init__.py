@@ -1,0 +1,1 @@
+"""Model in, model out: finishing, post-processing, adapting, compressing, combining."""

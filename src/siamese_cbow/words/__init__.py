@@ -1,0 +1,1 @@
+"""Words: the tokenizer and its equal forms, the vocabulary, lookup, unknown words."""
