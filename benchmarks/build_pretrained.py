@@ -5,7 +5,7 @@
 FILE is a text (a paragraph a line, a blank line between documents, may be packed), or what `siamese-cbow prepare` has
 made of it, which saves time. With --sts the model is scored, and the scores are kept in `pretrained_scores.json` beside
 this script and in the model's card; without it, the kept scores go into the card if they are of the same vectors.
-Built into the package (the default), it also writes what `tests/test_pretrained.py` holds the model to.
+Built into the package (the default), it also writes what `tests/model/test_pretrained.py` holds the model to.
 
 Same bits: on the same kind of processor and the same versions of NumPy, SciPy and Numba. Another one may round
 otherwise, which moves a few of the 4-bit numbers by one.
@@ -75,7 +75,7 @@ CARD = {
     ),
 }
 SCORES = Path(__file__).with_name("pretrained_scores.json")
-TESTS = Path(__file__).parents[1] / "tests"
+TESTS = Path(__file__).parents[1] / "tests" / "model"
 
 
 def trained(wikipedia: Stream, seeds: Iterable[int]) -> list[Model]:

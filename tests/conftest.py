@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 with suppress(ImportError):  # loaded after usearch, onnxruntime ends the process; the other way round both work
     import onnxruntime  # noqa: F401
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+settings.register_profile("siamese-cbow", deadline=None)  # how long a test takes says more of the machine than of us
+settings.load_profile("siamese-cbow")
+
+# Real data is no part of the repository: it stands beside the checkout, or where the variable says.
+SHARED_DATA = Path(os.environ.get("SIAMESE_CBOW_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data beside the checkout: STS sets, corpora, caption pairs."""
     if not SHARED_DATA.is_dir():
-        pytest.skip(f"real data not found at {SHARED_DATA}")
+        pytest.skip(f"no real data at {SHARED_DATA}; set SIAMESE_CBOW_DATA to its folder")
     return SHARED_DATA

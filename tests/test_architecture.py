@@ -1,11 +1,25 @@
-"""Who may import whom: a module imports only from its own level and from those before it."""
+"""The shape of the package: rooms in one order, sealed but for the names on their maps, without cycles.
+
+A room is a folder of the package. The docstring of its `__init__` is its map: one line per module, in the order of
+the flow, with what the module does and, in square brackets, the names that other rooms may import from it.
+
+    tokenizer   text -> words, in plain Python [Tokenizer, RULE]
+    characters  classes of code points
+
+Here `words.tokenizer.Tokenizer` may be used everywhere to the right of `words`, and `words.characters` only inside.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -13,52 +27,129 @@ import siamese_cbow
 
 PACKAGE = Path(siamese_cbow.__file__).parent
 
-# From raw text to the command line; a folder stands for all of its modules.
-LEVELS = [
-    ["errors", "arrays", "progress", "files", "intrinsics", "notebook", "numba_options", "safe_pickle"],
-    ["text"],
-    ["vocabulary", "lazy_vocabulary", "lookup", "counting", "languages", "fallback"],
-    ["stream", "mix", "stream_writer", "spool", "preparation"],
-    ["kernels"],
-    [
-        *("description", "encoding", "hub", "model", "model_card", "model_checks", "neighbours", "plots", "storage"),
-        *("tensor_file", "vector_files", "vector_layouts", "combination", "compression", "packed_rows", "postprocess"),
-    ],
-    ["training", "baselines"],
-    ["evaluation"],
-    ["report", "interop", "retrieval"],
-    ["demo", "cli", "serve"],
-]
-LEVEL_OF = {name: level for level, names in enumerate(LEVELS) for name in names}
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or not path.name.startswith("__"))
+# Left to right is the direction of imports.
+ROOMS = (
+    *("base", "machine", "text", "words", "stream", "kernels", "model", "transform", "formats", "training"),
+    *("baselines", "evaluation", "retrieval", "integrations", "paper", "serve", "cli"),
+)
+ROOT = {"__init__", "__main__", "errors", "progress"}  # modules beside the rooms
+# Methods of a model that belong to later rooms (`model.compress`) go through the public door, and only they do.
+USERS_OF_THE_DOOR = {"model.model"}
+
+LONGEST = 300  # lines of a module
+MOST_MODULES = 200
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
-HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64"}
+HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64", "pooch"}
 
 
-def top(path: Path) -> str:
-    """`siamese_cbow/text/corpus.py` -> 'text'; `siamese_cbow/model.py` -> 'model'."""
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+class Import(NamedTuple):
+    """`module` (dotted, below the package) uses `name` of `source`; a name of "" is the module itself."""
+
+    module: str
+    source: str
+    name: str
 
 
-def imported(path: Path) -> set[str]:
-    """The top-level names below the package that a module imports, also inside functions."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def dotted(path: Path) -> str:
+    """`siamese_cbow/text/corpus.py` -> "text.corpus"; `siamese_cbow/text/__init__.py` -> "text"."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+PATHS = {dotted(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def imports(module: str) -> tuple[Import, ...]:
+    """All imports of the package's own modules, also those inside functions and for type checkers only."""
+    return tuple(_imports(module, ast.parse(PATHS[module].read_text("utf-8"))))
+
+
+def _imports(module: str, tree: ast.AST) -> Iterator[Import]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "siamese_cbow":
-            found |= {f"siamese_cbow.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return {name.split(".")[1] for name in found if name.startswith("siamese_cbow.")}
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "siamese_cbow":
+                    yield Import(module, alias.name.partition(".")[2] or "__init__", "")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "siamese_cbow":
+            source = (node.module or "").partition(".")[2]
+            for alias in node.names:
+                inner = f"{source}.{alias.name}".strip(".")
+                yield Import(module, inner, "") if inner in PATHS else Import(module, source or "__init__", alias.name)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path: Path) -> None:
-    assert top(path) in LEVEL_OF, f"give {top(path)} a level"
-    upwards = {name for name in imported(path) if LEVEL_OF[name] > LEVEL_OF[top(path)]}
-    assert not upwards, f"{path.name} (level {LEVEL_OF[top(path)]}) imports {upwards}"
+@cache
+def doors(room: str) -> dict[str, set[str]]:
+    """What the map of a room lists: {"tokenizer": {"Tokenizer", "RULE"}, "characters": set()}."""
+    text = ast.get_docstring(ast.parse(PATHS[room].read_text("utf-8"))) or ""
+    lines = re.sub(r"\n {6,}(?=\S)", " ", text).splitlines()  # a long line goes on with a deeper indent
+    entries = (re.fullmatch(r"    (\w+)/?  +(.*?)(?: \[([\w, ]+)\])?", line) for line in lines)
+    return {entry[1]: set(re.findall(r"\w+", entry[3] or "")) for entry in entries if entry}
+
+
+def room_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def test_only_four_modules_stand_beside_the_rooms() -> None:
+    assert {module for module in PATHS if "." not in module} == {*ROOT, *ROOMS}
+
+
+def test_size() -> None:
+    sizes = {module: len(path.read_text("utf-8").splitlines()) for module, path in PATHS.items()}
+    assert {module: size for module, size in sizes.items() if size > LONGEST} == {}
+    assert len(sizes) <= MOST_MODULES
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_one_way(room: str) -> None:
+    order = {name: place for place, name in enumerate(ROOMS)}
+    wrong = [
+        use
+        for module in PATHS
+        if room_of(module) == room
+        for use in imports(module)
+        if (use.source == "__init__" and module not in USERS_OF_THE_DOOR)
+        or order.get(room_of(use.source), -1) > order[room]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_are_entered_by_their_doors(room: str) -> None:
+    wrong = []
+    for use in (use for module in PATHS for use in imports(module) if room_of(use.source) == room):
+        if room_of(use.module) != room:
+            folder, _, name = use.source.rpartition(".")
+            if not use.name or use.name not in doors(folder or room).get(name, set()):
+                wrong.append(use)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", [dotted(path) for path in sorted(PACKAGE.glob("*/**/__init__.py"))])
+def test_maps_are_true(room: str) -> None:
+    folder = PATHS[room].parent
+    modules = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert set(doors(room)) == modules - {"__init__"}
+    used = {(use.source, use.name) for module in PATHS for use in imports(module) if room_of(module) != room_of(room)}
+    public = {(home, name) for name, home in siamese_cbow._HOMES.items()}
+    for module, names in doors(room).items():
+        idle = {name for name in names if (f"{room}.{module}", name) not in used | public}
+        assert not idle, f"{room}.{module} lists {idle}, which no other room uses"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_cycles(room: str) -> None:
+    graph = {
+        module: {use.source for use in imports(module) if room_of(use.source) == room and use.source != module}
+        for module in PATHS
+        if room_of(module) == room
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("code", ["import siamese_cbow", "from siamese_cbow.cli import main; main(['--help'])"])
@@ -68,26 +159,13 @@ def test_small_things_load_nothing_heavy(code: str) -> None:
     assert not HEAVY & {name.partition(".")[0] for name in loaded.split()}
 
 
-# What a small command has no use for, though each is but a few milliseconds.
-NEEDLESS = {"shutil", "tempfile", "random", "html", "importlib.resources", "importlib.util", "subprocess", "csv"}
-NEEDLESS |= {f"siamese_cbow.{name}" for name in ("lookup", "model_card", "languages", "plots", "postprocess", "stream")}
-
-
-def test_similarity_loads_only_what_it_needs() -> None:
-    call = "from siamese_cbow.cli import main; main(['similarity', 'a man plays', 'a woman sings'])"
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        for code in ("pass", call)
-    ]
-    before, after = (set(run.stderr.split()) for run in found)  # a start of Python may bring in anything
-    assert float(found[1].stdout) > 0
-    assert not (HEAVY | NEEDLESS) & (after - before)
-    assert {name for name in after if name.startswith("siamese_cbow.cli.")} == {
-        *("siamese_cbow.cli.similarity", "siamese_cbow.cli.batched", "siamese_cbow.cli.model_option"),
-        "siamese_cbow.cli.quick_numpy",
-    }
+def test_similarity_loads_nothing_heavy() -> None:
+    call = "import sys\nfrom siamese_cbow.cli import main\nmain(['similarity', 'a man plays', 'a woman sings'])"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{call}\nprint(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(run.stdout) > 0
+    assert not HEAVY & {name.partition(".")[0] for name in run.stderr.split()}

@@ -1,4 +1,4 @@
-"""Writes `docs/commands.md`, the help of every command; `tests/test_cli.py` fails when it is out of date.
+"""Writes `docs/commands.md`, the help of every command; `tests/cli/test_commands.py` fails when it is out of date.
 
 python tools/command_reference.py
 """

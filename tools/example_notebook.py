@@ -1,4 +1,4 @@
-"""Runs `docs/examples/tour.ipynb` from top to bottom and keeps its outputs; `tests/test_notebook.py` runs it too.
+"""Runs `docs/examples/tour.ipynb` from top to bottom and keeps its outputs; `tests/model/test_notebook.py` runs it too.
 
 python tools/example_notebook.py
 """

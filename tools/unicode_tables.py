@@ -2,7 +2,7 @@
 
 The kinds and the lower case are asked of the `tokenizers` library itself, because sentence-transformers and model2vec
 cut text with it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
-`tests/test_tokenizer.py` fails when that has happened.
+`tests/words/test_tokenizer.py` fails when that has happened.
 
     python tools/unicode_tables.py
 """

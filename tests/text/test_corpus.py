@@ -383,7 +383,7 @@ def test_a_sentence_handed_in_as_a_path_gets_a_hint() -> None:
 
 
 def test_the_page_on_text_tells_the_truth() -> None:
-    page = Path(__file__).parents[1] / "docs" / "text.md"
+    page = Path(__file__).parents[2] / "docs" / "text.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted >= 5
     assert result.failed == 0

@@ -18,7 +18,7 @@ from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.model.plots import two_dimensions
 from siamese_cbow.progress import SILENT, Silent, shown
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_html_of_models_streams_and_scores() -> None:
