@@ -2,7 +2,7 @@
 
 The pictures of the docs are made here, too, with models that are worth looking at:
 
-    EXPLORER_IMAGES=docs/images EXPLORER_MODELS="wikipedia=DIR paper=DIR" pytest tests/serve/test_explorer.py -k pictures
+    EXPLORER_IMAGES=docs/images EXPLORER_MODELS="wikipedia=DIR paper=DIR" pytest tests/serve/ -k pictures
 """
 
 from __future__ import annotations
