@@ -20,8 +20,8 @@ from siamese_cbow import Model, Vocabulary
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.embedder import Embedder
-from siamese_cbow.serve.guard import Guard
 from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.middleware import Guard
 from siamese_cbow.serve.projection import pca
 
 MODEL = toy_model(info={"recipe": {"name": "toy"}})
@@ -335,7 +335,7 @@ def test_umap_where_it_is_installed(client: Client, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("siamese_cbow.serve.desk.PATIENCE", 0.05)
+    monkeypatch.setattr("siamese_cbow.serve.jobs.PATIENCE", 0.05)
     release, begun = threading.Event(), []
 
     def work(model: Model, asked: Any) -> dict[str, Any]:
@@ -357,7 +357,7 @@ def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
     answers = [ask(n_words=n) for n in (1, 2, 3, 4) for _ in range(40)]
     assert {answer.status_code for answer in answers[-4:]} == {200}
     assert len(begun) == 4  # each was made once
-    monkeypatch.setattr("siamese_cbow.serve.desk.PATIENCE", 60.0)
+    monkeypatch.setattr("siamese_cbow.serve.jobs.PATIENCE", 60.0)
     for _ in range(2):
         failure(ask(words=["wrong"]), 400)
     assert len(begun) == 6  # what went wrong is tried anew

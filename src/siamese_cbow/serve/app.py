@@ -17,15 +17,15 @@ from starlette.staticfiles import StaticFiles
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
+from siamese_cbow.serve.api import Texts
 from siamese_cbow.serve.embedder import Embedder, Embeds
 from siamese_cbow.serve.explorer import Explorer
-from siamese_cbow.serve.guard import Guard
 from siamese_cbow.serve.limits import Limits
 from siamese_cbow.serve.metrics import Metrics
+from siamese_cbow.serve.middleware import Guard
 from siamese_cbow.serve.openapi import GETS, POSTS, description
 from siamese_cbow.serve.problems import Problem, json_response
-from siamese_cbow.serve.shelf import Shelf
-from siamese_cbow.serve.texts import Texts
+from siamese_cbow.serve.registry import Shelf
 
 PAGE = Path(__file__).parent / "page"
 PAGE_FILES = frozenset(

@@ -7,8 +7,8 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from siamese_cbow.serve.guard import CLIENT_LEFT
 from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.middleware import CLIENT_LEFT
 from siamese_cbow.serve.problems import Problem
 
 Record = TypeVar("Record", bound=msgspec.Struct)

@@ -15,14 +15,14 @@ from starlette.responses import Response
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import lengths
+from siamese_cbow.serve.api import Texts, folded
 from siamese_cbow.serve.bodies import Reader
-from siamese_cbow.serve.desk import Desk
+from siamese_cbow.serve.jobs import Desk
 from siamese_cbow.serve.limits import Limits
 from siamese_cbow.serve.maps import make_map
 from siamese_cbow.serve.problems import Problem, json_response
-from siamese_cbow.serve.requests import MapRequest
-from siamese_cbow.serve.shelf import Shelf
-from siamese_cbow.serve.texts import Texts, folded
+from siamese_cbow.serve.registry import Shelf
+from siamese_cbow.serve.schemas import MapRequest
 
 N_DOTS = 1500  # of the picture of norms: more hide each other
 N_BINS = 24

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import lengths, units
+from siamese_cbow.serve.api import folded
 from siamese_cbow.serve.projection import project
-from siamese_cbow.serve.requests import MapRequest
-from siamese_cbow.serve.texts import folded
+from siamese_cbow.serve.schemas import MapRequest
 
 # Of a large vocabulary the first words (the, of, and) would spread over the whole map, and leave no room for the rest.
 N_TOO_FREQUENT, LARGE = 100, 5_000

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from siamese_cbow.serve.limits import Limits
-from siamese_cbow.serve.requests import (
+from siamese_cbow.serve.schemas import (
     EmbeddingsRequest,
     MapRequest,
     NeighboursRequest,

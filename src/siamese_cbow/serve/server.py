@@ -18,8 +18,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.serve.guard import Guard
 from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.middleware import Guard
 
 HEAD_BYTES = 64 << 10  # of the head of a request; the parser itself would read on for ever
 FAREWELL = 1.0  # seconds in which clients that are busy hear that their connection is closed

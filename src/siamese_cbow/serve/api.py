@@ -25,8 +25,8 @@ from siamese_cbow.serve.explanation import explain
 from siamese_cbow.serve.limits import Limits
 from siamese_cbow.serve.metrics import Metrics
 from siamese_cbow.serve.problems import Problem, json_response
-from siamese_cbow.serve.requests import EmbeddingsRequest, NeighboursRequest, SearchRequest, SimilarityRequest
-from siamese_cbow.serve.shelf import Entry, Shelf
+from siamese_cbow.serve.registry import Entry, Shelf
+from siamese_cbow.serve.schemas import EmbeddingsRequest, NeighboursRequest, SearchRequest, SimilarityRequest
 
 Result = TypeVar("Result")
 
