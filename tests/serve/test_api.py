@@ -20,8 +20,7 @@ from siamese_cbow import Model, Vocabulary
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.embedder import Embedder
-from siamese_cbow.serve.limits import Limits
-from siamese_cbow.serve.middleware import Guard
+from siamese_cbow.serve.middleware import Limits, Middleware
 from siamese_cbow.serve.projection import pca
 
 MODEL = toy_model(info={"recipe": {"name": "toy"}})
@@ -32,7 +31,7 @@ LIMITS = Limits(max_bytes=20_000, max_inputs=50)
 class Client:
     """Asks an application without a network; each request has an event loop of its own."""
 
-    def __init__(self, app: Guard, **headers: str) -> None:
+    def __init__(self, app: Middleware, **headers: str) -> None:
         self._app, self._headers = app, headers
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:

@@ -57,7 +57,7 @@ def command(
         from siamese_cbow.serve.server import listen, run
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "serve") from error
-    from siamese_cbow.serve.limits import Limits
+    from siamese_cbow.serve.middleware import Limits
 
     if api_key == "":
         raise SettingsError("the API key is empty; expected some characters, or no --api-key for a server without one")

@@ -3,67 +3,67 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
-from siamese_cbow.serve.embedder import Embedder, Embeds
-from siamese_cbow.serve.problems import Problem
+from siamese_cbow.serve.bodies import Problem
+from siamese_cbow.serve.embedder import Embedder
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A model on the shelf; `embedder` may be another's in benchmarks, where there is no model."""
+    """A model and its name."""
 
     name: str
-    embedder: Embeds
+    embedder: Embedder
     created: int
 
     @property
     def model(self) -> Model:
         """The model, for whatever is more than vectors of texts."""
-        if isinstance(self.embedder, Embedder):
-            return self.embedder.model
-        raise Problem(501, f"{self.name!r} gives vectors and nothing else")
+        return self.embedder.model
 
     @cached_property
     def described(self) -> dict[str, Any]:
         """As in a list of OpenAI's models, with what ours have besides."""
-        shown: dict[str, Any] = {"id": self.name, "object": "model", "created": self.created}
-        shown |= {"owned_by": "siamese-cbow", "dim": self.embedder.dim}
-        if isinstance(self.embedder, Embedder):
-            info, words = self.embedder.model.info, self.embedder.model.vocabulary
-            recipe = info.get("recipe")
-            shown["n_words"] = len(words)
-            shown["recipe"] = recipe.get("name") if isinstance(recipe, Mapping) else recipe
-            shown["language"] = info.get("language")
-            shown["has_counts"] = bool(words.counts.any())
-        return shown
+        info, words = self.model.info, self.model.vocabulary
+        recipe = info.get("recipe")
+        return {
+            "id": self.name,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "siamese-cbow",
+            "dim": self.model.dim,
+            "n_words": len(words),
+            "recipe": recipe.get("name") if isinstance(recipe, Mapping) else recipe,
+            "language": info.get("language"),
+            "has_counts": bool(words.counts.any()),
+        }
 
 
-class Shelf:
-    """`Shelf({"books": model})["books"].model` -> the model; a model of several languages stands there once for each.
+class Registry:
+    """`Registry({"books": model})["books"].model` -> the model; a model of several languages is there once for each.
 
     {"talks": <Model of en, de>}  ->  talks/en, talks/de
     """
 
-    def __init__(self, models: Mapping[str, Model | Embeds]) -> None:
-        now = int(time.time())
-        self._entries: dict[str, Entry] = {}
-        for name, model in models.items():
-            if not isinstance(model, Model):
-                self._entries[name] = Entry(name, model, now)
-            elif model.languages:
-                for language in model.languages:
-                    full = f"{name}/{language}"
-                    self._entries[full] = Entry(full, Embedder(model.language(language)), now)
-            else:
-                self._entries[name] = Entry(name, Embedder(model), now)
-        if not self._entries:
+    def __init__(self, models: Mapping[str, Model | Embedder]) -> None:
+        if not models:
             raise InputError("no model to serve; expected at least one")
+        now = int(time.time())
+        embedders: dict[str, Embedder] = {}
+        for name, model in models.items():
+            if isinstance(model, Embedder):
+                embedders[name] = model
+            elif model.languages:
+                embedders |= {f"{name}/{language}": Embedder(model.language(language)) for language in model.languages}
+            else:
+                embedders[name] = Embedder(model)
+        self._entries = {name: Entry(name, embedder, now) for name, embedder in embedders.items()}
 
     def __getitem__(self, name: str | None) -> Entry:
         if name is None:
@@ -72,19 +72,19 @@ class Shelf:
             return self._entries[name]
         except KeyError:
             known = ", ".join(map(repr, self._entries))
-            raise Problem(
-                404, f"the model {name[:80]!r} does not exist; expected {known}", param="model", code="model_not_found"
-            ) from None
+            message = f"the model {name[:80]!r} does not exist; expected {known}"
+            raise Problem(404, message, param="model", code="model_not_found") from None
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
-    def __len__(self) -> int:
-        return len(self._entries)
+    @property
+    def is_warm(self) -> bool:
+        """Whether the bulk paths of all models are loaded."""
+        return all(entry.embedder.is_warm for entry in self)
 
     def warm(self) -> None:
         """Loads the bulk paths of all models, and what the first search for neighbours would work out. For a thread."""
         for entry in self:
-            if isinstance(entry.embedder, Embedder):
-                entry.embedder.warm()
-                entry.model.neighbours(entry.model.vocabulary.words[0], 1)
+            entry.embedder.warm()
+            entry.model.neighbours(entry.model.vocabulary.words[0], 1)

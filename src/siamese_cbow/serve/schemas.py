@@ -1,11 +1,11 @@
-"""What may stand in the bodies of requests. One definition: msgspec checks by it, and the OpenAPI page is made of it.
+"""What may stand in the bodies of requests and answers; msgspec checks requests by it, `openapi` describes both.
 
-Fields that are not named here are ignored, as OpenAI does: clients send more than they document.
+Fields of a request that are not named here are ignored, as OpenAI does: clients send more than they document.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -68,3 +68,69 @@ class MapRequest(Struct, frozen=True):
     n_words: Annotated[int, Meta(ge=1, le=5000)] = 500
     method: Literal["pca", "umap"] = "pca"
     model: ModelName | None = None
+
+
+# Answers, as JSON schemas; the tests hold the server to them.
+
+Schema: TypeAlias = dict[str, Any]
+
+STRING: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+INTEGER: Schema = {"type": "integer"}
+COSINE: Schema = {"type": "number", "minimum": -1.0001, "maximum": 1.0001}
+
+
+def listed(items: Schema) -> Schema:
+    """`listed(STRING)` -> {"type": "array", "items": {"type": "string"}}."""
+    return {"type": "array", "items": items}
+
+
+def record(**properties: Schema) -> Schema:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def optional(schema: Schema) -> Schema:
+    """The same, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+MODEL = record(id=STRING, object={"const": "model"}, created=INTEGER, owned_by=STRING, dim=INTEGER)
+EMBEDDING = record(object={"const": "embedding"}, index=INTEGER, embedding={"anyOf": [listed(NUMBER), STRING]})
+DOT = record(word=STRING, at=NUMBER, norm=NUMBER)
+
+ANSWERS: dict[str, Schema] = {
+    "Error": record(error=record(message=STRING, type=STRING, param=optional(STRING), code=optional(STRING))),
+    "Embeddings": record(
+        object={"const": "list"},
+        data=listed(EMBEDDING),
+        model=STRING,
+        usage=record(prompt_tokens=INTEGER, total_tokens=INTEGER),
+    ),
+    "Similarity": {
+        **record(model=STRING, similarity={"anyOf": [COSINE, listed(COSINE), listed(listed(COSINE))]}),
+        "description": "with explain also a and b, the words and their norms, and shares, which add up to similarity",
+    },
+    "Neighbours": record(model=STRING, neighbours=listed(record(word=STRING, cosine=COSINE))),
+    "Search": record(model=STRING, results=listed(record(index=INTEGER, score=COSINE, text=STRING))),
+    "Models": record(object={"const": "list"}, data=listed(MODEL)),
+    "Model": MODEL,
+    "Health": record(status={"const": "ok"}, models=listed(STRING), is_warm={"type": "boolean"}),
+    "Later": record(status=STRING),
+    "Map": record(
+        model=STRING,
+        points=listed(record(label=STRING, x=NUMBER, y=NUMBER)),
+        shares=optional(listed(NUMBER)),
+        left_out=INTEGER,
+    ),
+    "Settings": record(methods=listed(STRING), max_inputs=INTEGER, max_bytes=INTEGER),
+    "Norms": record(
+        model=STRING,
+        axis={"enum": ["count", "rank"]},
+        dots=listed(DOT),
+        bins=listed(record(at=NUMBER, low=NUMBER, middle=NUMBER, high=NUMBER, n=INTEGER)),
+        shortest=listed(DOT),
+        longest=listed(DOT),
+        found=listed(DOT),
+    ),
+}

@@ -18,8 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.serve.limits import Limits
-from siamese_cbow.serve.middleware import Guard
+from siamese_cbow.serve.middleware import Limits, Middleware
 
 HEAD_BYTES = 64 << 10  # of the head of a request; the parser itself would read on for ever
 FAREWELL = 1.0  # seconds in which clients that are busy hear that their connection is closed
@@ -41,7 +40,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise SettingsError(f"can't listen on {host} port {port} ({error.strerror}); try another --port") from None
 
 
-def run(app: Guard, heard: socket.socket, limits: Limits, *, log_level: str = "warning") -> None:
+def run(app: Middleware, heard: socket.socket, limits: Limits, *, log_level: str = "warning") -> None:
     """Serves until a signal comes."""
     config = uvicorn.Config(
         app,
@@ -84,7 +83,7 @@ class Connection(HttpToolsProtocol):
 class Server(uvicorn.Server):
     """uvicorn's, with patience at the end and none for connections that never come to the point."""
 
-    def __init__(self, config: uvicorn.Config, app: Guard, limits: Limits) -> None:
+    def __init__(self, config: uvicorn.Config, app: Middleware, limits: Limits) -> None:
         super().__init__(config)
         self._app, self._limits = app, limits
         self._quiet: dict[Any, tuple[object, float]] = {}  # connection -> its last request, and since when
