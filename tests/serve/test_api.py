@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -410,6 +411,19 @@ def test_models_health_metrics(client: Client) -> None:
     assert 'siamese_cbow_texts_total{model="other"}' in page.text
     assert "siamese_cbow_requests_under_way 1.0" in page.text
     assert "/no/such/path" not in page.text
+
+
+def test_the_description_follows_from_the_endpoints(client: Client) -> None:
+    document = client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"].endswith("."), path
+            answer = client.request(method.upper(), path.replace("{model}", "toy"))
+            assert answer.status_code == (200 if method == "get" else 415), path
+    text = json.dumps(document)
+    for name in re.findall(r"#/components/schemas/(\w+)", text):
+        assert name in document["components"]["schemas"]
+    assert sorted(document["paths"]["/explore/map"]["post"]["responses"])[:2] == ["200", "202"]
 
 
 def test_headers_for_browsers(client: Client) -> None:

@@ -152,6 +152,8 @@ def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
         assert b'"code":"timeout"' in answer
         assert raw(server, b"POST /search HTTP/1.1\r\nHost") == b""  # half a head: the connection is closed
         assert raw(server) == b""  # so it is when nothing comes
+        both = raw(server, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+        assert both.count(b"HTTP/1.1 200") == 2  # and when no third request comes
         assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
         assert "Traceback" not in server.stop()
 
