@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from siamese_cbow.cli import COMMANDS, group, main
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.errors import MissingExtra, counted
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,3 +72,7 @@ def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_missing_extra_says_what_to_type() -> None:
     assert str(MissingExtra("gensim", "baselines")) == "this needs gensim; type: pip install 'siamese-cbow[baselines]'"
+
+
+def test_one_thing_is_singular() -> None:
+    assert [counted(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]

@@ -15,7 +15,7 @@ from pybase64 import b64encode_as_string
 from starlette.responses import Response
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, counted
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import cosines, paired_cosines
 from siamese_cbow.serve.bodies import Problem, json_response
@@ -93,7 +93,9 @@ class Api:
         a, b = ([texts] if isinstance(texts, str) else texts for texts in (request.a, request.b))
         self._check_count(len(a) + len(b), "a and b")
         if request.pairwise and len(a) != len(b):
-            raise Problem(400, f"{len(a)} texts against {len(b)}; expected as many on either side", param="b")
+            raise Problem(
+                400, f"{counted(len(a), 'text')} against {len(b):,}; expected as many on either side", param="b"
+            )
 
         def work() -> Response:
             rows = self._vectors(entry, [*a, *b])
