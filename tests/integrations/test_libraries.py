@@ -39,7 +39,7 @@ def pipelines() -> Any:
 
 
 @given(text=any_text)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_spacy_documents_have_our_vectors_and_their_own_text(pipelines: Any, text: str) -> None:
     for model, nlp in pipelines:
         doc = nlp(text)
@@ -328,7 +328,7 @@ def test_onnx_gives_our_vectors(tmp_path: Path) -> None:
 
 
 @given(sentences=st.lists(st.lists(st.integers(0, len(WORDS)), max_size=5), max_size=6))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_onnx_any_ids(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) -> None:
     from siamese_cbow.formats.onnx import tokens_of
 

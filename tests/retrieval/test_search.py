@@ -90,7 +90,7 @@ def test_far_rows_are_found_where_all_are_asked_for(path_name: str, model: Model
     cutoff=st.floats(-1, 1),
     n=st.integers(0, 60),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_bound_never_drops_a_row_that_reaches_the_cutoff(seed: int, dim: int, cutoff: float, n: int) -> None:
     rng = np.random.default_rng(seed)
     model = Model(Vocabulary.of_words([f"w{i}" for i in range(50)]), rng.standard_normal((50, dim), dtype=np.float32))
@@ -231,7 +231,7 @@ def test_search_in_sentences(model: Model, tmp_path: Path) -> None:
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0\r"), max_size=30), max_size=30)
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_row_is_a_line_whatever_it_holds(lines: list[str]) -> None:
     block = Block("".join(f"{line}\n" for line in lines).encode(), "a", 1, 0)
     rows = finished(block, RowSettings())

@@ -59,7 +59,7 @@ lines_of_words = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(lines=lines_of_words, min_count=st.integers(1, 3))
 def test_equals_plain_python(tmp_path_factory: pytest.TempPathFactory, lines: list[str], min_count: int) -> None:
     path = tmp_path_factory.mktemp("text") / "text.txt"

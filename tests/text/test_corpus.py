@@ -170,7 +170,7 @@ LINES = st.lists(st.text(st.sampled_from("ab .é漢\r\t"), max_size=12), max_siz
     broken=st.booleans(),
     end=st.sampled_from(["", "\n"]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 def test_blocks_of_any_size_give_the_same_lines(
     tmp_path: Path, texts: list[str], size: int, layout: str, boundary: str, broken: bool, end: str
 ) -> None:
@@ -183,7 +183,7 @@ def test_blocks_of_any_size_give_the_same_lines(
 
 
 @given(texts=LINES, size=st.integers(1, 60), limit=st.integers(5, 40), by=st.sampled_from(["line", "paragraph"]))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_chunks_are_whole_lines_and_lose_nothing(texts: list[str], size: int, limit: int, by: Any) -> None:
     content = "\n".join(texts).encode()
     pieces = [content[i : i + size] for i in range(0, len(content), size)]

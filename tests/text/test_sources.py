@@ -303,7 +303,7 @@ def test_iter_lines_gives_one_item_per_line(tmp_path: Path, content: bytes, line
 
 
 @given(content=st.binary(max_size=300).filter(lambda data: not data.startswith((b"\xff\xfe", b"\xfe\xff", b"BZh"))))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 def test_iter_lines_counts_lines_like_the_file_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
@@ -332,7 +332,7 @@ def test_iter_lines_counts_lines_like_the_file_does(
     really=st.booleans(),
     kind=st.sampled_from(["text", "groups"]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=400)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
 def test_any_bytes_with_any_ending_give_text_or_our_own_error(
     tmp_path: Path, content: bytes, ending: str, compression: str, really: bool, kind: str
 ) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
@@ -155,7 +155,6 @@ def test_information_of_words():
     assert np.isfinite(information(np.array([0, 5]))).all()
 
 
-@settings(deadline=None)
 @given(idf=st.sampled_from([0.0, 0.5, 1.0, 2.0]), power=st.sampled_from([0.0, 0.5, 1.0]), seed=st.integers(0, 99))
 def test_weights_change_lengths_only(idf, power, seed):
     rng = np.random.default_rng(seed)
@@ -182,7 +181,6 @@ def test_common_directions_are_those_of_the_running_words():
     np.testing.assert_allclose(abs(common_directions(rows, np.array([1, 9]), 1)), [[0, 1]])
 
 
-@settings(deadline=None)
 @given(n=st.integers(0, 9), seed=st.integers(0, 99))
 def test_common_directions_are_gone_and_all_else_stays(n, seed):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.cli import group
@@ -74,7 +74,6 @@ LETTERS = "abAé日😀İΣ'"
     st.lists(st.text(st.sampled_from(LETTERS + " .1"), max_size=40), min_size=1, max_size=5),
     st.sampled_from(["words", "whitespace"]),
 )
-@settings(deadline=None)
 def test_the_scanner_finds_the_same_words(words: list[str], texts: list[str], kind: str) -> None:
     vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer(kind)  # type: ignore[arg-type]
     expected = NearestLookup(vocabulary, tokenizer).ids(texts)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError
@@ -24,7 +24,6 @@ WORDS = st.text(st.sampled_from("ab3é日.+\\"), min_size=1, max_size=6)
 
 
 @given(st.lists(WORDS, unique=True, min_size=1), st.lists(WORDS | st.sampled_from(["", "a b", "a\n1 b", "\n", " "])))
-@settings(deadline=None)
 def test_the_same_answers_as_at_once(words: list[str], asked: list[str]) -> None:
     plain = Vocabulary(words, np.arange(len(words), 0, -1))
     lazy = LazyVocabulary(plain.to_text())

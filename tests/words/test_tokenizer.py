@@ -73,14 +73,14 @@ def test_settings_round_trip(tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=NAMES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=texts)
 def test_scanner_equals_definition(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     assert scanned(tokenizer, text, tmp_path_factory) == tokenizer.words(text)
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=NAMES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=st.one_of(st.text(st.sampled_from(TRICKY), max_size=40), st.text(max_size=40)))
 def test_tokenizers_library_equals_definition(tokenizer: Tokenizer, text: str) -> None:
     library = pytest.importorskip("tokenizers")
@@ -118,7 +118,7 @@ def test_ids_of_the_tokenizers_library() -> None:
     assert library.Tokenizer.from_str(spelled).encode("the [UNK] x").ids == [0, 1, 2]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(lines=st.lists(st.one_of(texts, st.text(st.sampled_from("aaaaaaaAé' "), max_size=40)), max_size=8))
 def test_lookup_equals_index(lines: list[str]) -> None:
     tokenizer = Tokenizer()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError, InputError
@@ -28,7 +28,6 @@ def test_order_is_by_count_then_bytes() -> None:
 
 @given(counts=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1),
                               st.integers(0, 2**62)))  # fmt: skip
-@settings(deadline=None)
 def test_file_round_trip(tmp_path_factory: pytest.TempPathFactory, counts: dict[str, int]) -> None:
     path = tmp_path_factory.mktemp("vocabulary") / "words.txt"
     vocabulary = Vocabulary.of_counts(counts, min_count=0)
@@ -73,7 +72,6 @@ def counters(folder: Path, blocks: list[list[str]], n: int, max_distinct: int = 
 
 
 @given(blocks=st.lists(st.lists(WORDS), min_size=1, max_size=6), min_count=st.integers(1, 2))
-@settings(deadline=None)
 def test_counting_equals_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory, blocks: list[list[str]], min_count: int
 ) -> None:
