@@ -15,10 +15,10 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import lengths, units
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.kin import kin_of
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import Counters
+from siamese_cbow.training.stems import kin_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 

@@ -45,12 +45,12 @@ from siamese_cbow.text.corpus import TextSettings
 from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.kin import kin_of
 from siamese_cbow.training.layout import layout_of
 from siamese_cbow.training.loop import Run, objective_of, train
 from siamese_cbow.training.optimizers import rule_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.stems import kin_of
 from siamese_cbow.words.tokenizer import Tokenizer
 
 DIM, THREADS = 300, 2

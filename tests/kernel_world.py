@@ -13,8 +13,8 @@ from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.kernels.objectives import sampled
 from siamese_cbow.machine.cache_lines import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
-from siamese_cbow.training.kin import ALONE
 from siamese_cbow.training.layout import Layout, spread
+from siamese_cbow.training.stems import ALONE
 
 DIM, N_WORDS = 20, 60
 WHOLE, STRIPS = Layout(1, padded_width(DIM)), Layout(2, padded_width(DIM // 2))

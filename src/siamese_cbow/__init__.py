@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
     from siamese_cbow.training.callbacks import Callback
     from siamese_cbow.training.recipe import SiameseCBOW
-    from siamese_cbow.training.recipe_file import read_recipe, write_recipe
+    from siamese_cbow.training.siamese_cbow import read_recipe, write_recipe
     from siamese_cbow.transform.combination import combine
     from siamese_cbow.words.tokenizer import Tokenizer
     from siamese_cbow.words.vocabulary import Vocabulary
@@ -60,11 +60,11 @@ _HOMES = {
     "evaluate": "evaluation.evaluate",
     "load": "model.storage",
     "prepare": "stream.preparation",
-    "read_recipe": "training.recipe_file",
+    "read_recipe": "training.siamese_cbow",
     "reproduce": "paper.reproduce",
     "search": "retrieval.search",
     "sts": "evaluation.sts",
-    "write_recipe": "training.recipe_file",
+    "write_recipe": "training.siamese_cbow",
 }
 
 __all__ = [

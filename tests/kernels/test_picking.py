@@ -11,7 +11,7 @@ from siamese_cbow.kernels.batch.plans import Text
 from siamese_cbow.kernels.objectives.sampled import SOFTMAX
 from siamese_cbow.machine.crew import Crew
 from siamese_cbow.training.engine import Engine, document_starts
-from siamese_cbow.training.kin import ALONE
+from siamese_cbow.training.stems import ALONE
 
 
 def picked_batches(text: Text, shape, *, epoch: int = 0, shift: int = 0, threads: int = 1):

@@ -16,13 +16,13 @@ from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.loop import train
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.start import place
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.stems import Kin
 from siamese_cbow.transform.finishing import finished, unweighed
 from siamese_cbow.words.vocabulary import Vocabulary
 

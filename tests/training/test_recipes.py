@@ -9,7 +9,7 @@ import pytest
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
-from siamese_cbow.training.recipe_file import OPTIONS, read_recipe, recipe_text, write_recipe
+from siamese_cbow.training.siamese_cbow import OPTIONS, read_recipe, recipe_text, write_recipe
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from siamese_cbow.progress import bar
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
-from siamese_cbow.training.recipe_file import read_recipe, write_recipe
 from siamese_cbow.training.saved_run import Saving, train_into
+from siamese_cbow.training.siamese_cbow import read_recipe, write_recipe
 
 # What `--help` says of each option of a recipe; a test holds it complete.
 HELP = {
@@ -158,7 +158,7 @@ def _numbers(passes: str | None) -> list[float]:
 
 def _plan(recipe: SiameseCBOW, mix: Mix) -> str:
     from siamese_cbow.training.plan import plan_of
-    from siamese_cbow.training.recipe_file import recipe_text
+    from siamese_cbow.training.siamese_cbow import recipe_text
 
     plan = plan_of(recipe, mix)
     megabytes = len(plan.vocabulary) * recipe.dim * 4 / 1e6

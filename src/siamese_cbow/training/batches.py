@@ -18,8 +18,8 @@ from siamese_cbow.kernels.batch.plans import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import document_starts
-from siamese_cbow.training.kin import ALONE, Kin
 from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
+from siamese_cbow.training.stems import ALONE, Kin
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62

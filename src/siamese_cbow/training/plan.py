@@ -15,9 +15,9 @@ from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import batch_shape
 from siamese_cbow.training.course import Course
-from siamese_cbow.training.kin import Kin, kin_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import model_to_start_from
+from siamese_cbow.training.stems import Kin, kin_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 

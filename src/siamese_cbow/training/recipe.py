@@ -4,7 +4,7 @@
     SiameseCBOW.paper().train(stream)               what was published: two sampled negatives, softmax of cosines, SGD
 
 A recipe trains nothing by being made, and knows nothing of the text. The number of threads is not part of it:
-the result does not depend on them. To files and back: see `training.recipe_file`.
+the result does not depend on them. To files and back: see `training.siamese_cbow`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class SiameseCBOW:
     separate_matrices: bool = False  # one matrix for anchors, which becomes the model, and one for their candidates
 
     # words
-    share_stems: bool = True  # words of one stem share a second row, see `training.kin`; not with sigmoid
+    share_stems: bool = True  # words of one stem share a second row, see `training.stems`; not with sigmoid
     idf_power: float = 1.0  # at the end, rows are scaled by this power of log(1 + 1 / the word's share of the text),
     length_power: float = 0.5  # and their lengths are raised to this one, see `training.finishing`
     common_directions: int = 2  # so many strongest directions of the running words are then taken out of all rows

@@ -26,8 +26,8 @@ from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
 from siamese_cbow.progress import Progress
-from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.stems import Kin
 from siamese_cbow.transform.finishing import unweighed
 from siamese_cbow.words.vocabulary import Vocabulary
 

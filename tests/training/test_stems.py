@@ -19,10 +19,10 @@ from siamese_cbow.machine.crew import Crew
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.kin import ALONE, Kin, group, kin_of, stems
 from siamese_cbow.training.loop import Run, train
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.stems import ALONE, Kin, group, kin_of, stems
 from siamese_cbow.transform.finishing import common_directions, finished, information
 from siamese_cbow.words.vocabulary import Vocabulary
 
