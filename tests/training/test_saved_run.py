@@ -21,12 +21,11 @@ from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.checkpoint import Checkpoints
-from siamese_cbow.training.log import read_log
-from siamese_cbow.training.loop import Run
-from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.training.saved_run import Saving, train_into
+from siamese_cbow.training.checkpoint import Checkpoints, read_log
+from siamese_cbow.training.loop import Callback, Run
+from siamese_cbow.training.recipe import Saving
+from siamese_cbow.training.saved_run import train_into
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 RECIPE = SiameseCBOW(dim=16, epochs=3, batch_size=32, seed=7)
 OFTEN = Saving(checkpoint_minutes=0.001)
