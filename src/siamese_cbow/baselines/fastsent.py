@@ -21,6 +21,8 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import check_batch, check_options, option
 
+INIT_STD = 0.01  # of the numbers that vectors start from
+
 
 @dataclass(frozen=True)
 class FastSent:
@@ -54,13 +56,16 @@ class FastSent:
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
         from siamese_cbow.training.layout import Layout
         from siamese_cbow.training.optimizers import rule_of
-        from siamese_cbow.training.state import random_state
+        from siamese_cbow.training.state import random_matrices
 
         n_threads, vocabulary = thread_count(threads), stream.vocabulary
         shape = batch_shape(stream, batch_size=self.batch_size, run_length=self.run_length, max_tokens=self.max_tokens)
         text, n_batches = text_arrays(stream, subsample=self.subsample), batches_per_epoch(shape)
         rule, layout = rule_of("adagrad", self.dim), Layout(1, padded_width(self.dim))
-        state = random_state(len(vocabulary), self.dim, layout, "adagrad", seed=self.seed, separate_matrices=True)
+        left, right = (
+            random_matrices(len(vocabulary), self.dim, layout, "adagrad", INIT_STD, self.seed, side)
+            for side in range(2)
+        )
         guesses = Guesses(self.negatives, self.autoencode, np.asarray(vocabulary.counts))
         with Crew(n_threads) as crew:
             engine = FastSentEngine(text, shape, guesses, rule, layout, crew)
@@ -69,14 +74,14 @@ class FastSent:
                 for first in range(0, n_batches, engine.batches_per_chunk):
                     n, step = min(engine.batches_per_chunk, n_batches - first), epoch * n_batches + first
                     rates = np.full(n, self.learning_rate, np.float32)
-                    report = engine.run(keys, first, rates, step + 1, state.left, state.right)
+                    report = engine.run(keys, first, rates, step + 1, left, right)
                     self._check_finite(float(report.loss.sum()))
                     loss, examples = loss + float(report.loss.sum()), examples + int(report.examples.sum())
                     progress.advance(int(report.words.sum()), f"loss {loss / max(1, examples):.3f}")
                 progress.say(f"epoch {epoch}: loss {loss / max(1, examples):.3f} over {examples:,} sentences")
         settings = {name: value for name, value in asdict(self).items() if value is not None}
         info = {"recipe": {"name": self.name, **settings}, "corpus": stream.fingerprint}
-        return Model(vocabulary, state.vectors.copy(), stream.tokenizer, info)
+        return Model(vocabulary, left.vectors[:, : self.dim].copy(), stream.tokenizer, info)
 
     def _check_finite(self, loss: float) -> None:
         if not np.isfinite(loss):

@@ -98,46 +98,37 @@ def _read(path: Path) -> Checkpoint:
     return Checkpoint(int(content["step"]), arrays, content["state"])
 
 
-@dataclass
-class _Tally:
-    """Sums of an epoch up to the last line."""
-
-    epoch: int = 0
-    loss: float = 0.0
-    examples: int = 0
-
-
 class TrainingLog:
     """The log of a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._last = _Tally()
+        self._last: Mapping[str, Any] = {}  # the last line
 
     def cut_after(self, step: int) -> None:
         """Forgets the lines of batches after `step`, which a resumed run will do again, and a line cut short."""
         lines = [line for line in read_log(self.path) if line["step"] <= step] if self.path.exists() else []
         with atomic_file(self.path) as file:
             file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        if lines:
-            self._last = _Tally(lines[-1]["epoch"], lines[-1]["epoch_loss"], lines[-1]["epoch_examples"])
+        self._last = lines[-1] if lines else {}
 
     def write(self, counters: Counters, learning_rate: float) -> None:
         """Adds a line."""
-        last = self._last if counters.epoch == self._last.epoch else _Tally(counters.epoch)
+        last = self._last if self._last.get("epoch") == counters.epoch else {"epoch_loss": 0.0, "epoch_examples": 0}
+        examples = counters.loss_examples - last["epoch_examples"]
         line = {
             "step": counters.step,
             "epoch": counters.epoch,
             "examples": counters.examples,
             "words": counters.words,
             "learning_rate": learning_rate,
-            "loss": (counters.loss - last.loss) / max(1, counters.loss_examples - last.examples),
+            "loss": (counters.loss - last["epoch_loss"]) / max(1, examples),
             "epoch_loss": counters.loss,
             "epoch_examples": counters.loss_examples,
         }
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        self._last = _Tally(counters.epoch, counters.loss, counters.loss_examples)
+        self._last = line
 
 
 def read_log(path: Path | str) -> list[dict[str, Any]]:

@@ -157,14 +157,8 @@ def _engines(plan: Plan, crew: Crew) -> list[Engine]:
     """One for each stream."""
     recipe = plan.recipe
     objective, layout = objective_of(recipe), layout_of(recipe)
-    rule = rule_of(
-        recipe.optimizer,
-        recipe.dim,
-        momentum=recipe.momentum,
-        second_momentum=recipe.second_momentum,
-        clip_gradient=recipe.clip_gradient,
-        l2=recipe.l2,
-    )
+    momenta = recipe.momentum, recipe.second_momentum
+    rule = rule_of(recipe.optimizer, recipe.dim, *momenta, recipe.clip_gradient, recipe.l2)
     texts = [
         text_arrays(stream, subsample=recipe.subsample, stems=plan.stems, vocabulary=plan.vocabulary)
         for stream in plan.mix.streams

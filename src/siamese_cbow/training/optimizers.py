@@ -35,7 +35,6 @@ KINDS: dict[OptimizerName, Kind] = {
 def rule_of(
     optimizer: OptimizerName,
     dim: int,
-    *,
     momentum: float = 0.9,
     second_momentum: float = 0.999,
     clip_gradient: float | None = None,

@@ -43,26 +43,19 @@ class Recipe:
     """
 
     objective: ObjectiveName = option(
-        "contrastive",
-        "What is learnt: contrastive (all of the batch), softmax (the paper's), sigmoid, margin or logistic.",
-        paper="softmax",
+        "contrastive", "What is learnt: contrastive and margin look at the whole batch.", paper="softmax"
     )
-    dim: int = option(300, "Numbers in a vector; by default those of the model of --init, if one is given.", at_least=1)
+    dim: int = option(300, "Numbers in a vector; with --init, as many as its model has.", at_least=1)
     epochs: int = option(1, "How often training goes through the text.", at_least=1)
     seed: int = option(1, "Where all randomness comes from.", at_least=0)
 
     # batches
     batch_size: int = option(256, "Sentences in a batch.", paper=100, at_least=1)
     run_length: int = option(4, "Sentences in a row that come into a batch together.", paper=20, at_least=1)
-    negatives: int = option(2, "Sampled for each sentence by softmax, sigmoid and logistic.", at_least=1)
-    negatives_from: NegativesFrom = option(
-        "corpus", "corpus: anywhere, as published; batch: from the batch itself, several times faster."
-    )
+    negatives: int = option(2, "Sentences that softmax, sigmoid and logistic sample for each.", at_least=1)
+    negatives_from: NegativesFrom = option("corpus", "Where they are sampled; from the batch is several times faster.")
     subsample: float = option(
-        1e-4,
-        "Frequent words are left out at random above this share of the text, as in word2vec; 0: never.",
-        paper=0.0,
-        at_least=0,
+        1e-4, "Words above this share of the text are left out at random; 0: never.", paper=0.0, at_least=0
     )
     max_tokens: int | None = option(None, "Words of a sentence beyond this are left out, and counted.", at_least=1)
 
@@ -82,13 +75,10 @@ class Recipe:
         1.0, "At the end, vectors are scaled by this power of the word's information; 0: not.", paper=0.0, at_least=0
     )
     length_power: float = option(
-        0.5,
-        "At the end, the lengths of the vectors are raised to this power; 1: as they were learnt.",
-        paper=1.0,
-        at_least=0,
+        0.5, "At the end, lengths of vectors are raised to this power; 1: left as learnt.", paper=1.0, at_least=0
     )
     common_directions: int = option(
-        2, "At the end, so many of the directions that all words have in common are taken out.", paper=0, at_least=0
+        2, "At the end, so many directions that all words have in common are taken out.", paper=0, at_least=0
     )
 
     # optimiser
@@ -96,11 +86,9 @@ class Recipe:
     learning_rate: float = option(0.05, "The first learning rate.", paper=0.0001, above=0)
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
     decay: Decay = option("constant", "How the learning rate goes down.", paper="linear")
-    min_learning_rate_ratio: float = option(
-        1e-4, "The decay stops at this share of the first rate.", above=0, at_most=1
-    )
-    # The largest float32 below 1 is nearer to it than this.
-    momentum: float = option(0.9, "Of nesterov, adadelta (its memory), adam and adamax.", at_least=0, at_most=0.999999)
+    min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of the first rate.", above=0, at_most=1)
+    # Nearer to 1 than this, float32 takes it for 1.
+    momentum: float = option(0.9, "Of nesterov, adadelta, adam and adamax.", at_least=0, at_most=0.999999)
     second_momentum: float = option(0.999, "Of adam and adamax.", at_least=0, at_most=0.999999)
     clip_gradient: float | None = option(None, "The longest gradient that a row may get in a batch.", above=0)
     l2: float = option(0.0, "Weight of the squared lengths of the vectors.", at_least=0)
@@ -237,12 +225,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 def _check_together(recipe: Recipe) -> None:
     """Whether options that are right each by itself go together."""
     check_batch(recipe.batch_size, recipe.run_length)
-    if recipe.objective not in SAMPLED and recipe.run_length < 2:
-        raise SettingsError(f"run_length is 1; {recipe.objective} finds its positives in a run: expected 2 or more")
-    if recipe.objective in SAMPLED and recipe.negatives_from == "batch" and recipe.run_length < 2:
-        raise SettingsError(
-            "run_length is 1; with negatives_from='batch' positives are found in a run: expected 2 or more"
-        )
+    if recipe.run_length < 2 and (recipe.objective not in SAMPLED or recipe.negatives_from == "batch"):
+        why = f"the objective {recipe.objective}" if recipe.objective not in SAMPLED else "negatives_from='batch'"
+        raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
     if recipe.postprocess is not None:
         _check_steps(recipe.postprocess, recipe.dim)
 

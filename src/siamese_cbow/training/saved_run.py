@@ -75,8 +75,8 @@ def train_into(
         progress.advance(state.counters.words)
     log.cut_after(state.counters.step)
     saving = saving or Saving()
-    with _stop_requests() as request:
-        checkpointer = _Checkpointer(folder, checkpoints, saving.checkpoint_minutes, request, callbacks)
+    with _stop_signals() as received:
+        checkpointer = _Checkpointer(folder / RUN, checkpoints, saving.checkpoint_minutes, received, callbacks)
         listeners = [_Logger(log, plan.n_steps), _Snapshots(folder, saving), *callbacks, checkpointer]
         run = train(plan, threads=threads, progress=progress, callbacks=listeners, state=state)
     model = run.model()
@@ -84,32 +84,26 @@ def train_into(
     return model
 
 
-class _StopRequest:
-    """Whether somebody has asked this process to stop, and by which signal."""
-
-    signal: signal.Signals | None = None
-
-
 @contextmanager
-def _stop_requests() -> Iterator[_StopRequest]:
+def _stop_signals() -> Iterator[list[signal.Signals]]:
     """Collects signals while the block runs. A second signal of the same kind acts at once, as if nobody had listened.
 
-    Only the main thread can listen; elsewhere no request ever comes.
+    Only the main thread can listen; elsewhere the list stays empty.
     """
-    request = _StopRequest()
+    received: list[signal.Signals] = []
     if threading.current_thread() is not threading.main_thread():
-        yield request
+        yield received
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def listen(number: int, frame: FrameType | None) -> None:
-        request.signal = signal.Signals(number)
-        signal.signal(number, before[request.signal])
+        received.append(signal.Signals(number))
+        signal.signal(number, before[received[-1]])
 
     for number in SIGNALS:
         signal.signal(number, listen)
     try:
-        yield request
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -130,19 +124,24 @@ class _Checkpointer(Callback):
     """Saves checkpoints, and ends the run when asked to."""
 
     def __init__(
-        self, folder: Path, checkpoints: Checkpoints, minutes: float, stop: _StopRequest, callbacks: Sequence[Callback]
+        self,
+        folder: Path,
+        checkpoints: Checkpoints,
+        minutes: float,
+        signals: list[signal.Signals],
+        callbacks: Sequence[Callback],
     ) -> None:
-        self._folder, self._checkpoints, self._minutes, self._stop = folder, checkpoints, minutes, stop
-        self._callbacks = callbacks
+        self._folder, self._checkpoints, self._minutes = folder, checkpoints, minutes
+        self._signals, self._callbacks = signals, callbacks
         self._saved_at = time.monotonic()
 
     def on_batch(self, run: Run) -> None:
-        if self._stop.signal is not None:
+        if self._signals:
             self._save(run)
             raise Interrupted(
-                f"stopped by {self._stop.signal.name} after batch {run.state.counters.step:,} of {run.n_steps:,}; "
+                f"stopped by {self._signals[-1].name} after batch {run.state.counters.step:,} of {run.n_steps:,}; "
                 "everything is saved: give the same command again to go on",
-                self._stop.signal,
+                self._signals[-1],
             )
         if time.monotonic() - self._saved_at > 60 * self._minutes:
             self._save(run)
@@ -152,7 +151,7 @@ class _Checkpointer(Callback):
         self._checkpoints.save(Checkpoint(counters.step, run.state.arrays(), asdict(counters)))
         self._saved_at = time.monotonic()
         for callback in self._callbacks:
-            callback.on_checkpoint(run, self._folder / RUN)
+            callback.on_checkpoint(run, self._folder)
 
 
 class _Snapshots(Callback):

@@ -14,10 +14,11 @@ Nothing is trained by making a recipe. To train into a folder, with checkpoints:
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SettingsError
@@ -79,20 +80,12 @@ def read_recipe(path: Path | str) -> SiameseCBOW:
 
 def recipe_text(recipe: Recipe) -> str:
     """The recipe as TOML, every option with its value: 'objective = "contrastive"\\ndim = 300\\n...'"""
-    return "".join(f"{name} = {_toml_value(value)}\n" for name, value in recipe.settings().items())
+    # What JSON makes of a text, a number or a truth value is TOML, too, but for one character.
+    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in recipe.settings().items())
+    return "".join(lines).replace("\x7f", "\\u007F")
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
     """Write the recipe to a file; `read_recipe` gives it back."""
     with atomic_file(Path(path)) as file:
         file.write_text(recipe_text(recipe), encoding="utf-8")
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # A TOML basic string: escape what it must not hold as it is.
-        plain = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in plain) + '"'
-    return repr(value)

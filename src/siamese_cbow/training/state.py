@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,56 +117,36 @@ class TrainingState:
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
 
 
-def random_state(
-    n_rows: int,
-    dim: int,
-    layout: Layout,
-    optimizer: OptimizerName,
-    *,
-    seed: int,
-    std: float = 0.01,
-    separate_matrices: bool = False,
-) -> TrainingState:
-    """Where a training starts: rows of normal(0, std) numbers, and nothing in the optimiser's memory."""
-    side = partial(_side, n_rows, dim, layout, KINDS[optimizer].columns, std)
-    left = side(key(seed, 0, Purpose.VECTORS))
-    right = side(key(seed, 1, Purpose.VECTORS)) if separate_matrices else left
-    return TrainingState(dim, layout, left, right, Counters())
-
-
-def _side(
-    n_rows: int, dim: int, layout: Layout, columns: tuple[str, str], std: float, random_key: np.uint64
+def random_matrices(
+    n_rows: int, dim: int, layout: Layout, optimizer: OptimizerName, std: float, seed: int, side: int
 ) -> Matrices:
+    """Rows of normal(0, std) numbers, and an optimiser that remembers nothing yet; others for each side and seed."""
     shape = layout.n_strips * n_rows, layout.width
     vectors = aligned(shape)
-    rng = np.random.Generator(np.random.Philox(key=int(random_key)))
+    rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
     for first in range(0, n_rows, 4096):
         drawn = rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
         spread(drawn * np.float32(std), first, vectors, layout)
-    first_memory, second_memory = (aligned(memory_shape(kind, *shape)) for kind in columns)
+    first_memory, second_memory = (aligned(memory_shape(kind, *shape)) for kind in KINDS[optimizer].columns)
     return Matrices(vectors, first_memory, second_memory)
 
 
 def first_state(
     recipe: Recipe, vocabulary: Vocabulary, progress: Progress = SILENT, *, stems: Stems = NO_STEMS
 ) -> TrainingState:
-    """Where a training by this recipe starts: at random, or from the rows of `init`; shared rows after the words'."""
-    state = random_state(
-        len(vocabulary) + stems.n_shared,
-        recipe.dim,
-        layout_of(recipe),
-        recipe.optimizer,
-        seed=recipe.seed,
-        std=recipe.init_std,
-        separate_matrices=recipe.separate_matrices,
-    )
+    """Where a training starts: rows at random, or those of `init`; shared rows after the words'."""
+    layout, n_rows = layout_of(recipe), len(vocabulary) + stems.n_shared
+    sides = [
+        random_matrices(n_rows, recipe.dim, layout, recipe.optimizer, recipe.init_std, recipe.seed, side)
+        for side in range(2 if recipe.separate_matrices else 1)
+    ]
     if recipe.init is not None:
         words, rows = _initial_rows(recipe, vocabulary, progress)
-        for side in [state.left] if state.shared else [state.left, state.right]:
-            vectors = joined(side.vectors, state.layout, recipe.dim)
+        for matrices in sides:
+            vectors = joined(matrices.vectors, layout, recipe.dim)
             stems.unfold(words, rows, vectors)
-            spread(vectors, 0, side.vectors, state.layout)
-    return state
+            spread(vectors, 0, matrices.vectors, layout)
+    return TrainingState(recipe.dim, layout, sides[0], sides[-1], Counters())
 
 
 def initial_model(recipe: Recipe) -> Model | None:
