@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.preparation import prepare
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
-    from siamese_cbow.training.loop import Callback
+    from siamese_cbow.training.loop import Callback, Run
     from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
     from siamese_cbow.transform.combination import combine
     from siamese_cbow.words.tokenizer import Tokenizer
@@ -45,6 +45,7 @@ _HOMES = {
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "Run": "training.loop",
     "SettingsError": "errors",
     "SiameseCBOW": "training.siamese_cbow",
     "SiameseCBOWError": "errors",
@@ -75,6 +76,7 @@ __all__ = [
     "MissingExtra",
     "Mix",
     "Model",
+    "Run",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import hashlib
 from dataclasses import asdict, replace
 
@@ -12,6 +13,7 @@ from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.vector_files import write_word_vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.training import loop
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.optimizers import KINDS, learning_rates
 from siamese_cbow.training.plan import plan_of
@@ -134,6 +136,13 @@ def test_stopping_and_going_on_changes_no_bit(name, step, optimizer):
     assert resumed.state.counters == whole.state.counters
 
 
+def test_a_state_that_lacks_a_counter_is_refused():
+    state = first_state(RECIPES["contrastive"], STREAM.vocabulary)
+    counters = {name: value for name, value in asdict(state.counters).items() if name != "words_cut"}
+    with pytest.raises(FormatError, match=r"does not say words_cut; .* give --restart"):
+        state.restore(state.arrays(), counters)
+
+
 def test_a_state_of_another_recipe_is_refused():
     arrays = first_state(RECIPES["contrastive"], STREAM.vocabulary).arrays()
     counters = asdict(first_state(RECIPES["contrastive"], STREAM.vocabulary).counters)
@@ -169,6 +178,13 @@ def test_callbacks_are_called_exactly_when_they_want():
     assert watch.epochs == [1, 2, 3]
     assert watch.events == ["start", "end"]
     assert digest(run) == digest(train(plan_of(RECIPES["contrastive"], STREAM)))
+
+
+def test_the_examples_of_the_docstrings():
+    names = {"stream": Stream.of_words([[["a", "cat", "sat"], ["it", "slept"], ["dogs", "ran"]]] * 50)}
+    result = doctest.testmod(loop, extraglobs={"SiameseCBOW": SiameseCBOW, **names})
+    assert result.attempted == 2
+    assert result.failed == 0
 
 
 def test_a_loss_that_is_no_number_stops_with_the_batch_named():

@@ -72,9 +72,9 @@ def command(
 ) -> None:
     """Learn word vectors from a stream that `prepare` has made.
 
-    Several streams (text and pairs, new text and old) are gone through together, and the model has the words of all.
+    Several streams (text and pairs, new text and old) are learnt from together, and the model has the words of all.
 
-    A run that was stopped goes on when the same command is given again, and ends with the same bytes.
+    A run that was stopped resumes when the same command is given again, and its result is byte-identical.
     """
     changes = {name: value for name, value in settings.items() if value is not None}
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})

@@ -93,14 +93,14 @@ class Callback:
     """Code that looks at a training while it runs, always between two batches. Override what you need.
 
     >>> class Curve(Callback):
-    ...     every = 20  # batches
+    ...     every = 10  # batches
     ...
     ...     def on_batch(self, run: Run) -> None:
     ...         counters = run.state.counters
-    ...         print(f"{counters.examples} examples, {len(run.model().vocabulary)} words")
-    >>> model = SiameseCBOW(dim=16, batch_size=16).train(stream, callbacks=[Curve()])
-    320 examples, 9 words
-    400 examples, 9 words
+    ...         print(f"{counters.step} of {run.n_steps} batches, {counters.examples} examples")
+    >>> model = SiameseCBOW(dim=16, batch_size=8, subsample=0).train(stream, callbacks=[Curve()])
+    10 of 20 batches, 66 examples
+    20 of 20 batches, 124 examples
 
     every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
     an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that falls.

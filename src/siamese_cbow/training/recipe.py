@@ -43,21 +43,21 @@ class Recipe:
     """
 
     objective: ObjectiveName = option(
-        "contrastive", "What is learnt: contrastive and margin look at the whole batch.", paper="softmax"
+        "contrastive", "The loss; contrastive and margin use the whole batch, the others sample.", paper="softmax"
     )
-    dim: int = option(300, "Numbers in a vector; with --init, as many as its model has.", at_least=1)
-    epochs: int = option(1, "How often training goes through the text.", at_least=1)
-    seed: int = option(1, "Where all randomness comes from.", at_least=0)
+    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1)
+    epochs: int = option(1, "Passes over the text.", at_least=1)
+    seed: int = option(1, "All randomness comes from it.", at_least=0)
 
     # batches
-    batch_size: int = option(256, "Sentences in a batch.", paper=100, at_least=1)
-    run_length: int = option(4, "Sentences in a row that come into a batch together.", paper=20, at_least=1)
-    negatives: int = option(2, "Sentences that softmax, sigmoid and logistic sample for each.", at_least=1)
-    negatives_from: NegativesFrom = option("corpus", "Where they are sampled; from the batch is several times faster.")
+    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1)
+    run_length: int = option(4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1)
+    negatives: int = option(2, "Sentences to sample for each one, by softmax, sigmoid and logistic.", at_least=1)
+    negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
     subsample: float = option(
-        1e-4, "Words above this share of the text are left out at random; 0: never.", paper=0.0, at_least=0
+        1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
     )
-    max_tokens: int | None = option(None, "Words of a sentence beyond this are left out, and counted.", at_least=1)
+    max_tokens: int | None = option(None, "Leave out, and count, the words of a sentence beyond this.", at_least=1)
 
     # objective
     temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
@@ -72,21 +72,21 @@ class Recipe:
     # words, while they learn (see `training.stems`) and at the end (see `transform.finishing`)
     share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
     idf_power: float = option(
-        1.0, "At the end, vectors are scaled by this power of the word's information; 0: not.", paper=0.0, at_least=0
+        1.0, "At the end, scale vectors by this power of the word's information; 0: don't.", paper=0.0, at_least=0
     )
     length_power: float = option(
-        0.5, "At the end, lengths of vectors are raised to this power; 1: left as learnt.", paper=1.0, at_least=0
+        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0
     )
     common_directions: int = option(
-        2, "At the end, so many directions that all words have in common are taken out.", paper=0, at_least=0
+        2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0
     )
 
     # optimiser
     optimizer: OptimizerName = option("adagrad", "How gradients move the vectors.", paper="sgd")
-    learning_rate: float = option(0.05, "The first learning rate.", paper=0.0001, above=0)
+    learning_rate: float = option(0.05, "The learning rate to start with.", paper=0.0001, above=0)
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
-    decay: Decay = option("constant", "How the learning rate goes down.", paper="linear")
-    min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of the first rate.", above=0, at_most=1)
+    decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
+    min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of it.", above=0, at_most=1)
     # Nearer to 1 than this, float32 takes it for 1.
     momentum: float = option(0.9, "Of nesterov, adadelta, adam and adamax.", at_least=0, at_most=0.999999)
     second_momentum: float = option(0.999, "Of adam and adamax.", at_least=0, at_most=0.999999)
@@ -97,7 +97,7 @@ class Recipe:
     init: str | None = option(
         None, "Go on with this model (a folder, or `pretrained`), or start with the vectors of a word2vec file."
     )
-    init_std: float = option(0.01, "Spread of the random numbers that vectors start from.", above=0)
+    init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0)
 
     # end
     postprocess: str | None = option(
@@ -137,13 +137,9 @@ class Recipe:
 class Saving:
     """When a training into a folder saves something: see `training.saved_run`."""
 
-    checkpoint_minutes: float = option(5.0, "How often to save all that is needed to go on after a crash.", at_least=0)
-    snapshot_batches: int = option(
-        0, "Save the model as it is, as OUTPUT@N, after every so many batches; 0: never.", at_least=0
-    )
-    snapshot_epochs: int = option(
-        0, "Save the model as it is, as OUTPUT@epochN, after every so many epochs; 0: never.", at_least=0
-    )
+    checkpoint_minutes: float = option(5.0, "Minutes between checkpoints, to go on from after a crash.", at_least=0)
+    snapshot_batches: int = option(0, "Save the model as OUTPUT@N every so many batches; 0: never.", at_least=0)
+    snapshot_epochs: int = option(0, "Save the model as OUTPUT@epochN every so many epochs; 0: never.", at_least=0)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -105,7 +105,7 @@ class TrainingState:
                 saved, expected = (a[name].shape if name in a else None for a in (arrays, own))
                 raise FormatError(
                     f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it is from another "
-                    "recipe or vocabulary: start a new run in another folder"
+                    "recipe or vocabulary: choose another output, or give --restart to start this run anew"
                 )
             own[name][...] = arrays[name]
         missing = [field.name for field in fields(Counters) if field.name not in counters]
