@@ -241,6 +241,28 @@ def test_a_run_of_another_version_is_refused(tmp_path: Path, name: str, content:
     assert folder_hash(folder / "training" / "checkpoint-000000000025") == before
 
 
+def test_a_damaged_run_can_be_thrown_away_and_nothing_else(tmp_path: Path) -> None:
+    folder = old_run(tmp_path / "model")
+    (folder / "training" / "run.json").unlink()
+    (folder / "training" / ".run.json.abcdefgh.tmp").mkdir()  # killed while it was written
+    with pytest.raises(FormatError, match="give --restart"):
+        train_into(folder, OLD_RECIPE, old_stream())
+    (folder / "training" / "photo.jpg").write_text("x")
+    with pytest.raises(InputError, match=r"no part of a run \(photo\.jpg\)"):
+        train_into(folder, OLD_RECIPE, old_stream(), restart=True)
+    (folder / "training" / "photo.jpg").unlink()
+    assert train_into(folder, OLD_RECIPE, old_stream(), restart=True).dim == 4
+
+
+def test_other_files_are_named_before_any_work(tmp_path: Path) -> None:
+    folder = old_run(tmp_path / "model")
+    (folder / "photo.jpg").write_text("x")
+    with pytest.raises(InputError, match=r"no part of a model \(photo\.jpg\)"):
+        train_into(folder, OLD_RECIPE, old_stream())
+    assert not (folder / "training" / "checkpoint-000000000039").exists()
+    assert len(read_log(folder / "training" / "log.jsonl")) == 25
+
+
 def test_something_else_is_never_touched(stream: Stream, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "me.jpg").write_text("x")

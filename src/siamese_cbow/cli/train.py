@@ -16,6 +16,8 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, Option, Saving, options
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
 
+_PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
+
 
 def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """An option for each field of a recipe. Its own default is None: what the recipe says."""
@@ -27,7 +29,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
                 (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
                 option.name,
                 default=None,
-                type=click.Choice(option.choices) if option.choices else option.kind,
+                type=click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str),
                 help=option.help + _defaults(option),
             )(command)
         return command

@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
     """Batches of one stream that follow one another."""
 
     stream: int
-    turn: int  # how often the stream has been gone through before
+    turn: int  # how many times the stream has been passed before
     first: int  # batch of this turn
     n: int
 
@@ -75,11 +75,11 @@ class Plan:
 
     recipe: Recipe
     mix: Mix
-    vocabulary: Vocabulary  # of the model to come: the words of all streams, and of the model that is started from
+    vocabulary: Vocabulary  # of the model to come: the words of all streams, and of the model to start from
     stems: Stems
     shapes: Sequence[Shape]  # of each stream
     schedule: Schedule
-    start: Model | None = None  # the model that is gone on with
+    start: Model | None = None  # the model that training goes on from
 
     @property
     def taken_out(self) -> int:

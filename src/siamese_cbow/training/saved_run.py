@@ -11,6 +11,7 @@ Ctrl-C and SIGTERM are answered between two batches: a checkpoint is saved first
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import threading
@@ -64,6 +65,7 @@ def train_into(
     elif _is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
         return load(folder)
+    check_target(folder)  # before any work
     plan = plan_of(recipe, mix)  # checks both before any work
     state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
     log = TrainingLog(folder / RUN / LOG)
@@ -175,7 +177,7 @@ class _Snapshots(Callback):
 
 
 def _about(recipe: Recipe, mix: Mix) -> dict[str, Any]:
-    """What decides whether a run may be gone on with."""
+    """What decides whether a run may be resumed."""
     return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": mix.fingerprint}
 
 
@@ -239,8 +241,13 @@ def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 
 def _clear(folder: Path) -> None:
-    """Removes an unfinished run; a finished model is replaced when the new one is there."""
-    if (folder / RUN / ABOUT).is_file():
+    """Removes an unfinished run, also a damaged one; a finished model is replaced when the new one is there."""
+    check_target(folder)
+    if (folder / RUN).is_dir():
+        names = sorted(entry.name for entry in (folder / RUN).iterdir())
+        strange = [name for name in names if not re.match(r"\.?(run\.json|log\.jsonl|checkpoint-)", name)]
+        if strange:
+            raise InputError(
+                f"{folder / RUN} has files that are no part of a run ({strange[0]}); choose another output"
+            )
         shutil.rmtree(folder / RUN)
-    elif folder.exists() and any(folder.iterdir()):
-        check_target(folder)
