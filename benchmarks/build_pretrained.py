@@ -30,7 +30,7 @@ from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.model.storage import PRETRAINED, VECTORS, VOCABULARY, load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.combination import combine
 from siamese_cbow.words.fallback import Fallback
 from siamese_cbow.words.tokenizer import Tokenizer

@@ -108,7 +108,7 @@ prepare(sys.argv[1], output=sys.argv[2], tokenizer=Tokenizer("whitespace"), text
 TRAIN = """
 import sys
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.saved_run import train_into
 train_into(sys.argv[2], SiameseCBOW.paper(negatives_from="batch"), Stream.load(sys.argv[1]))
 """

@@ -29,16 +29,15 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.preparation import prepare
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
-    from siamese_cbow.training.callbacks import Callback
-    from siamese_cbow.training.recipe import SiameseCBOW
-    from siamese_cbow.training.recipe_file import read_recipe, write_recipe
+    from siamese_cbow.training.loop import Callback, Run
+    from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
     from siamese_cbow.transform.combination import combine
     from siamese_cbow.words.tokenizer import Tokenizer
     from siamese_cbow.words.vocabulary import Vocabulary
 
 # name -> the module below this package that defines it
 _HOMES = {
-    "Callback": "training.callbacks",
+    "Callback": "training.loop",
     "Corpus": "text.corpus",
     "FormatError": "errors",
     "Index": "retrieval.index",
@@ -46,8 +45,9 @@ _HOMES = {
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "Run": "training.loop",
     "SettingsError": "errors",
-    "SiameseCBOW": "training.recipe",
+    "SiameseCBOW": "training.siamese_cbow",
     "SiameseCBOWError": "errors",
     "Stream": "stream.stream",
     "TextSettings": "text.corpus",
@@ -60,11 +60,11 @@ _HOMES = {
     "evaluate": "evaluation.evaluate",
     "load": "model.storage",
     "prepare": "stream.preparation",
-    "read_recipe": "training.recipe_file",
+    "read_recipe": "training.siamese_cbow",
     "reproduce": "paper.reproduce",
     "search": "retrieval.search",
     "sts": "evaluation.sts",
-    "write_recipe": "training.recipe_file",
+    "write_recipe": "training.siamese_cbow",
 }
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "MissingExtra",
     "Mix",
     "Model",
+    "Run",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",

@@ -36,7 +36,7 @@ from siamese_cbow.paper.tables import seconds
 from siamese_cbow.paper.view import View
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")

@@ -16,7 +16,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import units
 from siamese_cbow.model.storage import UNDO, load
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.transform.weights import sif
 from siamese_cbow.words.vocabulary import Vocabulary

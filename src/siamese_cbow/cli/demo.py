@@ -17,7 +17,7 @@ from siamese_cbow.errors import MissingExtra
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.preparation import prepare
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 # A small text wants more epochs and a softer softmax than the default recipe, which is made for large ones.
 RECIPE = SiameseCBOW(dim=200, epochs=6, temperature=0.1)

@@ -14,7 +14,7 @@ from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 PAPER_SYSTEMS = ("skipgram", "cbow", "skip-thought", "siamese")  # of the paper's Table 1
 BASELINES = ("skipgram", "cbow", "skip-thought")

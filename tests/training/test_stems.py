@@ -17,52 +17,52 @@ from siamese_cbow.kernels.objectives import in_batch, reference
 from siamese_cbow.machine.cache_lines import padded_width
 from siamese_cbow.machine.crew import Crew
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.kin import ALONE, Kin, group, kin_of, stems
-from siamese_cbow.training.loop import Run, train
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.loop import Callback, Run, train
+from siamese_cbow.training.plan import plan_of
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.stems import NO_STEMS, Stems, group, stems_of, word_stems
 from siamese_cbow.transform.finishing import common_directions, finished, information
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def test_a_stem_of_two_words_or_more_has_a_row():
-    kin = group(["play", "cat", "play", None, None, "run", "run"])
-    assert kin.rows.tolist() == [7, -1, 7, -1, -1, 8, 8]
-    assert kin.n_shared == 2
-    assert group(["a", "b", None]) is ALONE
+    stems = group(["play", "cat", "play", None, None, "run", "run"])
+    assert stems.rows.tolist() == [7, -1, 7, -1, -1, 8, 8]
+    assert stems.n_shared == 2
+    assert group(["a", "b", None]) is NO_STEMS
 
 
 def test_folding_adds_the_shared_row_and_copies():
     rows = np.array([[1.0], [2.0], [5.0]], np.float32)
-    assert Kin(np.array([2, 2], np.int32), 1).fold(rows).tolist() == [[6], [7]]
-    assert Kin(np.array([2, -1], np.int32), 1).fold(rows).tolist() == [[6], [2]]
-    alone = ALONE.fold(rows)
+    assert Stems(np.array([2, 2], np.int32), 1).fold(rows).tolist() == [[6], [7]]
+    assert Stems(np.array([2, -1], np.int32), 1).fold(rows).tolist() == [[6], [2]]
+    alone = NO_STEMS.fold(rows)
     alone[0] = 9
     assert rows[0] == 1
 
 
 def test_stems_follow_the_language():
     english = Vocabulary.of_words(["plays", "Playing", "houses"])
-    assert list(stems(english, "en")) == ["play", "play", "hous"]
-    assert list(stems(english, "zh")) == [None, None, None]
+    assert list(word_stems(english, "en")) == ["play", "play", "hous"]
+    assert list(word_stems(english, "zh")) == [None, None, None]
     mixed = Vocabulary(["en:plays", "de:häuser", "zh:x"], np.ones(3, np.int64), ("en", "de", "zh"))
-    assert list(stems(mixed, "en")) == ["en:play", "de:haus", None]
+    assert list(word_stems(mixed, "en")) == ["en:play", "de:haus", None]
 
 
 def test_the_published_recipe_and_dot_products_share_nothing():
     stream = world()
-    assert kin_of(SiameseCBOW(), stream.vocabulary).n_shared > 0
-    assert kin_of(SiameseCBOW.paper(), stream.vocabulary) is ALONE
-    assert kin_of(SiameseCBOW(objective="sigmoid"), stream.vocabulary) is ALONE
+    assert stems_of(SiameseCBOW(), stream.vocabulary).n_shared > 0
+    assert stems_of(SiameseCBOW.paper(), stream.vocabulary) is NO_STEMS
+    assert stems_of(SiameseCBOW(objective="sigmoid"), stream.vocabulary) is NO_STEMS
 
 
 def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
     text, n_shared = corpus(seed=3, n_documents=9), 20
     rng = np.random.default_rng(0)
-    kin = np.where(rng.random(N_WORDS) < 0.6, N_WORDS + rng.integers(n_shared, size=N_WORDS), -1).astype(np.int32)
-    text = text._replace(kin=kin, n_rows=N_WORDS + n_shared)
+    shared = np.where(rng.random(N_WORDS) < 0.6, N_WORDS + rng.integers(n_shared, size=N_WORDS), -1).astype(np.int32)
+    text = text._replace(kin=shared, n_rows=N_WORDS + n_shared)
     side = matrices(rng, rule())
     more = matrices(rng, rule())
     vectors = aligned((N_WORDS + n_shared, padded_width(DIM)))
@@ -76,7 +76,7 @@ def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
         crew.run(pick, text, shape, keys(shape), 0, picked)
     n = int(picked.n_sentences[0])
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, :n]]
-    both = [[*sentence, *(kin[w] for w in sentence if kin[w] >= 0)] for sentence in words]
+    both = [[*sentence, *(shared[w] for w in sentence if shared[w] >= 0)] for sentence in words]
     runs = picked.runs[0, :n].tolist()
     loss, left, right = reference.loss_and_gradients(
         before, before, both, reference.adjacent(runs), reference.other_runs(runs),
@@ -85,7 +85,7 @@ def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
     assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-4)
     np.testing.assert_allclose(before - vectors[:, :DIM], left + right, atol=1e-5)
     # What the kernels saw is the model that comes out: cosines of means of folded rows.
-    folded = Kin(kin, n_shared).fold(before)
+    folded = Stems(shared, n_shared).fold(before)
     for sentence, rows in zip(words, both, strict=True):
         np.testing.assert_allclose(folded[sentence].sum(axis=0), before[rows].sum(axis=0))
 
@@ -128,10 +128,10 @@ class StopAt(Callback):
 def test_stopping_and_going_on_changes_no_bit():
     stream, stop = world(), StopAt()
     with pytest.raises(KeyboardInterrupt):
-        train(RECIPE, stream, callbacks=[stop])
-    state = first_state(RECIPE, stream.vocabulary, kin=kin_of(RECIPE, stream.vocabulary))
+        train(plan_of(RECIPE, stream), callbacks=[stop])
+    state = first_state(RECIPE, stream.vocabulary, stems=stems_of(RECIPE, stream.vocabulary))
     state.restore(stop.arrays, stop.counters)
-    gone_on = train(RECIPE, stream, state=state).model()
+    gone_on = train(plan_of(RECIPE, stream), state=state).model()
     assert gone_on.vectors.tobytes() == RECIPE.train(stream).vectors.tobytes()
 
 
@@ -145,8 +145,8 @@ def test_forms_of_a_word_are_nearer_though_they_never_meet():
         a, b = (model.vectors[stream.vocabulary.index[word]] for word in ("walk", "walking"))
         return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
-    with_kin = replace(RECIPE, common_directions=0)
-    assert cosine(with_kin) > cosine(replace(with_kin, share_stems=False)) + 0.1
+    with_stems = replace(RECIPE, common_directions=0)
+    assert cosine(with_stems) > cosine(replace(with_stems, share_stems=False)) + 0.1
 
 
 def test_information_of_words():
