@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Offsets
 from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.words.hash_table import NOTHING, SEED, decode, finish, take
 from siamese_cbow.words.slots import Slots, empty_slots, slot_of
-from siamese_cbow.words.word_hash import NOTHING, SEED, decode, finish, take
 
 IN_COMMON = 3  # letters, at least
 LEFT_OVER = 4  # letters, at most, of the unknown word and of the known one

@@ -16,12 +16,12 @@ from siamese_cbow.base.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words import scanner
 from siamese_cbow.words.beginnings import NO_BEGINNINGS, beginnings_of
-from siamese_cbow.words.fallback import Fallback, NearestLookup
+from siamese_cbow.words.hash_table import hash_words
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer
 from siamese_cbow.words.slots import Slots, empty_slots, fill_slots
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Fallback, NearestLookup
 from siamese_cbow.words.vocabulary import Vocabulary
-from siamese_cbow.words.word_hash import hash_words
 
 # Small enough for a piece's text and ids to stay in the second-level cache, large enough to hide the call.
 PIECE_BYTES = 1 << 18

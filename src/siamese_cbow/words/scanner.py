@@ -22,9 +22,9 @@ from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
 from siamese_cbow.words import characters
 from siamese_cbow.words.beginnings import ROOM, counts_as
 from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
+from siamese_cbow.words.hash_table import NOTHING, SEED, decode, finish, mix, plain_letters, take, utf8
 from siamese_cbow.words.slots import Slots, place_of, slot_of
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.word_hash import NOTHING, SEED, decode, finish, mix, plain_letters, take, utf8
 
 AHEAD = 64  # words that wait for their slots
 NEWLINE_BYTE = np.uint8(ord("\n"))

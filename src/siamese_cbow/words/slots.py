@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.words.word_hash import HALF
+from siamese_cbow.words.hash_table import HALF
 
 Slots: TypeAlias = NDArray[np.uint64]
 

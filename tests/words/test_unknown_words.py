@@ -16,9 +16,9 @@ from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
 from siamese_cbow.words import beginnings
-from siamese_cbow.words.fallback import Nearest, NearestLookup
 from siamese_cbow.words.lookup import Lookup
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Nearest, NearestLookup
 from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 WORDS = ["the", "plays", "play", "player", "pla", "international", "ab"]
