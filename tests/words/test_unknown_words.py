@@ -15,7 +15,7 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
-from siamese_cbow.words import beginnings
+from siamese_cbow.words import hash_table
 from siamese_cbow.words.lookup import Lookup
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Nearest, NearestLookup
@@ -83,7 +83,7 @@ def test_the_scanner_finds_the_same_words(words: list[str], texts: list[str], ki
 
 
 def test_the_scanner_has_the_same_numbers_and_a_table_that_grows() -> None:
-    assert (beginnings.IN_COMMON, beginnings.LEFT_OVER) == (IN_COMMON, LEFT_OVER)
+    assert (hash_table.IN_COMMON, hash_table.LEFT_OVER) == (IN_COMMON, LEFT_OVER)
     words = [f"{chr(97 + i % 26)}{i * 7919:06d}xyz" for i in range(2000)]  # few have a beginning in common
     vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer()
     texts = [word[:-2] + "qq" for word in words]

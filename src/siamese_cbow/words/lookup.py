@@ -15,10 +15,8 @@ import numpy as np
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words import scanner
-from siamese_cbow.words.beginnings import NO_BEGINNINGS, beginnings_of
-from siamese_cbow.words.hash_table import hash_words
+from siamese_cbow.words.hash_table import NO_BEGINNINGS, Slots, beginnings_of, empty_slots, fill_slots, hash_words
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer
-from siamese_cbow.words.slots import Slots, empty_slots, fill_slots
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, NearestLookup
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -57,7 +55,7 @@ class Lookup:
     def look_up(self, piece: Bytes, ends: Offsets) -> Ids:
         """The ids of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
         ids = np.empty(len(piece), np.int32)
-        n = scanner.look_up(piece, self._tables, self._slots, self._beginnings, scanner.room(), ids, ends)
+        n = scanner.look_up(piece, self._tables, self._slots, self._beginnings, scanner.scratch(), ids, ends)
         return ids[:n]
 
 
