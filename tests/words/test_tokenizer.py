@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.stream.counting import Counter
+from siamese_cbow.stream.counting import WordCounter
 from siamese_cbow.words import characters
 from siamese_cbow.words.lookup import Lookup, as_lines
 from siamese_cbow.words.tokenizer import UNKNOWN, Tokenizer
@@ -34,7 +34,7 @@ texts = st.one_of(
 
 def scanned(tokenizer: Tokenizer, text: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The words that the counting scanner sees."""
-    counter = Counter(tokenizer, max_distinct=1000, folder=tmp_path_factory.getbasetemp())
+    counter = WordCounter(tokenizer, max_distinct=1000, folder=tmp_path_factory.getbasetemp())
     ids, _ = counter.scan(as_lines([text]).tobytes())
     return [word.decode() for word in counter.words(ids)]
 
@@ -104,7 +104,7 @@ def test_every_code_point_is_cut_as_the_tokenizers_library_cuts_it(
         words = tokenizer.words(text)
         normal = theirs.normalizer.normalize_str(text)
         assert [word for word, _ in theirs.pre_tokenizer.pre_tokenize_str(normal)] == words
-        counter = Counter(tokenizer, max_distinct=1_000_000, folder=tmp_path_factory.getbasetemp())
+        counter = WordCounter(tokenizer, max_distinct=1_000_000, folder=tmp_path_factory.getbasetemp())
         ids, _ = counter.scan(as_lines([text]).tobytes())
         assert [word.decode() for word in counter.words(ids)] == words
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.stream.counting import Counter, merge
+from siamese_cbow.stream.counting import WordCounter, merge
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -62,9 +62,10 @@ def test_missing_and_binary_file(tmp_path: Path) -> None:
         Vocabulary.read(tmp_path / "binary")
 
 
-def counters(folder: Path, blocks: list[list[str]], n: int, max_distinct: int = 10**6) -> list[Counter]:
+def counters(folder: Path, blocks: list[list[str]], n: int, max_distinct: int = 10**6) -> list[WordCounter]:
     made = [
-        Counter(Tokenizer("whitespace", lowercase=False), max_distinct=max_distinct, folder=folder) for _ in range(n)
+        WordCounter(Tokenizer("whitespace", lowercase=False), max_distinct=max_distinct, folder=folder)
+        for _ in range(n)
     ]
     for i, block in enumerate(blocks):
         made[i % n].scan((" ".join(block) + "\n").encode())
@@ -97,7 +98,7 @@ def test_tables_grow(tmp_path: Path) -> None:
 
 def test_forgetting_keeps_frequent_words_and_remaps_old_ids(tmp_path: Path) -> None:
     """Rare strings without end: memory stays bounded, frequent words keep their exact counts and their ids."""
-    counter = Counter(Tokenizer(), max_distinct=100, folder=tmp_path)
+    counter = WordCounter(Tokenizer(), max_distinct=100, folder=tmp_path)
     scans = []
     for block in range(20):
         line = "the cat " * 10 + " ".join(f"rare{block}x{i}" for i in range(60))

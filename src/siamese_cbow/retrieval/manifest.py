@@ -14,7 +14,7 @@ from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.rows import RowSettings
-from siamese_cbow.words.fallback import Fallback
+from siamese_cbow.words.unknown_words import Fallback
 
 NAME = "index.json"
 FORMAT, FORMAT_VERSION = "siamese-cbow index", 2

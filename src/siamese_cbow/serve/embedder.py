@@ -19,7 +19,7 @@ from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.model import Model
-from siamese_cbow.words.fallback import finder
+from siamese_cbow.words.unknown_words import finder
 
 if TYPE_CHECKING:
     from siamese_cbow.words.lookup import AnyLookup

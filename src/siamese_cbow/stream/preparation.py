@@ -142,20 +142,25 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
     # These load numba, which a stream that is up to date never needs.
-    from siamese_cbow.stream.counters import Counters
+    from siamese_cbow.stream.counting import merge, word_counters
     from siamese_cbow.stream.spool import Spool
     from siamese_cbow.stream.writer import StreamWriter
 
     sources = _sources(corpus)
     with atomic_folder(folder) as new:
         (new / "spool").mkdir()
-        counters = Counters(
-            settings.tokenizer, settings.text.languages, max_distinct=settings.max_distinct, folder=new / "spool"
+        languages = settings.text.languages
+        counters = word_counters(
+            settings.tokenizer, n_languages=len(languages), max_distinct=settings.max_distinct, folder=new / "spool"
         )
-        spool = Spool(new / "spool", counters.of_blocks)
+        spool = Spool(new / "spool", counters)
         spool.fill(corpus, threads=threads, progress=progress)
-        merged = counters.merge(
-            min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
+        merged = merge(
+            counters,
+            min_count=settings.min_count,
+            max_words=settings.max_words,
+            vocabulary=settings.vocabulary,
+            languages=languages,
         )
         with StreamWriter(new) as writer:
             for ids, ends in _final_blocks(spool, merged):
@@ -168,7 +173,7 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             "sources": sources,
             **writer.finish(merged.vocabulary, seed=settings.seed()),
             "n_distinct": merged.n_distinct,
-            "n_forgotten": counters.n_forgotten,
+            "n_forgotten": sum(counter.n_forgotten for counter in counters),
             "messages": spool.tallies.messages(),
         }
         (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,9 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
-from siamese_cbow.words import beginnings
-from siamese_cbow.words.fallback import Nearest, NearestLookup
 from siamese_cbow.words.lookup import Lookup
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import finder
 from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 WORDS = ["the", "plays", "play", "player", "pla", "international", "ab"]
@@ -45,7 +45,7 @@ def toy() -> Model:
     ],
 )
 def test_who_an_unknown_word_counts_as(word: str, expected: str | None) -> None:
-    found = Nearest(toy().vocabulary).id_of(word)
+    found = finder(toy().vocabulary, "prefix")(word)
     assert found == (None if expected is None else WORDS.index(expected))
 
 
@@ -62,7 +62,15 @@ def test_against_the_plain_way(words: list[str], word: str) -> None:
         if common(known) >= IN_COMMON and max(len(known), len(word)) - common(known) <= LEFT_OVER
     ]
     expected = words.index(word) if word in words else min(fits)[1] if fits else None
-    assert Nearest(Vocabulary.of_words(words)).id_of(word) == expected
+    for few in (True, False):
+        assert finder(Vocabulary.of_words(words), "prefix", few=few)(word) == expected
+
+
+def plain_ids(vocabulary: Vocabulary, tokenizer: Tokenizer, texts: list[str]) -> tuple[list[int], list[int]]:
+    """What the scanner finds, in plain Python."""
+    id_of = finder(vocabulary, "prefix")
+    rows = [[i for i in map(id_of, tokenizer.words(text)) if i is not None] for text in texts]
+    return list(itertools.chain.from_iterable(rows)), list(itertools.accumulate(map(len, rows), initial=0))
 
 
 # Few letters, so that beginnings meet; some that are folded, and some of two to four bytes.
@@ -76,18 +84,17 @@ LETTERS = "abAé日😀İΣ'"
 )
 def test_the_scanner_finds_the_same_words(words: list[str], texts: list[str], kind: str) -> None:
     vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer(kind)  # type: ignore[arg-type]
-    expected = NearestLookup(vocabulary, tokenizer).ids(texts)
+    expected = plain_ids(vocabulary, tokenizer, texts)
     for found, wanted in zip(Lookup(vocabulary, tokenizer, "prefix").ids(texts), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_the_scanner_has_the_same_numbers_and_a_table_that_grows() -> None:
-    assert (beginnings.IN_COMMON, beginnings.LEFT_OVER) == (IN_COMMON, LEFT_OVER)
+def test_the_table_of_the_scanner_grows() -> None:
     words = [f"{chr(97 + i % 26)}{i * 7919:06d}xyz" for i in range(2000)]  # few have a beginning in common
     vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer()
     texts = [word[:-2] + "qq" for word in words]
     ids, _ = Lookup(vocabulary, tokenizer, "prefix").ids(texts)
-    np.testing.assert_array_equal(ids, NearestLookup(vocabulary, tokenizer).ids(texts)[0])
+    np.testing.assert_array_equal(ids, plain_ids(vocabulary, tokenizer, texts)[0])
     assert len(ids) == len(words)
 
 
