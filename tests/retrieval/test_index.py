@@ -16,8 +16,8 @@ from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, Se
 from siamese_cbow.cli import main
 from siamese_cbow.retrieval import graph, updating
 from siamese_cbow.retrieval.manifest import Manifest, fingerprint
-from siamese_cbow.retrieval.rows import RowSettings
 from siamese_cbow.retrieval.updating import update
+from siamese_cbow.text.row_reader import RowSettings
 
 LINES = topic_lines(2000)
 

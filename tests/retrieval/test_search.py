@@ -17,12 +17,12 @@ import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
 from siamese_cbow import InputError, Model, SettingsError, Texts, Vocabulary
 from siamese_cbow.kernels.bounds import COLUMNS, promising
-from siamese_cbow.retrieval import rows as rows_module
 from siamese_cbow.retrieval import scoring, search
 from siamese_cbow.retrieval.hits import Best, Cutoff
 from siamese_cbow.retrieval.manifest import fingerprint
-from siamese_cbow.retrieval.rows import Block, RowSettings, Source, finished
 from siamese_cbow.retrieval.sentences import sentence_rows
+from siamese_cbow.text import row_reader as rows_module
+from siamese_cbow.text.row_reader import Block, RowSettings, Source, finished
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)

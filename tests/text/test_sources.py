@@ -20,8 +20,8 @@ from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text import chunks
 from siamese_cbow.text.chunks import iter_lines
 from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.inputs import TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
 from siamese_cbow.text.opening import open_bytes
-from siamese_cbow.text.sources import TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
 
 TEXT = "".join(f"sentence number {i} of many\n" for i in range(3000)).encode()
 

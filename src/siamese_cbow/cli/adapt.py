@@ -9,8 +9,8 @@ from typing import get_args
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.cli.search import progress_bar
+from siamese_cbow.cli.text_options import rows_options, say
 from siamese_cbow.model.packed_rows import Dtype
 
 
@@ -36,7 +36,7 @@ def command(
     in them count for less, and so does what they all have in common. Nothing is trained: it takes seconds.
     """
     from siamese_cbow.retrieval.encoded import row_blocks
-    from siamese_cbow.retrieval.rows import RowSettings, Source
+    from siamese_cbow.text.row_reader import RowSettings, Source
 
     if not files and sys.stdin.isatty():
         raise click.UsageError("got no FILES; expected some, or text on standard input")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.cli.search import progress_bar
+from siamese_cbow.cli.text_options import rows_options, say
 
 if TYPE_CHECKING:
-    from siamese_cbow.retrieval.rows import Rows
+    from siamese_cbow.text.row_reader import Rows
 
 
 @click.command(name="cluster", context_settings={"show_default": True})
@@ -45,7 +45,7 @@ def command(
     words, and the lines nearest to its centre.
     """
     from siamese_cbow.retrieval.clusters import clusters
-    from siamese_cbow.retrieval.rows import RowSettings
+    from siamese_cbow.text.row_reader import RowSettings
 
     def show(rows: Rows, groups: Any) -> None:
         for i, group in enumerate(groups.tolist()):

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options, say
 from siamese_cbow.cli.search import progress_bar
+from siamese_cbow.cli.text_options import rows_options, say
 
 
 @click.command(name="dedup", context_settings={"show_default": True})
@@ -39,7 +39,7 @@ def command(
     FILES: files, folders, globs or - for standard input, as for `search`. Lines without a known word are kept.
     """
     from siamese_cbow.retrieval.duplicates import duplicates
-    from siamese_cbow.retrieval.rows import RowSettings, Source
+    from siamese_cbow.text.row_reader import RowSettings, Source
 
     if not files and sys.stdin.isatty():
         raise click.UsageError("got no FILES; expected some, or text on standard input")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options
+from siamese_cbow.cli.text_options import rows_options
 from siamese_cbow.progress import bar
 
 
@@ -38,8 +38,8 @@ def command(
     """
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.manifest import NAME, kept_model
-    from siamese_cbow.retrieval.rows import RowSettings
     from siamese_cbow.retrieval.updating import update
+    from siamese_cbow.text.row_reader import RowSettings
 
     is_new = not (folder_of_index / NAME).exists()
     kept, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)

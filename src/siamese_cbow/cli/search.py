@@ -13,7 +13,7 @@ import click
 from siamese_cbow.cli.hit_lines import HitLines, json_line
 from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.cli.quick_numpy import import_numpy_quickly
-from siamese_cbow.cli.rows_options import rows_options, say
+from siamese_cbow.cli.text_options import rows_options, say
 from siamese_cbow.progress import SILENT, Progress, bar
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def _in_files(
     query: str, files: list[str], folder: Path | None, rows: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> tuple[Model, list[Hit], bool]:
     """The model, the hits, and whether there are several files."""
-    from siamese_cbow.retrieval.rows import RowSettings, Source
     from siamese_cbow.retrieval.search import search
+    from siamese_cbow.text.row_reader import RowSettings, Source
 
     model = open_model(folder)
     source = Source(files, RowSettings(**rows), say)

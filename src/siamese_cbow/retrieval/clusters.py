@@ -27,8 +27,8 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.encoded import encoded_blocks
 from siamese_cbow.retrieval.graph import fingerprints, shrunk
 from siamese_cbow.retrieval.hits import Hit
-from siamese_cbow.retrieval.rows import Rows, RowSettings, Source
 from siamese_cbow.text.opening import STDIN, open_bytes
+from siamese_cbow.text.row_reader import Rows, RowSettings, Source
 from siamese_cbow.text.rows import Texts
 
 SAMPLE = 50_000

@@ -25,7 +25,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.encoded import encoded_blocks
 from siamese_cbow.retrieval.graph import Graph, add, fingerprints, nearest, new_graph, shrunk
-from siamese_cbow.retrieval.rows import RowSettings, Source
+from siamese_cbow.text.row_reader import RowSettings, Source
 
 BATCH = 512
 FEW = 16_384  # kept rows that are compared one by one: 20 MB of vectors in 300 dimensions

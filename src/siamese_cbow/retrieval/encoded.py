@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Progress
-from siamese_cbow.retrieval.rows import Rows, Source, finished
+from siamese_cbow.text.row_reader import Rows, Source, finished
 
 
 def row_blocks(source: Source, progress: Progress) -> Iterator[Rows]:

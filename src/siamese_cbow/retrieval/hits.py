@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.retrieval.rows import Line
+from siamese_cbow.text.row_reader import Line
 
 
 @dataclass(frozen=True)

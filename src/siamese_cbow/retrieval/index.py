@@ -25,10 +25,10 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.hits import Hit
 from siamese_cbow.retrieval.manifest import Manifest
-from siamese_cbow.retrieval.rows import RowSettings
 from siamese_cbow.retrieval.scoring import cosines
 from siamese_cbow.retrieval.search import query_vector, start
 from siamese_cbow.retrieval.segment import Segment
+from siamese_cbow.text.row_reader import RowSettings
 
 # Rows that the graph names: three times as many as are wanted, at least 96, as its int8 vectors are not exact.
 # Recall@10 over a million sentences of Wikipedia with the package's model is .960 with 32 of them, .972 with 64, .976

@@ -13,7 +13,7 @@ import numpy as np
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.rows import RowSettings
+from siamese_cbow.text.row_reader import RowSettings
 from siamese_cbow.words.fallback import Fallback
 
 NAME = "index.json"

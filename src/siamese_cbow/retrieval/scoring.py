@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.hits import Cutoff
-from siamese_cbow.retrieval.rows import Rows
+from siamese_cbow.text.row_reader import Rows
 
 LITTLE_TEXT = 1_500_000  # bytes: what the plain path reads while numba is being loaded
 PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache

@@ -19,8 +19,8 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import scoring
 from siamese_cbow.retrieval.hits import Best, Cutoff, Hit
-from siamese_cbow.retrieval.rows import Block, Rows, RowSettings, Source, finished
 from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Plain, Scored, Scorer
+from siamese_cbow.text.row_reader import Block, Rows, RowSettings, Source, finished
 from siamese_cbow.words.tokenizer import Tokenizer
 
 

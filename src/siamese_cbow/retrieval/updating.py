@@ -22,8 +22,8 @@ from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.manifest import NAME, REBUILD, FileEntry, Manifest, fingerprint
-from siamese_cbow.retrieval.rows import RowSettings, Source, finished
 from siamese_cbow.retrieval.segment import Segment, SegmentWriter, check, description
+from siamese_cbow.text.row_reader import RowSettings, Source, finished
 
 PREFIX = "segment-"
 A_DAY = 86_400

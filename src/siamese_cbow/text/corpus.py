@@ -17,10 +17,11 @@ from typing import Any
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import TextStream, cut_overlong, line_chunks
+from siamese_cbow.text.groups import group_layout_of, row_layout_of
+from siamese_cbow.text.inputs import GROUP_ENDINGS, LIST_ENDINGS, TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
 from siamese_cbow.text.layout import Evidence, evidence_of
 from siamese_cbow.text.lines import finished_lines
 from siamese_cbow.text.opening import open_bytes
-from siamese_cbow.text.pairs import group_layout_of, row_layout_of
 from siamese_cbow.text.records import (
     BLOCK_BYTES,
     MARK,
@@ -32,8 +33,7 @@ from siamese_cbow.text.records import (
     TextSettings,
 )
 from siamese_cbow.text.rows import ITERABLE, Texts, block_sized, check_is_iterable, checked_items, item_batches
-from siamese_cbow.text.sources import GROUP_ENDINGS, LIST_ENDINGS, TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
-from siamese_cbow.text.tables import table_batches
+from siamese_cbow.text.table_files import table_batches
 
 __all__ = ["Corpus", "Lines", "RawBlock", "TextSettings", "Texts"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from siamese_cbow.text.pairs import group_lines
+from siamese_cbow.text.groups import group_lines
 from siamese_cbow.text.records import MARK, Lines, RawBlock, TextSettings
 from siamese_cbow.text.sentences import split_lines
 from siamese_cbow.text.utf8 import valid_utf8

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import TextStream, line_chunks
+from siamese_cbow.text.inputs import TABLE_ENDINGS, ending_of, find_files
 from siamese_cbow.text.layout import evidence_of
 from siamese_cbow.text.opening import open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, SAMPLE_BYTES
 from siamese_cbow.text.rows import ITERABLE, Texts, lines_bytes
-from siamese_cbow.text.sources import TABLE_ENDINGS, ending_of, find_files
-from siamese_cbow.text.tables import table_batches
+from siamese_cbow.text.table_files import table_batches
 from siamese_cbow.text.utf8 import valid_utf8
 
 

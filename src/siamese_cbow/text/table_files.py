@@ -16,10 +16,10 @@ from typing import Any
 from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.cells import documents_of, missing_column
 from siamese_cbow.text.chunks import TextStream
+from siamese_cbow.text.inputs import ending_of
 from siamese_cbow.text.json_lines import json_batches
 from siamese_cbow.text.opening import PiecesFile, open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES
-from siamese_cbow.text.sources import ending_of
 
 Batch = tuple[list[bytes], int]  # documents, and how many bytes of the file they came from
 
