@@ -20,7 +20,7 @@ from siamese_cbow.errors import FormatError, InputError, Interrupted
 from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.checkpoint import Checkpoints
 from siamese_cbow.training.log import read_log

@@ -49,7 +49,7 @@ class SegmentWriter:
 
     def write(self, rows: Rows) -> None:
         """Appends rows."""
-        vectors = self._model.encode(rows.texts(0, len(rows)), normalize_embeddings=True, threads=self._threads)
+        vectors = self._model.encode(rows.texts(), normalize_embeddings=True, threads=self._threads)
         known = np.flatnonzero(vectors.any(axis=1))
         small = shrunk(vectors[known])
         new = []
