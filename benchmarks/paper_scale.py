@@ -101,7 +101,7 @@ def run(code: str, *arguments: object) -> tuple[float, float, float]:
 PREPARE = """
 import sys
 from siamese_cbow.stream.preparation import prepare
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 prepare(sys.argv[1], output=sys.argv[2], tokenizer=Tokenizer("whitespace"), text=TextSettings(layout="sentences"))
 """

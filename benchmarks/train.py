@@ -41,7 +41,7 @@ from siamese_cbow.machine.gathering import gather
 from siamese_cbow.machine.products import combine, dots
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.batches import batches_per_epoch, epoch_keys, text_arrays
 from siamese_cbow.training.engine import Engine, aligned
 from siamese_cbow.training.layout import layout_of

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
     from siamese_cbow.model.storage import load
     from siamese_cbow.paper.reproduce import reproduce
-    from siamese_cbow.retrieval.clusters import clusters
-    from siamese_cbow.retrieval.duplicates import duplicates
+    from siamese_cbow.retrieval.clusters import Cluster, clusters
+    from siamese_cbow.retrieval.duplicates import CheckedRow, duplicates
     from siamese_cbow.retrieval.index import Index
-    from siamese_cbow.retrieval.search import search
+    from siamese_cbow.retrieval.search import Hit, search
     from siamese_cbow.stream.mix import Mix
     from siamese_cbow.stream.preparation import prepare
     from siamese_cbow.stream.stream import Stream
-    from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
+    from siamese_cbow.text.corpus import Corpus
+    from siamese_cbow.text.inputs import Texts
+    from siamese_cbow.text.records import TextSettings
     from siamese_cbow.training.loop import Callback, Run
     from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
     from siamese_cbow.transform.combination import combine
@@ -38,8 +40,11 @@ if TYPE_CHECKING:
 # name -> the module below this package that defines it
 _HOMES = {
     "Callback": "training.loop",
+    "CheckedRow": "retrieval.duplicates",
+    "Cluster": "retrieval.clusters",
     "Corpus": "text.corpus",
     "FormatError": "errors",
+    "Hit": "retrieval.search",
     "Index": "retrieval.index",
     "InputError": "errors",
     "MissingExtra": "errors",
@@ -50,8 +55,8 @@ _HOMES = {
     "SiameseCBOW": "training.siamese_cbow",
     "SiameseCBOWError": "errors",
     "Stream": "stream.stream",
-    "TextSettings": "text.corpus",
-    "Texts": "text.corpus",
+    "TextSettings": "text.records",
+    "Texts": "text.inputs",
     "Tokenizer": "words.tokenizer",
     "Vocabulary": "words.vocabulary",
     "clusters": "retrieval.clusters",
@@ -69,8 +74,11 @@ _HOMES = {
 
 __all__ = [
     "Callback",
+    "CheckedRow",
+    "Cluster",
     "Corpus",
     "FormatError",
+    "Hit",
     "Index",
     "InputError",
     "MissingExtra",

@@ -16,7 +16,8 @@ import pytest
 
 from python2_pickles import python2_npy, python2_pickle
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.safe_pickle import Record, load_npy, load_pickle
+from siamese_cbow.formats.safe_pickle import Record
+from siamese_cbow.formats.safe_pickle.reading import load_npy, load_pickle
 
 VALUES: list[Any] = [
     None, True, False, 0, -1, 2**31, 2**63, -(2**63), 1.5, float("inf"), "", "naïve ☃", b"\x00\xff", (), (1,),

@@ -8,7 +8,7 @@ import pytest
 from kernel_world import N_WORDS, WHOLE, corpus, keys, objective_of, rule, shape_of
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.batch.plans import Text
-from siamese_cbow.kernels.objectives.sampled import SOFTMAX
+from siamese_cbow.kernels.objectives.sampled_scores import SOFTMAX
 from siamese_cbow.machine.crew import Crew
 from siamese_cbow.training.engine import Engine, document_starts
 from siamese_cbow.training.stems import NO_STEMS

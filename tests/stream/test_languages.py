@@ -16,7 +16,7 @@ from siamese_cbow import InputError, Model, SettingsError, SiameseCBOW, Stream, 
 from siamese_cbow.cli import main
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.text import chunks
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.recipe import ObjectiveName
 
 GERMAN = TextSettings(kind="groups", languages=("en", "de"))

@@ -18,7 +18,7 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.plan import ROUND, Schedule, plan_of
 from siamese_cbow.training.recipe import Saving

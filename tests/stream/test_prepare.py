@@ -18,7 +18,8 @@ from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text import chunks
-from siamese_cbow.text.corpus import Texts, TextSettings
+from siamese_cbow.text.inputs import Texts
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.vocabulary import Vocabulary
 
 SENTENCES = TextSettings(layout="sentences")

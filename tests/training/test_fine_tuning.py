@@ -15,7 +15,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.loop import train
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.saved_run import train_into

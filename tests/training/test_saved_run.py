@@ -21,7 +21,7 @@ from siamese_cbow.errors import FormatError, InputError, Interrupted, SettingsEr
 from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.checkpoint import Checkpoints, read_log
 from siamese_cbow.training.loop import Callback, Run
 from siamese_cbow.training.recipe import Saving

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
-from siamese_cbow.baselines.skip_thought import load_encoder, read_published
+from siamese_cbow.baselines.skip_thought.published import read_published
 from siamese_cbow.baselines.skip_thought.storage import FORMAT as SKIP_THOUGHT
+from siamese_cbow.baselines.skip_thought.storage import load_encoder
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pairs import PairSet

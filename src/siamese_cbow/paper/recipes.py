@@ -67,7 +67,7 @@ class System:
 
 
 def _skip_thought(scale: Scale, seed: int) -> Any:
-    from siamese_cbow.baselines.skip_thought import SkipThought
+    from siamese_cbow.baselines.skip_thought.recipe import SkipThought
 
     return SkipThought(seed=seed, **scale.skip_thought)
 

@@ -13,7 +13,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -102,19 +103,13 @@ class Settings:
             "max_words": self.max_words,
             "max_distinct": self.max_distinct,
             "tokenizer": self.tokenizer.settings(),
-            "text": _plain(self.text),
+            "text": self.text.for_training(),
             "vocabulary": self.vocabulary and self.vocabulary.hash(),
         }
 
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
         return json.dumps(self.tokenizer.settings()) + " ".join([self.text.kind, *self.text.languages])
-
-
-def _plain(text: TextSettings) -> dict[str, Any]:
-    """As it comes back from a file; languages stand in it only where there are some."""
-    plain = {**asdict(text), "languages": list(text.languages)}
-    return plain if text.languages else {name: value for name, value in plain.items() if name != "languages"}
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:

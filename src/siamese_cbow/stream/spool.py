@@ -19,7 +19,8 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.progress import Progress
 from siamese_cbow.stream.counting import WordCounter
-from siamese_cbow.text.corpus import Corpus, Lines, RawBlock
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import Lines, RawBlock
 
 
 @dataclass

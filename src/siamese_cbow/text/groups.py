@@ -1,4 +1,4 @@
-r"""Groups of paraphrases: PPDB files and tab separated lines, two or more phrases a line, in any two languages.
+r"""Groups of paraphrases: PPDB files and tab separated lines, two or more phrases per line, in any two languages.
 
     [NP] ||| the cat ||| a cat ||| features ...      ->  the cat \n a cat \n (empty line)
     A dog runs. \t A dog is running. \t Run, dog!    ->  A dog runs. \n A dog is running. \n Run, dog! \n (empty line)
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from siamese_cbow.errors import InputError
+from siamese_cbow.text.chunks import valid_utf8
 from siamese_cbow.text.records import MARK, GroupLayout, Lines, RawBlock
-from siamese_cbow.text.utf8 import valid_utf8
 
 _SHOWN = 3
 
@@ -81,7 +81,7 @@ def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:
 def _rows(text: bytes, block: RawBlock) -> Iterator[tuple[int, list[bytes]]]:
     """(number of the line, columns) of every line, or of every document where the block comes from lists."""
     rows = text.removesuffix(MARK).split(MARK) if block.layout == "groups" else text.split(b"\n")
-    for number, row in enumerate(rows, block.first_line):
+    for number, row in enumerate(rows, block.first):
         yield number, _COLUMNS[block.layout](row)
 
 
