@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SettingsError
@@ -80,12 +80,18 @@ def read_recipe(path: Path | str) -> SiameseCBOW:
 
 def recipe_text(recipe: Recipe) -> str:
     """The recipe as TOML, every option with its value: 'objective = "contrastive"\\ndim = 300\\n...'"""
-    # What JSON makes of a text, a number or a truth value is TOML, too, but for one character.
-    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in recipe.settings().items())
-    return "".join(lines).replace("\x7f", "\\u007F")
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in recipe.settings().items())
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
     """Write the recipe to a file; `read_recipe` gives it back."""
     with atomic_file(Path(path)) as file:
         file.write_text(recipe_text(recipe), encoding="utf-8")
+
+
+def _toml(value: Any) -> str:
+    """`_toml({"center": True})` -> '{center = true}'."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + "}"
+    # What JSON makes of a text, a number or a truth value is TOML, too, but for one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
