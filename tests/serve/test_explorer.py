@@ -248,6 +248,7 @@ def test_tabs_theme_and_model(page: Any, server: Running) -> None:
     sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_anybody(browser: Any, server: Running, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -291,6 +292,7 @@ def picture(page: Any, path: Path, *, height: int) -> None:
     assert path.stat().st_size < 150_000
 
 
+@pytest.mark.slow
 def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
     target = Path(os.environ.get("EXPLORER_IMAGES", tmp_path)).resolve()
     target.mkdir(exist_ok=True, parents=True)
