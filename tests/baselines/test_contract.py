@@ -172,6 +172,7 @@ def test_a_model_says_where_it_comes_from(model: Any, toy_stream: Stream) -> Non
     assert model.info["corpus"] == toy_stream.fingerprint
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_pythons_hash_seed(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     script = """

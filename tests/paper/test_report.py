@@ -43,6 +43,8 @@ pytest.importorskip("jinja2")
 pytest.importorskip("gensim")
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.slow  # most of them look at one report, whose systems are trained first
+
 TINY = replace(
     QUICK,
     dim=12,

@@ -99,6 +99,7 @@ def test_openai_errors(client: openai.OpenAI, server: Running) -> None:
 # a fuzzer
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_schemathesis_finds_nothing(server: Running, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
@@ -139,6 +140,7 @@ def test_bytes_that_are_no_http(server: Running) -> None:
     assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
     body = json.dumps({"query": "cat", "texts": ["dog"]}).encode()
     with running(folders[0], "--max-seconds", "4", "--max-idle", "2", SIAMESE_CBOW_API_KEY=KEY) as server:

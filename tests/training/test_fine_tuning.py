@@ -140,6 +140,7 @@ def test_the_same_bytes_on_any_number_of_threads(old: Path) -> None:
     assert first == second
 
 
+@pytest.mark.slow
 def test_the_model_of_the_package():
     stream = Stream.of_words([[["dog", "blorfs"], ["dog", "sleeps"]]] * 3)
     packaged = load()

@@ -89,6 +89,7 @@ def test_after_a_crash_it_goes_on(stream: Stream, tmp_path: Path, expected: dict
     assert folder_hash(tmp_path / "model") == expected
 
 
+@pytest.mark.slow
 def test_after_kill_9_it_goes_on(stream: Stream, stream_path: Path, tmp_path: Path) -> None:
     """Killed four times, each time a random moment after it has got further, then left alone."""
     recipe = SiameseCBOW(dim=16, epochs=40, batch_size=32, seed=7)

@@ -89,6 +89,7 @@ def test_tokenizers_library_equals_definition(tokenizer: Tokenizer, text: str) -
     assert [word for word, _ in theirs.pre_tokenizer.pre_tokenize_str(normal)] == tokenizer.words(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", [Tokenizer(), Tokenizer("whitespace")], ids=["words", "whitespace"])
 def test_every_code_point_is_cut_as_the_tokenizers_library_cuts_it(
     tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
