@@ -26,7 +26,7 @@ from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.convert import convert, read_model, write_model
 from siamese_cbow.formats.guessing import format_to_read, format_to_write
-from siamese_cbow.formats.table import BY_NAME, READABLE, WRITABLE
+from siamese_cbow.formats.known_formats import BY_NAME, READABLE, WRITABLE
 
 THEIRS = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 

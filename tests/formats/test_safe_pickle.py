@@ -16,7 +16,7 @@ import pytest
 
 from python2_pickles import python2_npy, python2_pickle
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.safe_pickle import Record, load_npy, load_pickle
+from siamese_cbow.formats.pickle_reading import Record, load_npy, load_pickle
 
 VALUES: list[Any] = [
     None, True, False, 0, -1, 2**31, 2**63, -(2**63), 1.5, float("inf"), "", "naïve ☃", b"\x00\xff", (), (1,),
@@ -224,7 +224,7 @@ FUZZ = """
 import random, resource, sys
 from pathlib import Path
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.safe_pickle import load_npy, load_pickle
+from siamese_cbow.formats.pickle_reading import load_npy, load_pickle
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 200 * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (size, size))
 seeds = [path.read_bytes() for path in sorted(Path(sys.argv[1]).glob("seed*"))]

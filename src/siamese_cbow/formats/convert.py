@@ -13,7 +13,7 @@ from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.formats.guessing import format_to_read, format_to_write
-from siamese_cbow.formats.table import COUNTS, INFO, OURS, SPACES, TOKENIZER, Format, spaced_words
+from siamese_cbow.formats.known_formats import COUNTS, INFO, OURS, SPACES, TOKENIZER, Format, spaced_words
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import PRETRAINED
 from siamese_cbow.progress import SILENT, Progress, Silent

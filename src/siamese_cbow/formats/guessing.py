@@ -9,9 +9,9 @@ from lzma import LZMAError
 from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.formats.known_formats import BY_NAME, FORMATS, READABLE, WRITABLE, Format, ending_of
 from siamese_cbow.formats.pickled import is_keyed_vectors
 from siamese_cbow.formats.static_folder import find_table
-from siamese_cbow.formats.table import BY_NAME, FORMATS, READABLE, WRITABLE, Format, ending_of
 from siamese_cbow.formats.vector_files import PACKERS
 from siamese_cbow.formats.vector_layouts import find_layout
 from siamese_cbow.model.storage import FORMAT, VOCABULARY

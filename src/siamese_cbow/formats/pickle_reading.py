@@ -17,9 +17,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.safe_pickle.machine import run
-from siamese_cbow.formats.safe_pickle.source import Source
-from siamese_cbow.formats.safe_pickle.values import Array, DType, Name, Record, as_text
+from siamese_cbow.formats.pickle_machine import run
+from siamese_cbow.formats.pickle_source import Source
+from siamese_cbow.formats.pickle_values import Array, DType, Name, Record, as_text
+
+__all__ = ["Record", "load_npy", "load_pickle"]
 
 DEEPEST = 100  # levels of lists in lists; deeper ones are only there to use up the stack
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from typing import Any, NoReturn, TypeAlias
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.safe_pickle.source import Source
-from siamese_cbow.formats.safe_pickle.values import (
+from siamese_cbow.formats.pickle_source import Source
+from siamese_cbow.formats.pickle_values import (
     NAMES,
     Array,
     DType,
