@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.pickle_reading import Record, load_npy, load_pickle
+from siamese_cbow.formats.safe_pickle import Record, load_npy, load_pickle
 from siamese_cbow.formats.vector_file import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
