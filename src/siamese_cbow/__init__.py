@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.formats.opening import load, push_to_hub
     from siamese_cbow.model.model import Model
-    from siamese_cbow.model.storage import load
     from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import clusters
     from siamese_cbow.retrieval.duplicates import duplicates
@@ -58,8 +58,9 @@ _HOMES = {
     "combine": "transform.combination",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
-    "load": "model.storage",
+    "load": "formats.opening",
     "prepare": "stream.preparation",
+    "push_to_hub": "formats.opening",
     "read_recipe": "training.recipe_file",
     "reproduce": "paper.reproduce",
     "search": "retrieval.search",
@@ -90,6 +91,7 @@ __all__ = [
     "evaluate",
     "load",
     "prepare",
+    "push_to_hub",
     "read_recipe",
     "reproduce",
     "search",

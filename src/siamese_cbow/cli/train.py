@@ -45,7 +45,7 @@ HELP = {
     "second_momentum": "Of adam and adamax.",
     "clip_gradient": "The longest gradient that a row may get in a batch.",
     "l2": "Weight of the squared lengths of the vectors.",
-    "init": "Go on with this model (a folder, or `pretrained`), or start with the vectors of a word2vec file.",
+    "init": "Go on with this model (a folder, `pretrained`, user/name on the Hub) or start with a file's vectors.",
     "init_std": "Spread of the random numbers that vectors start from.",
     "postprocess": "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ...",
 }

@@ -1,8 +1,8 @@
 """Starting from vectors that are there: going on with a model, or beginning with those of a word vector file.
 
     --init models/wikipedia      a model: training goes on with it, and all its words stay in the result
-    --init pretrained            the model that comes with the package
-    --init vectors.bin           a word2vec file: vectors for those words of the text that it has
+    --init pretrained            the model that comes with the package; any other name that `open_model` takes, too
+    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that it has
 
 A model's rows are finished ones (see `training.finishing`): they are turned back into learnt ones first. A row that
 words share with their kin starts as the mean of those that are known, so a new form of a known word starts beside it.
@@ -15,32 +15,34 @@ a memory of Adagrad as if the model's own text had been seen before, and mixing 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
+from siamese_cbow.formats.opening import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import load
 from siamese_cbow.progress import Progress
 from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.transform.finishing import unweighed
+from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
-
-PRETRAINED = "pretrained"
 
 
 def model_to_start_from(recipe: SiameseCBOW) -> Model | None:
     """The model that `init` names; None where it names none, or a word vector file."""
-    if recipe.init is None:
+    if recipe.init is None or is_vector_file(recipe.init):
         return None
-    if Path(recipe.init).is_dir():
-        return load(recipe.init).without_postprocessing()
-    return load() if recipe.init == PRETRAINED and not Path(recipe.init).exists() else None
+    model = open_model(recipe.init)
+    if isinstance(model.tokenizer, JsonTokenizer):
+        raise InputError(
+            f"{recipe.init} has another program's tokenizer, by which no text can be prepared; start from a model of "
+            f"whole words, or from its vectors: siamese-cbow convert {recipe.init} vectors.bin"
+        )
+    return model.without_postprocessing()
 
 
 def with_dim_of_start(recipe: SiameseCBOW) -> SiameseCBOW:
