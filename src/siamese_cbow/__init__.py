@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.formats.opening import load, push_to_hub
     from siamese_cbow.model.model import Model
-    from siamese_cbow.model.storage import load
     from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import Cluster, clusters
     from siamese_cbow.retrieval.duplicates import CheckedRow, duplicates
@@ -63,8 +63,9 @@ _HOMES = {
     "combine": "transform.combination",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
-    "load": "model.storage",
+    "load": "formats.opening",
     "prepare": "stream.preparation",
+    "push_to_hub": "formats.opening",
     "read_recipe": "training.siamese_cbow",
     "reproduce": "paper.reproduce",
     "search": "retrieval.search",
@@ -99,6 +100,7 @@ __all__ = [
     "evaluate",
     "load",
     "prepare",
+    "push_to_hub",
     "read_recipe",
     "reproduce",
     "search",

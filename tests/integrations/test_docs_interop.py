@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from siamese_cbow.cli import main
-from siamese_cbow.formats.table import FORMATS
+from siamese_cbow.formats.known_formats import FORMATS
 
 PAGE = Path(__file__).parents[2] / "docs" / "interop.md"
 LIBRARIES = (

@@ -17,7 +17,8 @@ from interop_world import TEXTS, WORDS, small_model
 from siamese_cbow import Model, Tokenizer, Vocabulary
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.formats.convert import write_model
-from siamese_cbow.integrations.columns import as_matrix, with_vectors
+from siamese_cbow.formats.word_table import as_matrix
+from siamese_cbow.integrations.columns import with_vectors
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 
@@ -31,7 +32,7 @@ any_text = st.one_of(some_words.map(" ".join), some_words.map("".join), st.text(
 @pytest.fixture(scope="module")
 def pipelines() -> Any:
     pytest.importorskip("spacy")
-    from siamese_cbow.formats.spacy import to_spacy
+    from siamese_cbow.formats.spacy_parts import to_spacy
 
     tokenizers = [Tokenizer(), Tokenizer(punctuation=False), Tokenizer(lowercase=False), Tokenizer("whitespace")]
     models = [small_model(tokenizer) for tokenizer in tokenizers]
@@ -74,7 +75,7 @@ def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tm
     write_model(model, tmp_path / "tiny.spacy")
     write_model(model, tmp_path / "tiny.spacy")  # an older one is replaced
     (tmp_path / "mine.spacy").mkdir()
-    with pytest.raises(InputError, match="no spaCy pipeline"):
+    with pytest.raises(InputError, match="is not a spaCy pipeline"):
         write_model(model, tmp_path / "mine.spacy")
     if "siamese_cbow_vectors" not in entry_points(group="spacy_factories").names:
         pytest.skip("this installation is older than the entry points; install it again")
@@ -102,7 +103,7 @@ def test_spacy_init_vectors_reads_our_export(tmp_path: Path) -> None:
 
 def test_spacy_refuses_what_it_can_not_have() -> None:
     pytest.importorskip("spacy")
-    from siamese_cbow.formats.spacy import to_spacy
+    from siamese_cbow.formats.spacy_parts import to_spacy
 
     words = Vocabulary.joint({"en": Vocabulary.of_words(["house"]), "de": Vocabulary.of_words(["haus"])})
     with pytest.raises(InputError, match="several languages"):
@@ -392,7 +393,7 @@ def test_mteb_runs_a_task_of_our_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("library", "extra", "code"),
     [
-        ("spacy", "spacy", "from siamese_cbow.formats.spacy import to_spacy; to_spacy(model)"),
+        ("spacy", "spacy", "from siamese_cbow.formats.spacy_parts import to_spacy; to_spacy(model)"),
         ("sklearn", "sklearn", "import siamese_cbow.integrations.sklearn"),
         ("langchain_core", "langchain", "import siamese_cbow.integrations.langchain"),
         ("onnx", "onnx", "from siamese_cbow.formats.onnx import onnx_graph; onnx_graph(model)"),
@@ -412,7 +413,8 @@ def test_a_missing_library_says_what_to_type(
     for name in [
         name
         for name in sys.modules
-        if name.partition(".")[0] == library or name.startswith("siamese_cbow.integrations")
+        if name.partition(".")[0] == library
+        or name.startswith(("siamese_cbow.integrations", "siamese_cbow.formats.spacy_parts"))
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)

@@ -84,14 +84,15 @@ def command(
 ) -> None:
     """Score models on semantic textual similarity.
 
-    MODEL is a folder of siamese-cbow, sentence-transformers or model2vec, a word2vec, GloVe or fastText .vec file,
-    the word `pretrained` for the one that comes with the package (the default), or the word `random`.
+    MODEL is what `--model` takes in other commands (by default `pretrained`, the one that comes with the package), the
+    folder of any sentence-transformers or skip-thought model, or the word `random`.
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
-    from siamese_cbow.evaluation.systems import OWN, RANDOM
+    from siamese_cbow.evaluation.systems import RANDOM
+    from siamese_cbow.formats.opening import PRETRAINED
     from siamese_cbow.progress import bar
 
-    models = models or (OWN,)
+    models = models or (PRETRAINED,)
     if probes:
         _probe(models, probes, text_column, folds, seed, as_json)
         return

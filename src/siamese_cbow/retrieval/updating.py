@@ -64,7 +64,10 @@ def update(
     manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
         manifest.segments, manifest.files = dict(old.segments), dict(old.files)
-    manifest.model_folder = str(model_folder.resolve()) if model_folder else old.model_folder if old else ""
+    if model_folder is not None:  # a name such as `pretrained` stays as it is
+        manifest.model_folder = str(model_folder.resolve() if model_folder.exists() else model_folder)
+    else:
+        manifest.model_folder = old.model_folder if old else ""
     gone = [name for name in manifest.files if not Path(name).is_file()]
     for name in gone:
         del manifest.files[name]

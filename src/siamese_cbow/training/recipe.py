@@ -95,7 +95,7 @@ class Recipe:
 
     # start
     init: str | None = option(
-        None, "Go on with this model (a folder, or `pretrained`), or start with the vectors of a word2vec file."
+        None, "Go on with this model (a folder, `pretrained`, user/name on the Hub) or start with a file's vectors."
     )
     init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0)
 

@@ -4,8 +4,8 @@ All else (order of sentences, negatives, learning rates) is a function of the re
 start at random, or from vectors that are there:
 
     --init models/wikipedia      a model: training goes on with it, and all its words stay in the result
-    --init pretrained            the model that comes with the package
-    --init vectors.bin           a word2vec file: vectors for those words of the text that it has
+    --init pretrained            the model that comes with the package; any other name that `open_model` takes, too
+    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that it has
 
 A model's rows are finished ones (see `transform.finishing`): they are turned back into learnt ones first. A row that
 words of one stem share starts as the mean of those that are known, so a new form of a known word starts beside it.
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,11 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.formats.opening import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.phases import Matrices
 from siamese_cbow.kernels.batch.random import Purpose, key
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import load
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.layout import Layout, joined, layout_of, spread
@@ -39,9 +38,8 @@ from siamese_cbow.training.optimizers import KINDS, memory_shape
 from siamese_cbow.training.recipe import OptimizerName, Recipe
 from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.transform.finishing import unweighed
+from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
-
-PRETRAINED = "pretrained"
 
 
 @dataclass
@@ -151,11 +149,15 @@ def first_state(
 
 def initial_model(recipe: Recipe) -> Model | None:
     """The model that `init` names; None where it names none, or a word vector file."""
-    if recipe.init is None:
+    if recipe.init is None or is_vector_file(recipe.init):
         return None
-    if Path(recipe.init).is_dir():
-        return load(recipe.init).without_postprocessing()
-    return load() if recipe.init == PRETRAINED and not Path(recipe.init).exists() else None
+    model = open_model(recipe.init)
+    if isinstance(model.tokenizer, JsonTokenizer):
+        raise InputError(
+            f"{recipe.init} has another program's tokenizer, by which no text can be prepared; start from a model of "
+            f"whole words, or from its vectors: siamese-cbow convert {recipe.init} vectors.bin"
+        )
+    return model.without_postprocessing()
 
 
 def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:

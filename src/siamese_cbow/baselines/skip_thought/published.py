@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.formats.safe_pickle.reading import load_npy, load_pickle
+from siamese_cbow.formats.safe_pickle import load_npy, load_pickle
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
