@@ -73,10 +73,10 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT) -> Labelled:
 
 
 def _has_columns(path: Path, text_column: str) -> bool:
-    """Whether a file is a table; a .tsv file may do without a header, and then it is lines."""
+    """Whether a file is a table; a .tsv file may do without a header that names the label, and then it is lines."""
     if format_of(path).name != "TSV" or text_column != TEXT:
         return format_of(path).is_table
-    return {TEXT, LABEL} <= set(next(iter_lines(path), "").split("\t"))
+    return LABEL in next(iter_lines(path), "").split("\t")
 
 
 def _tab_rows(path: Path) -> Iterator[tuple[str, str]]:
