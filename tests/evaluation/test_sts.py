@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.protocol import counted
 from siamese_cbow.evaluation.releases import RELEASES
 from siamese_cbow.evaluation.sts import missing_sets, sts

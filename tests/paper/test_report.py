@@ -17,11 +17,11 @@ import pytest
 from report_world import write_sts, write_text
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.significance import wilcoxon
 from siamese_cbow.evaluation.sts import sts
-from siamese_cbow.evaluation.tables import number
-from siamese_cbow.paper import plan
+from siamese_cbow.paper import work_plan
 from siamese_cbow.paper.analysis import section as analysis
 from siamese_cbow.paper.cache import Cache
 from siamese_cbow.paper.claims import claims
@@ -29,11 +29,11 @@ from siamese_cbow.paper.document import Report
 from siamese_cbow.paper.drawing import spread
 from siamese_cbow.paper.figures import paper, paper_figure, paper_sets
 from siamese_cbow.paper.markdown import markdown
-from siamese_cbow.paper.plan import PARTS, Results, checked_parts
+from siamese_cbow.paper.paper_tables import seconds
 from siamese_cbow.paper.recipes import QUICK, SYSTEMS
 from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
-from siamese_cbow.paper.tables import seconds
 from siamese_cbow.paper.view import View
+from siamese_cbow.paper.work_plan import PARTS, Results, checked_parts
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
@@ -342,13 +342,13 @@ def test_what_comes_from_the_text_is_escaped(tiny: None, sets: list[PairSet], tm
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of pieces that are really computed."""
     names: list[str] = []
-    compute = plan.compute
+    compute = work_plan.compute
 
     def counting(piece: Any, job: Any, progress: Any) -> Any:
         names.append(piece.name)
         return compute(piece, job, progress)
 
-    monkeypatch.setattr(plan, "compute", counting)
+    monkeypatch.setattr(work_plan, "compute", counting)
     return names
 
 
@@ -371,7 +371,7 @@ def test_a_report_that_was_broken_off_goes_on(
     tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
 ) -> None:
     options: Any = {"only": ["table2", "figure3"], "quick": True, "threads": 1}
-    compute = plan.compute
+    compute = work_plan.compute
 
     def interrupted(piece: Any, job: Any, progress: Any) -> Any:
         if len(counted) == 2:
@@ -379,7 +379,7 @@ def test_a_report_that_was_broken_off_goes_on(
         return compute(piece, job, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(plan, "compute", interrupted)
+        patch.setattr(work_plan, "compute", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reproduce(stream, sets, tmp_path, **options)
     first, counted[:] = list(counted), []
@@ -423,14 +423,14 @@ def test_other_settings_are_other_pieces(
 def test_without_a_library_its_systems_are_left_out(
     tiny: None, monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
 ) -> None:
-    compute = plan.compute
+    compute = work_plan.compute
 
     def without(piece: Any, job: Any, progress: Any) -> Any:
         if piece.key in ("cbow", "skipgram", "skip-thought"):
             raise MissingExtra("gensim", "baselines")
         return compute(piece, job, progress)
 
-    monkeypatch.setattr(plan, "compute", without)
+    monkeypatch.setattr(work_plan, "compute", without)
     said = Said()
     report = reproduce(stream, sets, tmp_path, only=["table1", "words"], quick=True, threads=1, progress=said)
     table = next(table for table in report.tables if table.key == "table1-paper")

@@ -17,7 +17,7 @@ from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation import adapting
 from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.significance import compare
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load

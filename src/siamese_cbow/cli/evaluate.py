@@ -156,7 +156,7 @@ def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, 
 def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
     from rich.console import Console
 
-    from siamese_cbow.evaluation.tables import comparison_table, details_table, remarks, score_tables
+    from siamese_cbow.evaluation.score_tables import comparison_table, details_table, remarks, score_tables
 
     console = Console()
     if not console.is_terminal:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.lines import fields, gold_score, read_lines
-from siamese_cbow.evaluation.pairs import Collection, PairSet
+from siamese_cbow.evaluation.pair_files import fields, gold_score, read_lines
+from siamese_cbow.evaluation.pair_sets import Collection, PairSet
 
 STS_BENCHMARK = {"sts-train.csv": "train", "sts-dev.csv": "dev", "sts-test.csv": "test"}
 SICK = {"SICK_train.txt": "train", "SICK_trial.txt": "trial", "SICK_test_annotated.txt": "test", "SICK.txt": ""}

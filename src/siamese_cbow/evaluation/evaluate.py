@@ -17,7 +17,7 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.adapting import ADAPT, Adapt, adapted_vectors, of_model, of_vectors
 from siamese_cbow.evaluation.correlation import Floats, is_constant, pearson, spearman
 from siamese_cbow.evaluation.correlation import bootstrap as resample
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.protocol import Protocol, counted
 from siamese_cbow.evaluation.scores import Scores, SetScore
 from siamese_cbow.model.model import Model

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 
 Protocol: TypeAlias = Literal["official", "paper"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)

@@ -19,7 +19,7 @@ import numpy as np
 from siamese_cbow.base.notebook import grid
 from siamese_cbow.evaluation.adapting import Adapt
 from siamese_cbow.evaluation.correlation import Floats, Interval, interval, pearson, spearman
-from siamese_cbow.evaluation.pairs import Collection, TextFacts
+from siamese_cbow.evaluation.pair_sets import Collection, TextFacts
 from siamese_cbow.evaluation.protocol import Protocol
 
 ADAPTED: dict[Adapt, str] = {

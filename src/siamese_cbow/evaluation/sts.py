@@ -18,8 +18,8 @@ import numpy as np
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.benchmarks import is_benchmark, read_benchmark
-from siamese_cbow.evaluation.lines import fields, gold_score, read_lines
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_files import fields, gold_score, read_lines
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.releases import RELEASES, WHERE
 from siamese_cbow.progress import SILENT, Progress
 

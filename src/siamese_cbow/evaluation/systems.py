@@ -14,10 +14,10 @@ from typing import Any
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.skip_thought import load_encoder, read_published
-from siamese_cbow.baselines.skip_thought.storage import FORMAT as SKIP_THOUGHT
+from siamese_cbow.baselines.skip_thought.parts import FORMAT as SKIP_THOUGHT
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import System
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.formats.vector_file import open_vector_file
 from siamese_cbow.model.storage import FORMAT, VOCABULARY, load
 from siamese_cbow.progress import SILENT, Progress

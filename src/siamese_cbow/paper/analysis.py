@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.evaluation.correlation import Floats, pearson
-from siamese_cbow.evaluation.pairs import WORDS, PairSet
+from siamese_cbow.evaluation.pair_sets import WORDS, PairSet
 from siamese_cbow.evaluation.protocol import counted
-from siamese_cbow.evaluation.tables import number
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, best_of, text_row
 from siamese_cbow.paper.figures import paper_row
 from siamese_cbow.paper.recipes import SYSTEMS, label_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.progress import SILENT, Progress
 
 RESULTS_VERSION = 2  # raise it when a piece is computed in another way, or holds something else

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from siamese_cbow.evaluation.protocol import Protocol
-from siamese_cbow.evaluation.tables import number
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.paper import claims_on_settings as settings
 from siamese_cbow.paper.document import Claim, Verdict
 from siamese_cbow.paper.figures import paper

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.evaluation.tables import number
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.paper.document import Claim, Verdict
 from siamese_cbow.paper.figures import paper
+from siamese_cbow.paper.paper_tables import seconds
 from siamese_cbow.paper.recipes import label_of
-from siamese_cbow.paper.tables import seconds
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.words import FREQUENT, NEAR, PRONOUNS
 

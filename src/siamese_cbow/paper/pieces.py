@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.protocol import PROTOCOLS
 from siamese_cbow.model.model import Model
 from siamese_cbow.paper.cache import code_version, fingerprint

@@ -12,26 +12,26 @@ from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.protocol import PROTOCOLS
-from siamese_cbow.paper import analysis, charts, table1, tables, word_tables
+from siamese_cbow.paper import analysis, charts, paper_tables, table1, word_tables
 from siamese_cbow.paper.cache import Cache, code_version, sets_fingerprint
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report, Section
 from siamese_cbow.paper.drawing import needs_matplotlib
 from siamese_cbow.paper.html import needs_jinja
 from siamese_cbow.paper.pieces import Job
-from siamese_cbow.paper.plan import Results, checked_parts, planned_seconds, run_plan
 from siamese_cbow.paper.recipes import FULL, QUICK, label_of
 from siamese_cbow.paper.view import View
+from siamese_cbow.paper.work_plan import Results, checked_parts, planned_seconds, run_plan
 from siamese_cbow.paper.writing import write_report
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
 SECTIONS = {
     "table1": table1.section,
-    "table2": tables.table2,
-    "table3": tables.table3,
+    "table2": paper_tables.table2,
+    "table3": paper_tables.table3,
     "figure2": charts.figure2,
     "figure3": charts.figure3,
     "figure4": charts.figure4,
@@ -85,7 +85,7 @@ def build_report(view: View, job: Job, name: str) -> Report:
     """The report of finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
     if view.results.systems or view.results.unavailable:
-        sections.append(tables.systems(view))
+        sections.append(paper_tables.systems(view))
     return Report(
         f"Siamese CBOW reproduced{f' on {name}' if name else ''}",
         tuple(_summary(view, job)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from siamese_cbow.evaluation.correlation import Floats, is_constant, pearson, spearman
 from siamese_cbow.evaluation.evaluate import System, evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.protocol import PROTOCOLS, Protocol, counted
 from siamese_cbow.evaluation.scores import Scores, SetScore
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from siamese_cbow.evaluation.protocol import Protocol
 from siamese_cbow.evaluation.releases import WHERE
+from siamese_cbow.evaluation.score_tables import number, probability, signed
 from siamese_cbow.evaluation.scores import SetScore
 from siamese_cbow.evaluation.significance import DAGGER, wilcoxon
-from siamese_cbow.evaluation.tables import number, probability, signed
 from siamese_cbow.paper.document import Cell, Row, Section, Table, best_of, text_row
 from siamese_cbow.paper.figures import paper_figure, paper_row, paper_sets
 from siamese_cbow.paper.recipes import label_of

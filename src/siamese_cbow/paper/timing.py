@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 
 WARM_UP = 20  # pairs, before the clock starts: code is compiled and files are read for the first one
 ROUNDS = 3  # of the batch, of which the shortest counts

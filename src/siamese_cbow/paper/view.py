@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.protocol import PROTOCOLS, Protocol
 from siamese_cbow.evaluation.scores import Scores, SetScore
 from siamese_cbow.evaluation.significance import Comparison, compare
 from siamese_cbow.paper.figures import paper_sets
-from siamese_cbow.paper.plan import PARTS, Results
 from siamese_cbow.paper.recipes import SYSTEMS, label_of
 from siamese_cbow.paper.scoring import scores_from_json
+from siamese_cbow.paper.work_plan import PARTS, Results
 
 COLUMNS = tuple(key for key in SYSTEMS if key in PARTS["table1"])
 SIAMESE = ("siamese", "contrastive")

@@ -6,10 +6,10 @@ from typing import Any
 
 from siamese_cbow.paper.document import Cell, Row, Section, Table, text_row
 from siamese_cbow.paper.figures import paper
-from siamese_cbow.paper.plan import PARTS
 from siamese_cbow.paper.recipes import label_of
 from siamese_cbow.paper.view import View, chosen
 from siamese_cbow.paper.words import FREQUENT, NEAR
+from siamese_cbow.paper.work_plan import PARTS
 
 
 def section(view: View) -> Section:

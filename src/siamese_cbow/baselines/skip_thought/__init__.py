@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
 from siamese_cbow.baselines.skip_thought.expansion import expand
+from siamese_cbow.baselines.skip_thought.parts import load_encoder
 from siamese_cbow.baselines.skip_thought.published import read_published
-from siamese_cbow.baselines.skip_thought.recipe import SkipThought
-from siamese_cbow.baselines.skip_thought.storage import load_encoder
+from siamese_cbow.baselines.skip_thought.run import SkipThought
 
 __all__ = ["SkipThought", "SkipThoughtEncoder", "expand", "load_encoder", "read_published"]

@@ -166,7 +166,7 @@ class SkipThoughtEncoder:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the encoder to a folder, which `load_encoder` reads."""
-        from siamese_cbow.baselines.skip_thought.storage import save_encoder
+        from siamese_cbow.baselines.skip_thought.parts import save_encoder
 
         save_encoder(self, Path(path))
 

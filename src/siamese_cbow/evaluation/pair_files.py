@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.pairs import HIGHEST, LOWEST
+from siamese_cbow.evaluation.pair_sets import HIGHEST, LOWEST
 
 
 def read_lines(path: Path) -> list[str]:

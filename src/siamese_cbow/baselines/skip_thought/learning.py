@@ -27,7 +27,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 
 if TYPE_CHECKING:
-    from siamese_cbow.baselines.skip_thought.recipe import SkipThought
+    from siamese_cbow.baselines.skip_thought.run import SkipThought
 
 LOGGED = 50  # batches that a loss is the mean of
 ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run goes on; a part has its own name

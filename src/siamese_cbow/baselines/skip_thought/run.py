@@ -102,7 +102,7 @@ class SkipThought:
         thread_count(threads)
         at_least_1("checkpoint_every", checkpoint_every)
         needs_torch()
-        from siamese_cbow.baselines.skip_thought.training import train_part
+        from siamese_cbow.baselines.skip_thought.learning import train_part
 
         if not (stream.documents[1:] - stream.documents[:-1] > 1).any():
             raise InputError(
