@@ -6,28 +6,22 @@ correlation with something constant is undefined; here that is `None`, never NaN
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import zlib
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from siamese_cbow.evaluation.pair_sets import Floats
 
 CONSTANT = 1e-9  # a range below this is rounding: cosines come from float32 vectors
 BLOCK = 1 << 21  # numbers of a block of resamples; bounds the memory of the bootstrap
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Where a figure lies with 95% confidence: `Interval(0.61, 0.68)`."""
+class Interval(NamedTuple):
+    """Where a figure lies with 95% confidence: `Interval(0.61, 0.68)`, in JSON [0.61, 0.68]."""
 
     low: float
     high: float
-
-    def to_list(self) -> list[float]:
-        """For JSON."""
-        return [self.low, self.high]
 
 
 def is_constant(values: Floats) -> bool:
@@ -56,6 +50,11 @@ def ranks(values: Floats) -> Floats:
     last = np.cumsum(sizes)
     shared: Floats = (last - (sizes - 1) / 2)[group]
     return shared
+
+
+def set_rng(name: str, seed: int) -> np.random.Generator:
+    """Randomness for one set, the same whichever other sets are evaluated with it."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
 def bootstrap(x: Floats, y: Floats, *, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

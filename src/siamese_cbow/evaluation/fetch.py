@@ -5,7 +5,8 @@
                          sewn together from two
     name                 the whole file; appears only after its checksum was found right
 
-Standard library only. Proxies are taken from the environment, as `urllib` does.
+Standard library only; proxies are taken from the environment, as `urllib` does. Rejected: pooch, which starts a broken
+transfer over and would bring `requests` into a command of the base installation.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import IO, Any
 from siamese_cbow.errors import InputError
 from siamese_cbow.progress import SILENT, Progress
 
-CHUNK = 1 << 16
+CHUNK = 1 << 16  # bytes
 TIMEOUT = 30.0  # seconds without a byte
 TRIES = 5
 
@@ -52,26 +53,25 @@ def fetch(
         except urllib.error.HTTPError as error:
             error.close()
             if error.code < 500 or attempt == tries:
-                raise InputError(f"{url}: the server says {error.code} {error.reason}; {_BY_HAND}") from None
+                raise InputError(
+                    f"{url}: the server says {error.code} {error.reason}; "
+                    "look for the file at another place and unpack it by hand"
+                ) from None
         except (OSError, http.client.HTTPException) as error:
             if attempt == tries:
-                reason = getattr(error, "reason", None) or error
                 raise InputError(
-                    f"{url}: {reason} ({tries} tries; {_size(part):,} bytes are kept in {part}); "
-                    "type the same command again to go on"
+                    f"{url}: {getattr(error, 'reason', None) or error} ({tries} tries; {_size(part):,} bytes are kept "
+                    f"in {part}); type the same command again to go on"
                 ) from None
         progress.say(f"{url}: interrupted after {_size(part):,} bytes; trying again")
         wait(2.0 ** (attempt - 1))
-    found = file_sha256(part)
-    if sha256 is not None and found != sha256:
+    arrived = file_sha256(part)
+    if sha256 is not None and arrived != sha256:
         _forget(part)
-        raise InputError(f"{url}: SHA-256 is {found}, expected {sha256}; the file was deleted, try again later")
+        raise InputError(f"{url}: SHA-256 is {arrived}, expected {sha256}; the file was deleted, try again later")
     part.replace(target)
     _forget(part)
-    return found
-
-
-_BY_HAND = "look for the file at another place and unpack it by hand"
+    return arrived
 
 
 def file_sha256(path: Path) -> str:
@@ -82,12 +82,12 @@ def file_sha256(path: Path) -> str:
 
 def _continue(url: str, part: Path, progress: Progress) -> None:
     """One request: what is missing of `part`, or all of it if the server can't do that."""
-    start = _size(part)
+    start, version = _size(part), _version_file(part)
     request = urllib.request.Request(url, headers={"User-Agent": "siamese-cbow"})
     if start:
         request.add_header("Range", f"bytes={start}-")
-        if version := _version_file(part).read_text("utf-8") if _version_file(part).exists() else "":
-            request.add_header("If-Range", version)
+        if version.exists() and (known := version.read_text("utf-8")):
+            request.add_header("If-Range", known)
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
@@ -99,19 +99,17 @@ def _continue(url: str, part: Path, progress: Progress) -> None:
         _forget(part)
         raise ConnectionError("the file on the server has become shorter") from None
     with response:
-        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-        if start and not is_rest and response.status == 206:
+        is_rest = response.status == 206
+        if is_rest and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             raise ConnectionError(f"asked for bytes from {start}, got {response.headers.get('Content-Range')}")
-        _version_file(part).write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")
+        version.write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "", "utf-8")
         with part.open("ab" if is_rest else "wb") as file:
-            if is_rest:
-                progress.advance(start)
+            progress.advance(start if is_rest else 0)
             _copy(response, file, progress)
 
 
 def _copy(response: Any, file: IO[bytes], progress: Progress) -> None:
-    expected = response.headers.get("Content-Length")
-    received = 0
+    expected, received = response.headers.get("Content-Length"), 0
     while piece := response.read(CHUNK):
         file.write(piece)
         received += len(piece)

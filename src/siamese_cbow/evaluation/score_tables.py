@@ -56,12 +56,13 @@ def details_table(scores: Scores) -> Table:
         ["set", "pairs", "words", "words/sentence", "overlap", "unknown words", "pairs without a vector"],
     )
     for one in scores.sets:
+        text = one.pair_set.text()
         table.add_row(
             one.name,
             f"{one.n_pairs:,}",
-            f"{one.text.n_words:,}",
-            f"{one.text.words_per_sentence:.1f}",
-            f"{one.text.overlap:.0%}",
+            f"{text.n_words:,}",
+            f"{text.words_per_sentence:.1f}",
+            f"{text.overlap:.0%}",
             "?" if one.n_unknown is None else f"{one.n_unknown:,}",
             f"{one.n_empty:,}",
         )
@@ -113,6 +114,18 @@ def number(value: float | None) -> str:
     return UNDEFINED if value is None else f"{value:.4f}".replace("0.", ".", 1)
 
 
+def both_numbers(pearson: float | None, spearman: float | None, mark: str = "") -> str:
+    """`both_numbers(.4379, .4311, "†")` -> ".4379† (.4311)"."""
+    return UNDEFINED if pearson is None else f"{number(pearson)}{mark} ({number(spearman)})"
+
+
+def best_of(figures: Iterable[float | None]) -> list[bool]:
+    """Which figures are the highest as shown, equal ones together: [.61234, .61231, .6] -> [True, True, False]."""
+    shown = [None if figure is None else round(figure, 4) for figure in figures]
+    best = max((figure for figure in shown if figure is not None), default=None)
+    return [figure is not None and figure == best for figure in shown]
+
+
 def signed(value: float | None) -> str:
     """`signed(0.12)` -> "+.1200"."""
     return UNDEFINED if value is None else f"{value:+.4f}".replace("0.", ".", 1)
@@ -135,19 +148,17 @@ def _cells(cells: Iterable[Cell], can_bold: bool) -> list[Text]:
     from rich.text import Text
 
     cells = list(cells)
-    best = max((round(pearson, 4) for pearson, _, _ in cells if pearson is not None), default=None)
+    best = best_of([pearson for pearson, _, _ in cells])
     texts = []
-    for pearson, spearman, found in cells:
-        is_best = len(cells) > 1 and pearson is not None and round(pearson, 4) == best
-        text = UNDEFINED if pearson is None else f"{number(pearson)} ({number(spearman)})"
-        text += "*" if is_best and not can_bold else ""
-        text += f"\n{_interval(found)}" if found else ""
-        texts.append(Text(text, style="bold" if is_best else ""))
+    for is_best, (pearson, spearman, bounds) in zip(best, cells, strict=True):
+        is_marked = is_best and len(cells) > 1
+        text = both_numbers(pearson, spearman) + ("*" if is_marked and not can_bold else "")
+        texts.append(Text(f"{text}\n{_interval(bounds)}" if bounds else text, style="bold" if is_marked else ""))
     return texts
 
 
-def _interval(found: Interval | None) -> str:
-    return f"[{number(found.low)}, {number(found.high)}]" if found else ""
+def _interval(bounds: Interval | None) -> str:
+    return f"[{number(bounds.low)}, {number(bounds.high)}]" if bounds else ""
 
 
 def _n_sets(groups: Sequence[Aggregate]) -> str:

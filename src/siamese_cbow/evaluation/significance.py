@@ -16,19 +16,9 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.evaluation.adapting import Adapt
-from siamese_cbow.evaluation.correlation import (
-    BLOCK,
-    Floats,
-    Interval,
-    draws,
-    interval,
-    pearson,
-    weighted_pearson,
-)
-from siamese_cbow.evaluation.evaluate import set_rng
-from siamese_cbow.evaluation.protocol import Protocol
-from siamese_cbow.evaluation.scores import Scores, SetScore, headline
+from siamese_cbow.evaluation.correlation import BLOCK, Interval, draws, interval, pearson, set_rng, weighted_pearson
+from siamese_cbow.evaluation.pair_sets import Floats, Protocol
+from siamese_cbow.evaluation.scores import Adapt, Scores, SetScore, headline, mean
 
 DAGGER = 0.0001
 
@@ -73,8 +63,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        rows = [{**vars(one), "dagger": one.dagger, "interval": _listed(one.interval)} for one in self.sets]
-        return {**vars(self), "n_better": self.n_better, "interval": _listed(self.interval), "sets": rows}
+        rows = [{**vars(one), "dagger": one.dagger} for one in self.sets]
+        return {**vars(self), "n_better": self.n_better, "sets": rows}
 
 
 def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int = 1) -> Comparison:
@@ -86,19 +76,18 @@ def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int =
         raise SettingsError(f"bootstrap is {bootstrap}; expected 1 resample or more, such as 1000")
     _check_same_pairs(first, second)
     rows = [_compare_set(a, b, bootstrap, seed) for a, b in zip(first.sets, second.sets, strict=True)]
-    counting = {one.name for one in headline(first.sets)}
-    known = [(row.difference, replicates) for row, replicates in rows
-             if row.difference is not None and row.name in counting]  # fmt: skip
-    mean = np.mean([replicates for _, replicates in known], axis=0) if known else np.full(1, np.nan)
+    counting = [rows[i] for i in headline([score.pair_set for score in first.sets])]
+    differences = [differences for row, differences in counting if row.difference is not None]
+    resampled = np.mean(differences, axis=0) if differences else np.full(1, np.nan)
     return Comparison(
         first.system,
         second.system,
         first.protocol,
         first.adapted,
         tuple(row for row, _ in rows),
-        difference=float(np.mean([difference for difference, _ in known])) if known else None,
-        interval=interval(mean),
-        bootstrap_p=two_sided(mean),
+        difference=mean(row.difference for row, _ in counting),
+        interval=interval(resampled),
+        bootstrap_p=two_sided(resampled),
     )
 
 
@@ -178,7 +167,3 @@ def _check_same_pairs(first: Scores, second: Scores) -> None:
             f"{first.system} and {second.system} were not evaluated alike ({first.conditions}, {len(first.sets)} sets; "
             f"{second.conditions}, {len(second.sets)} sets); evaluate both on the same sets"
         )
-
-
-def _listed(found: Interval | None) -> list[float] | None:
-    return found.to_list() if found else None
