@@ -14,7 +14,7 @@ from typing import Any
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.skip_thought import load_encoder, read_published
-from siamese_cbow.baselines.skip_thought.parts import FORMAT as SKIP_THOUGHT
+from siamese_cbow.baselines.skip_thought.encoder import FORMAT as SKIP_THOUGHT
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet

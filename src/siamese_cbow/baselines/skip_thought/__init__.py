@@ -11,10 +11,8 @@ Needs PyTorch (extra `skipthought`), which is loaded when something is trained o
 
 from __future__ import annotations
 
-from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
-from siamese_cbow.baselines.skip_thought.expansion import expand
-from siamese_cbow.baselines.skip_thought.parts import load_encoder
-from siamese_cbow.baselines.skip_thought.published import read_published
+from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder, load_encoder
+from siamese_cbow.baselines.skip_thought.published import expand, read_published
 from siamese_cbow.baselines.skip_thought.run import SkipThought
 
 __all__ = ["SkipThought", "SkipThoughtEncoder", "expand", "load_encoder", "read_published"]

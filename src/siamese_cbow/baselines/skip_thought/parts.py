@@ -1,139 +1,144 @@
-"""An encoder as a folder. Nothing in it can run code.
+"""What an encoder is made of: matrices and tables of word vectors, in memory and in a folder. Plain arrays.
 
-config.json           format, sizes, tokenizer, where the encoder comes from, hashes of the files
-vocabulary.txt        `count word`, in the order of the tables' rows
-weights.safetensors   the matrices of the parts: 0.0.inputs is the first part's forward one
-words-0.safetensors   the first part's table of word vectors; mapped into memory, not read
+    weights.safetensors   the matrices of the parts: 0.0.inputs is the first part's forward one
+    words-0.safetensors   the first part's table of word vectors; mapped into memory, not read
+
+`read_sentence` is the definition of correct that the network is compared with.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
+from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.base.files import atomic_folder, file_hash
-from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
-from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.model.tensor_file import ANEW, map_float32, write_rows
-from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.baselines.skip_thought.examples import Rows
+from siamese_cbow.model.tensor_file import map_float32, write_rows
 
-FORMAT = "siamese-cbow skip-thought encoder"
-FORMAT_VERSION = 1
-CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary.txt", "weights.safetensors"
+WEIGHTS = "weights.safetensors"
+Numbers = NDArray[np.float64]
 
 
-def save_encoder(encoder: SkipThoughtEncoder, path: Path) -> None:
-    """Writes an encoder to a folder, whole or not at all. The same encoder gives the same bytes."""
-    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or is_encoder(path))):
-        raise InputError(f"{path} is there already and no skip-thought encoder; choose another folder, or delete it")
-    broken = next((word for word in encoder.vocabulary.words if not word or "\n" in word), None)
-    if broken is not None:
-        raise InputError(f"the word {broken!r} can't be written to a file of one word a line; remove or rename it")
-    with atomic_folder(path) as folder:
-        encoder.vocabulary.write(folder / VOCABULARY)
-        save_file(_weights(encoder), folder / WEIGHTS)
-        for number, part in enumerate(encoder.parts):
-            write_rows(folder / _table(number), np.require(part.table, np.float32, "C"))
-        files = {file.name: {"size": file.stat().st_size, "hash": file_hash(file)} for file in sorted(folder.iterdir())}
-        config = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "n_words": len(encoder.vocabulary),
-            "n_trained": encoder.n_trained,
-            "dim": encoder.dim,
-            "parts": [_described(part) for part in encoder.parts],
-            "tokenizer": encoder.tokenizer.settings(),
-            "info": dict(encoder.info),
-            "files": files,
-        }
-        (folder / CONFIG).write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n", "utf-8", newline="\n")
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """The matrices of one GRU; their columns belong to r, z and g, in this order. Names as in `gru`."""
+
+    inputs: Vectors  # (dim_word, 3 * dim)
+    gates: Vectors  # (dim, 2 * dim)
+    candidate: Vectors  # (dim, dim)
+    bias: Vectors | None = None  # (3 * dim,); published models only
+
+    @property
+    def dim(self) -> int:
+        """The size of its state."""
+        return len(self.candidate)
 
 
-def load_encoder(path: str | Path, *, verify: bool = False) -> SkipThoughtEncoder:
-    """The encoder that was saved in a folder. `verify` also compares the hashes of the tables."""
-    folder = Path(path)
-    config = _read_config(folder)
-    try:
-        for name, about in config["files"].items():
-            _check_file(folder / name, about, whole=verify or not name.startswith("words-"))
-        vocabulary = Vocabulary.read(folder / VOCABULARY)
-        weights = load_file(folder / WEIGHTS)
-        parts = tuple(
-            _part(about, number, weights, map_float32(folder / _table(number), config["n_words"], about["dim_word"]))
-            for number, about in enumerate(config["parts"])
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One trained encoder: uni-skip (one direction) or bi-skip (two)."""
+
+    table: Vectors  # (n_words, dim_word)
+    end: Vectors  # (dim_word,): stands behind the last word of a sentence
+    unknown: Vectors | None  # (dim_word,): for words that are not in the table; without it they are left out
+    directions: tuple[Direction, ...]  # forward, backward
+    reset_first: bool = True
+
+    @property
+    def dim(self) -> int:
+        """The size of its vectors."""
+        return sum(direction.dim for direction in self.directions)
+
+    def is_same(self, other: Part) -> bool:
+        """Whether all numbers are equal."""
+        mine, theirs = self.arrays(), other.arrays()
+        return (
+            self.reset_first == other.reset_first
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[name], theirs[name]) for name in mine)
         )
-        tokenizer = Tokenizer.from_settings(config["tokenizer"])
-        return SkipThoughtEncoder(vocabulary, parts, tokenizer, config["n_trained"], config["info"])
-    except (KeyError, TypeError, AttributeError, ValueError, SafetensorError, OSError, InputError) as error:
-        raise FormatError(f"{folder} can't be read ({error}); {ANEW}") from None
+
+    def arrays(self) -> dict[str, Vectors]:
+        """All arrays that there are, by name; those of the first direction are 0.inputs, 0.gates, 0.candidate."""
+        found = {"table": self.table, "end": self.end, "unknown": self.unknown}
+        for place, direction in enumerate(self.directions):
+            found |= {f"{place}.{name}": array for name, array in vars(direction).items()}
+        return {name: array for name, array in found.items() if array is not None}
+
+    def vectors(self, rows: Rows) -> Vectors:
+        """Word vectors, (n, dim_word): row n_words is the end, row n_words + 1 the unknown word."""
+        n_words = len(self.table)
+        found: Vectors = np.asarray(self.table[np.minimum(rows, n_words - 1)], dtype=np.float32)
+        found[rows == n_words] = self.end
+        if self.unknown is not None:
+            found[rows > n_words] = self.unknown
+        return found
 
 
-def is_encoder(folder: Path) -> bool:
-    """Whether a folder was written by `save_encoder`."""
-    try:
-        _read_config(folder)
-    except (FormatError, InputError):
-        return False
-    return True
+def read_sentence(direction: Direction, words: NDArray[np.floating], *, reset_first: bool = True) -> Numbers:
+    """The state after the last of the words' vectors, (n_words, dim_word) -> (dim,), in double precision.
+
+    The paper's letters, with a row for a vector: `x W` is what the paper writes W x.
+    """
+    w_r, w_z, w = np.split(direction.inputs.astype(np.float64), 3, axis=1)
+    u_r, u_z = np.split(direction.gates.astype(np.float64), 2, axis=1)
+    u = direction.candidate.astype(np.float64)
+    b_r, b_z, b = np.zeros((3, len(u))) if direction.bias is None else np.split(direction.bias.astype(np.float64), 3)
+    h = np.zeros(len(u))
+    for x in words.astype(np.float64):
+        r = _sigmoid(x @ w_r + h @ u_r + b_r)
+        z = _sigmoid(x @ w_z + h @ u_z + b_z)
+        recurrent = (r * h) @ u if reset_first else r * (h @ u)
+        h = (1 - z) * h + z * np.tanh(x @ w + recurrent + b)
+    return h
 
 
-def _weights(encoder: SkipThoughtEncoder) -> dict[str, Vectors]:
-    return {
+def _sigmoid(x: Numbers) -> Numbers:
+    return 1 / (1 + np.exp(-x))
+
+
+def write_parts(folder: Path, parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """Writes the files of some parts; what `read_parts` must be told to read them."""
+    weights = {
         f"{number}.{name}": np.ascontiguousarray(array, np.float32)
-        for number, part in enumerate(encoder.parts)
+        for number, part in enumerate(parts)
         for name, array in part.arrays().items()
         if name != "table"
     }
+    save_file(weights, folder / WEIGHTS)
+    for number, part in enumerate(parts):
+        write_rows(folder / _table(number), np.require(part.table, np.float32, "C"))
+    return [
+        {"dim_word": part.table.shape[1], "directions": len(part.directions), "reset_first": part.reset_first}
+        for part in parts
+    ]
 
 
-def _described(part: Part) -> dict[str, Any]:
-    return {"dim_word": part.table.shape[1], "directions": len(part.directions), "reset_first": part.reset_first}
+def read_parts(folder: Path, described: Sequence[dict[str, Any]], n_words: int) -> tuple[Part, ...]:
+    """The parts that `write_parts` has written."""
+    weights = load_file(folder / WEIGHTS)
 
-
-def _part(about: dict[str, Any], number: int, weights: dict[str, Vectors], table: Vectors) -> Part:
-    def direction(place: int) -> Direction:
-        prefix = f"{number}.{place}"
+    def direction(prefix: str) -> Direction:
         inputs, gates, candidate = (weights[f"{prefix}.{name}"] for name in ("inputs", "gates", "candidate"))
         return Direction(inputs, gates, candidate, weights.get(f"{prefix}.bias"))
 
-    directions = tuple(direction(place) for place in range(about["directions"]))
-    end, unknown = weights[f"{number}.end"], weights.get(f"{number}.unknown")
-    return Part(table, end, unknown, directions, about["reset_first"])
+    return tuple(
+        Part(
+            map_float32(folder / _table(number), n_words, about["dim_word"]),
+            weights[f"{number}.end"],
+            weights.get(f"{number}.unknown"),
+            tuple(direction(f"{number}.{place}") for place in range(about["directions"])),
+            about["reset_first"],
+        )
+        for number, about in enumerate(described)
+    )
 
 
 def _table(number: int) -> str:
     return f"words-{number}.safetensors"
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    if not folder.is_dir():
-        raise InputError(f"no folder {folder}; expected one written by `encoder.save`")
-    try:
-        config = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path} is missing or no JSON ({error}); expected a folder written by `encoder.save`"
-        ) from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise FormatError(f"{path} is not the config of a skip-thought encoder; expected one written by `encoder.save`")
-    if config.get("format_version") != FORMAT_VERSION:
-        raise FormatError(
-            f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
-            "upgrade with `pip install -U siamese-cbow`"
-        )
-    return config
-
-
-def _check_file(path: Path, about: dict[str, Any], *, whole: bool) -> None:
-    if not path.is_file():
-        raise FormatError(f"{path} is missing; {ANEW}")
-    if path.stat().st_size != about["size"] or (whole and file_hash(path) != about["hash"]):
-        raise FormatError(f"{path} is not the file that was saved with this encoder: damaged or swapped; {ANEW}")

@@ -1,23 +1,34 @@
-"""The settings of skip-thought, and the way from a stream to an encoder."""
+"""Skip-thought as a recipe: its settings, and the way from a stream to an encoder.
+
+Trains batch after batch, with checkpoints from which an interrupted run goes on; one step of it is `learning`.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-from siamese_cbow.base.arrays import Vectors, thread_count
+import numpy as np
+
+from siamese_cbow.base.arrays import Counts, Vectors, thread_count
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder, needs_torch
-from siamese_cbow.baselines.skip_thought.expansion import expand
+from siamese_cbow.baselines.skip_thought.examples import Batch, Examples
+from siamese_cbow.baselines.skip_thought.parts import Part
+from siamese_cbow.baselines.skip_thought.published import expand
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 from siamese_cbow.words.vocabulary import Vocabulary
 
 Kind: TypeAlias = Literal["uni", "bi", "combine"]
 
+LOGGED = 50  # batches that a loss is the mean of
+ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run goes on; a part has its own name
 _COUNTS = ("dim", "dim_word", "n_words", "samples", "epochs", "max_tokens", "batch_size", "max_length")
 _PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 
@@ -102,8 +113,6 @@ class SkipThought:
         thread_count(threads)
         at_least_1("checkpoint_every", checkpoint_every)
         needs_torch()
-        from siamese_cbow.baselines.skip_thought.learning import train_part
-
         if not (stream.documents[1:] - stream.documents[:-1] > 1).any():
             raise InputError(
                 "no document of the stream has two sentences, and skip-thought learns from neighbours; "
@@ -111,8 +120,8 @@ class SkipThought:
             )
         folder = None if checkpoints is None else Path(checkpoints)
         trained = [
-            train_part(
-                self, part, stream, folder and folder / part, every=checkpoint_every, threads=threads, progress=progress
+            self._train_part(
+                part, stream, folder and folder / part, every=checkpoint_every, threads=threads, progress=progress
             )
             for part in self.parts
         ]
@@ -125,3 +134,134 @@ class SkipThought:
         parts = tuple(part for part, _ in trained)
         encoder = SkipThoughtEncoder(words, parts, stream.tokenizer, len(words), info)
         return encoder if word_vectors is None else expand(encoder, *word_vectors, progress=progress)
+
+    def _train_part(
+        self, part: str, stream: Stream, folder: Path | None, *, every: int, threads: int, progress: Progress
+    ) -> tuple[Part, dict[str, Any]]:
+        """Trains uni-skip or bi-skip; the part and a report on its training."""
+        from siamese_cbow.baselines.skip_thought.learning import Trainer
+        from siamese_cbow.baselines.skip_thought.network import exact
+
+        n_words = min(self.n_words, len(stream.vocabulary))
+        examples = Examples(
+            stream, n_words=n_words, max_length=self.max_length, batch_size=self.batch_size, seed=self.seed
+        )
+        with exact(threads):
+            trainer = Trainer(
+                1 if part == "uni" else 2,
+                row_counts(stream, n_words),
+                dim=self.dim,
+                dim_word=self.dim_word,
+                samples=self.samples,
+                learning_rate=self.learning_rate,
+                longest=self.clip,
+                seed=self.seed,
+            )
+            run = _Run(self, part, stream, folder)
+            tally = run.resume(trainer, progress)
+            while not self._is_done(tally):
+                for batch in examples.epoch(tally.epoch, first=tally.batch):
+                    began = time.perf_counter()
+                    loss = trainer.step(batch, tally.step)
+                    tally.add(batch, loss, time.perf_counter() - began)
+                    progress.advance(batch.n_words, f"{part}-skip: loss {loss / len(batch.targets):.3f} a word")
+                    if tally.step % every == 0:
+                        run.save(trainer, tally)
+                    if self._is_done(tally):
+                        break
+                else:
+                    tally.epoch, tally.batch = tally.epoch + 1, 0
+            run.save(trainer, tally)
+        tally.log()
+        speed = f", {tally.n_words / tally.seconds:,.0f} words/s" if tally.seconds else ""
+        progress.say(
+            f"{part}-skip: read {tally.n_words:,} words ({tally.n_words / stream.n_tokens:.1%} of the stream){speed}; "
+            f"{tally.n_cut:,} of {tally.n_sentences:,} sentences were longer than {self.max_length} words and cut there"
+        )
+        return trainer.part(n_words, has_unknown=n_words < len(stream.vocabulary)), tally.report()
+
+    def _is_done(self, tally: Tally) -> bool:
+        return (
+            tally.epoch >= self.epochs
+            or (self.max_tokens is not None and tally.n_words >= self.max_tokens)
+            or (self.minutes is not None and tally.seconds >= 60 * self.minutes)
+        )
+
+
+def row_counts(stream: Stream, n_words: int) -> Counts:
+    """How often each row of the network occurs: the words, the end, and all other words as one."""
+    counts = stream.vocabulary.counts
+    return np.array([*counts[:n_words], stream.n_sentences, counts[n_words:].sum()], np.int64)
+
+
+@dataclass
+class Tally:
+    """How far a run is."""
+
+    epoch: int = 0
+    batch: int = 0  # in this epoch
+    step: int = 0  # in all epochs
+    n_words: int = 0
+    n_sentences: int = 0
+    n_cut: int = 0
+    seconds: float = 0.0
+    loss: float = 0.0  # sums since the last entry of `losses`, in double precision
+    n_targets: int = 0
+    losses: list[list[float]] = field(default_factory=list)  # words read so far, mean loss of a word
+
+    def add(self, batch: Batch, loss: float, seconds: float) -> None:
+        """Counts a batch."""
+        self.batch, self.step = self.batch + 1, self.step + 1
+        self.n_words += batch.n_words
+        self.n_sentences += len(batch.sentences.order)
+        self.n_cut += batch.n_cut
+        self.seconds += seconds
+        self.loss += loss
+        self.n_targets += len(batch.targets)
+        if self.step % LOGGED == 0:
+            self.log()
+
+    def log(self) -> None:
+        """Puts the mean loss since the last time behind the others."""
+        if self.n_targets:
+            self.losses.append([self.n_words, self.loss / self.n_targets])
+            self.loss, self.n_targets = 0.0, 0
+
+    def report(self) -> dict[str, Any]:
+        """What an encoder's `info` keeps; no times, so that the same seed gives the same bytes."""
+        return {name: getattr(self, name) for name in ("n_words", "n_sentences", "n_cut", "losses")} | {
+            "n_batches": self.step
+        }
+
+
+class _Run:
+    """The checkpoints of a part, if it has a folder, and what must be the same to go on from one."""
+
+    def __init__(self, recipe: SkipThought, part: str, stream: Stream, folder: Path | None) -> None:
+        settings = {name: value for name, value in asdict(recipe).items() if name not in ENDINGS}
+        self._about = {"part": part, "corpus": stream.fingerprint, **settings}
+        self._folder = folder
+        self._checkpoints = None if folder is None else Checkpoints(folder)
+
+    def save(self, trainer: Any, tally: Tally) -> None:
+        if self._checkpoints:
+            self._checkpoints.save(
+                Checkpoint(tally.step, trainer.arrays(), {"run": self._about, "tally": asdict(tally)})
+            )
+
+    def resume(self, trainer: Any, progress: Progress) -> Tally:
+        found = self._checkpoints.newest() if self._checkpoints else None
+        if found is None:
+            return Tally()
+        theirs = found.state["run"]
+        changed = [name for name in self._about if theirs.get(name) != self._about[name]]
+        if changed:
+            said = ", ".join(f"{name} {theirs.get(name)!r}, now {self._about[name]!r}" for name in changed)
+            raise InputError(
+                f"{self._folder} has checkpoints of another run ({said}); choose another folder or delete it"
+            )
+        trainer.restore(found.arrays)
+        tally = Tally(**found.state["tally"])
+        progress.advance(tally.n_words)
+        progress.say(f"{self._about['part']}-skip: going on behind batch {tally.step:,}, {tally.n_words:,} words")
+        return tally
