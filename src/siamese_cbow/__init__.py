@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
+    from siamese_cbow.evaluation.pair_sets import PairSet
+    from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.sts import sts
     from siamese_cbow.model.model import Model
     from siamese_cbow.model.storage import load
+    from siamese_cbow.paper.document import Report
     from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import clusters
     from siamese_cbow.retrieval.duplicates import duplicates
@@ -46,6 +49,9 @@ _HOMES = {
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "PairSet": "evaluation.pair_sets",
+    "Report": "paper.document",
+    "Scores": "evaluation.scores",
     "SettingsError": "errors",
     "SiameseCBOW": "training.recipe",
     "SiameseCBOWError": "errors",
@@ -76,6 +82,9 @@ __all__ = [
     "MissingExtra",
     "Mix",
     "Model",
+    "PairSet",
+    "Report",
+    "Scores",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",

@@ -19,7 +19,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.progress import SILENT, Progress
@@ -45,10 +44,10 @@ def fetch(
     if not re.match(r"https?://", url):
         raise InputError(f"can't fetch {url}; expected an address that starts with http:// or https://")
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
+    part, version = (target.with_name(target.name + suffix) for suffix in (".part", ".part.version"))
     for attempt in range(1, tries + 1):
         try:
-            _continue(url, part, progress)
+            _continue(url, part, version, progress)
             break
         except urllib.error.HTTPError as error:
             error.close()
@@ -65,12 +64,12 @@ def fetch(
                 ) from None
         progress.say(f"{url}: interrupted after {_size(part):,} bytes; trying again")
         wait(2.0 ** (attempt - 1))
+    version.unlink(missing_ok=True)
     arrived = file_sha256(part)
     if sha256 is not None and arrived != sha256:
-        _forget(part)
+        part.unlink()
         raise InputError(f"{url}: SHA-256 is {arrived}, expected {sha256}; the file was deleted, try again later")
     part.replace(target)
-    _forget(part)
     return arrived
 
 
@@ -80,9 +79,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _continue(url: str, part: Path, progress: Progress) -> None:
+def _continue(url: str, part: Path, version: Path, progress: Progress) -> None:
     """One request: what is missing of `part`, or all of it if the server can't do that."""
-    start, version = _size(part), _version_file(part)
+    start = _size(part)
     request = urllib.request.Request(url, headers={"User-Agent": "siamese-cbow"})
     if start:
         request.add_header("Range", f"bytes={start}-")
@@ -96,36 +95,23 @@ def _continue(url: str, part: Path, progress: Progress) -> None:
         error.close()
         if error.headers.get("Content-Range", "") == f"bytes */{start}":
             return  # it was whole already
-        _forget(part)
+        part.unlink()
         raise ConnectionError("the file on the server has become shorter") from None
     with response:
         is_rest = response.status == 206
         if is_rest and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             raise ConnectionError(f"asked for bytes from {start}, got {response.headers.get('Content-Range')}")
         version.write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "", "utf-8")
+        expected, received = response.headers.get("Content-Length"), 0
         with part.open("ab" if is_rest else "wb") as file:
             progress.advance(start if is_rest else 0)
-            _copy(response, file, progress)
-
-
-def _copy(response: Any, file: IO[bytes], progress: Progress) -> None:
-    expected, received = response.headers.get("Content-Length"), 0
-    while piece := response.read(CHUNK):
-        file.write(piece)
-        received += len(piece)
-        progress.advance(len(piece))
+            while piece := response.read(CHUNK):
+                file.write(piece)
+                received += len(piece)
+                progress.advance(len(piece))
     if expected is not None and received < int(expected):
         raise ConnectionError(f"the connection ended after {received:,} of {int(expected):,} bytes")
 
 
-def _version_file(part: Path) -> Path:
-    return part.with_name(part.name + ".version")
-
-
 def _size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
-
-
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _version_file(part).unlink(missing_ok=True)

@@ -6,7 +6,7 @@ In the order of the flow:
     pieces              one piece: train, score, time, look at words; its result as JSON
     work_plan           all pieces of some parts, done one by one and kept
     view                results as tables look at them, with the paper's own figures
-    document            a report as plain records: sections, tables, figures, claims
+    document            a report as plain records: sections, tables, figures, claims [Report]
     paper_tables        Tables 1, 2 and 3, the tests behind the daggers, the systems
     charts              Figures 2, 3 and 4
     analysis            by sentence length and overlap; short, long and related words

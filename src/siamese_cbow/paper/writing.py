@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import importlib.metadata
 import json
+import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -18,14 +19,19 @@ from typing import Any
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.paper.document import Cell, Report, Row, Section, Table
+from siamese_cbow.paper.document import Report
 from siamese_cbow.paper.drawing import inline_svg, write_figure
 
 FILES = ("index.html", "report.md", "report.json")
 FOLDERS = ("tables", "figures")
 CHIPS = {"holds": "holds", "holds in part": "in-part", "does not hold": "fails", "can't be told": "unknown"}
 PROSE = ("norms", "related", "systems")  # tables of words rather than numbers
-SIGNS = {"holds": "✔ holds", "holds in part": "◐ holds in part", "does not hold": "✘ does not hold"}
+SIGNS = {
+    "holds": "✔ holds",
+    "holds in part": "◐ holds in part",
+    "does not hold": "✘ does not hold",
+    "can't be told": "can't be told",
+}
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
@@ -69,18 +75,15 @@ def needs_jinja() -> None:
 
 
 def page(report: Report) -> str:
-    """The report as HTML."""
-    needs_jinja()
-    from jinja2 import Environment, StrictUndefined
+    """The report as HTML, with its charts inside."""
     from markupsafe import Markup
 
     drawings = {
         figure.key: [Markup(inline_svg(panel, prefix=f"{figure.key}-{i}")) for i, panel in enumerate(figure.panels)]
         for figure in report.figures
     }
-    template = (files(__package__) / "page.html.j2").read_text("utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(
+    return _rendered(
+        "page.html.j2",
         report=report,
         drawings=drawings,
         chips=CHIPS,
@@ -91,58 +94,20 @@ def page(report: Report) -> str:
 
 
 def markdown(report: Report) -> str:
-    """The whole report."""
-    return "\n".join(_lines(report)).rstrip() + "\n"
+    """The report as Markdown."""
+    return _rendered("report.md.j2", report=report, signs=SIGNS).rstrip() + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
-    yield f"# {report.title}\n"
-    for text in report.summary:
-        yield f"{text}\n"
-    if report.claims:
-        yield "## What holds in this run, and what does not\n"
-        yield "| | claim | here |\n|---|---|---|"
-        for claim in report.claims:
-            who = "" if claim.by == "paper" else " (ours)"
-            yield f"| {SIGNS.get(claim.verdict, claim.verdict)} | {_safe(claim.claim)}{who} | {_safe(claim.here)} |"
-        yield ""
-    for section in report.sections:
-        yield from _section(section)
+def _rendered(template: str, **values: Any) -> str:
+    needs_jinja()
+    from jinja2 import Environment, StrictUndefined
+
+    options: Any = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(autoescape=".html." in template, **options)
+    environment.filters["plain"] = _plain
+    return environment.from_string((files(__package__) / template).read_text("utf-8")).render(values)
 
 
-def _section(section: Section) -> Iterator[str]:
-    yield f"## {section.title}\n"
-    for text in section.paragraphs:
-        yield f"{text}\n"
-    for table in section.tables:
-        yield f"### {table.title}\n"
-        yield f"{table.caption}\n"
-        yield table_lines(table) + "\n"
-    for figure in section.figures:
-        yield f"### {figure.title}\n"
-        yield f"{figure.caption}\n"
-        yield f"![{figure.title}](figures/{figure.key}.svg)\n"
-
-
-def table_lines(table: Table) -> str:
-    """A table with pipes: `| set | cbow |` and so on."""
-    lines = [f"| {' | '.join(map(_safe, table.columns))} |", "|" + "---|" * len(table.columns)]
-    return "\n".join([*lines, *(_row(row) for row in table.rows)])
-
-
-def _row(row: Row) -> str:
-    return f"| {' | '.join(_cell(cell, row.kind) for cell in row.cells)} |"
-
-
-def _cell(cell: Cell, kind: str) -> str:
-    text = _safe(cell.text)
-    if text and (cell.bold or kind == "head"):
-        text = f"**{text}**"
-    return f"{text}<br><sub>{_safe(cell.small)}</sub>" if cell.small else text
-
-
-def _safe(text: str) -> str:
-    """Text that can't end a cell or start markup: `a|b*` -> `a\\|b\\*`."""
-    for mark in "\\|*_<`":
-        text = text.replace(mark, "\\" + mark)
-    return text
+def _plain(text: str) -> str:
+    """Text that can't end a cell of Markdown or start markup: `a|b*` -> `a\\|b\\*`."""
+    return re.sub(r"([\\|*_<`])", r"\\\1", text)
