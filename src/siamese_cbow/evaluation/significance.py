@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.evaluation.correlation import BLOCK, Interval, draws, interval, pearson, set_rng, weighted_pearson
+from siamese_cbow.evaluation.correlation import Interval, interval, pearson, resamples, set_rng, weighted_pearson
 from siamese_cbow.evaluation.pair_sets import Floats, Protocol
 from siamese_cbow.evaluation.scores import Adapt, Scores, SetScore, headline, mean
 
@@ -118,12 +118,8 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
 def paired_bootstrap(a: Floats, b: Floats, gold: Floats, *, n: int, rng: np.random.Generator) -> Floats:
     """Pearson of `a` less Pearson of `b` in each of `n` resamples of the same pairs, (n,); NaN: undefined."""
     a, b, gold = (values - values.mean() for values in (a, b, gold))
-    step = max(1, BLOCK // len(gold))
-    parts = []
-    for start in range(0, n, step):
-        drawn = draws(len(gold), min(step, n - start), rng)
-        parts.append(weighted_pearson(drawn, a, gold) - weighted_pearson(drawn, b, gold))
-    return np.concatenate(parts)
+    blocks = resamples(len(gold), n, rng)
+    return np.concatenate([weighted_pearson(drawn, a, gold) - weighted_pearson(drawn, b, gold) for drawn in blocks])
 
 
 def two_sided(differences: Floats) -> float | None:

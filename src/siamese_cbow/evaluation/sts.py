@@ -61,8 +61,8 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
         return list(_read_benchmark(path))
     if not path.is_dir():
         raise InputError(f"no folder {path}; fetch the sets with `siamese-cbow download sts --to {path}`")
-    found = _find(path)
-    sets = [_read(files) for files in found if files.input and files.gold]
+    every = _find(path)
+    sets = [_read(files) for files in every if files.input and files.gold]
     sets.sort(key=lambda one: (one.year, ORDER.get((one.year, one.dataset), len(ORDER)), one.dataset))
     for file in _files(path):
         if is_benchmark(file):
@@ -72,7 +72,7 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
             f"{path} holds no STS sets; expected files such as {path}/2012/STS.input.MSRpar.txt and STS.gs.MSRpar.txt "
             f"(`siamese-cbow download sts --to {path}` fetches them)"
         )
-    for message in _remarks(sets, found):
+    for message in _remarks(sets, every):
         progress.say(message)
     return sets
 
@@ -111,15 +111,15 @@ def _find(folder: Path) -> list[_Files]:
     names: dict[Path, set[str]] = {}
     for file, match in matches:
         names.setdefault(file.parent, set()).add(match["dataset"])
-    found: dict[tuple[int, str], _Files] = {}
+    every: dict[tuple[int, str], _Files] = {}
     for file, match in matches:
         year = int(match["year"] or _year(file.parent, names[file.parent]))
-        files = found.setdefault((year, match["dataset"]), _Files(year, match["dataset"]))
+        files = every.setdefault((year, match["dataset"]), _Files(year, match["dataset"]))
         role = "input" if match["role"] == "input" else "gold"
         if other := getattr(files, role):
             raise InputError(f"{year} {match['dataset']} is there twice, as {other} and {file}; move one of them away")
         setattr(files, role, file)
-    return list(found.values())
+    return list(every.values())
 
 
 def _year(folder: Path, datasets: set[str]) -> int:
@@ -150,9 +150,9 @@ def _read(files: _Files) -> PairSet:
     return PairSet(files.year, files.dataset, tuple(pairs), np.array(gold), source=str(files.gold))
 
 
-def _remarks(sets: list[PairSet], found: list[_Files]) -> Iterator[str]:
+def _remarks(sets: list[PairSet], every: list[_Files]) -> Iterator[str]:
     yield from missing_sets(sets)
-    for files in found:
+    for files in every:
         if files.input and not files.gold:
             yield f"{files.input} has no gold scores beside it (STS.gs.{files.dataset}.txt); it was left out"
     for one in sets:

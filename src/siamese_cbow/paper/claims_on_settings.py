@@ -115,7 +115,7 @@ def norms(view: View) -> Iterator[Claim]:
     """Which words are short, and which are long."""
     if "words" not in view.parts or not view.has("siamese"):
         return
-    shown = view.results.systems["siamese"]["words"]["norms"]
+    extremes = view.results.systems["siamese"]["words"]["norms"]
     for end, claim, wanted, what in (
         (
             "lowest",
@@ -125,7 +125,7 @@ def norms(view: View) -> Iterator[Claim]:
         ),
         ("highest", "The longest vectors are those of personal pronouns, as in fiction", PRONOUNS, "pronouns"),
     ):
-        words, frequent = ([word for word, _ in shown[among][end]] for among in ("all", "frequent"))
+        words, frequent = ([word for word, _ in extremes[among][end]] for among in ("all", "frequent"))
         n, m = (sum(word.lower() in wanted for word in listed) for listed in (words, frequent))
         yield Claim(
             f"norms-{end}",

@@ -151,5 +151,5 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
 
 def _system(view: View, key: str) -> dict[str, Any]:
     result = view.results.systems[key]
-    kept = {name: value for name, value in result.items() if name != "cosines"}
-    return {**kept, "scores": {protocol: view.scores(key, protocol).to_dict() for protocol in PROTOCOLS}}
+    facts = {name: value for name, value in result.items() if name != "cosines"}
+    return {**facts, "scores": {protocol: view.scores(key, protocol).to_dict() for protocol in PROTOCOLS}}

@@ -14,7 +14,6 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from siamese_cbow.baselines.skip_thought.parts import Part, read_parts, write_pa
 from siamese_cbow.errors import FormatError, InputError, MissingExtra
 from siamese_cbow.model.encoding import Texts, as_list, at_least_1, check_strings
 from siamese_cbow.model.tensor_file import ANEW
-from siamese_cbow.progress import SILENT, Progress, bar
+from siamese_cbow.progress import Progress, shown
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -110,16 +109,13 @@ class SkipThoughtEncoder:
         threads               of PyTorch; as many as it is set to, unless said
         """
         needs_torch()
-        if isinstance(sentences, str):
-            row: Vectors = self.encode([sentences], use_eos=use_eos, use_norm=use_norm,
-                                       normalize_embeddings=normalize_embeddings, threads=threads)[0]  # fmt: skip
-            return row
-        listed = as_list(sentences)
-        check_strings(listed)
+        texts = [sentences] if isinstance(sentences, str) else as_list(sentences)
+        check_strings(texts)
         at_least_1("batch_size", batch_size)
-        with bar("encode", len(listed), unit="texts") if show_progress_bar else nullcontext(SILENT) as progress:
-            vectors = self._encoded(listed, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)
-        return _units(vectors) if normalize_embeddings else vectors
+        with shown(bool(show_progress_bar), "encode", len(texts), unit="texts") as progress:
+            vectors = self._encoded(texts, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)
+        vectors = _units(vectors) if normalize_embeddings else vectors
+        return vectors[0] if isinstance(sentences, str) else vectors
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the encoder to a folder, which `load_encoder` reads: whole or not at all.
@@ -180,12 +176,12 @@ class SkipThoughtEncoder:
     def _rows(self, text: str, use_eos: bool) -> Rows:
         """Rows of the words of a text; none if no word of it is known."""
         n_words = len(self.vocabulary)
-        found = [self.vocabulary.index.get(word, n_words + 1) for word in self.tokenizer.words(text)]
-        if all(row > n_words for row in found):
+        rows = [self.vocabulary.index.get(word, n_words + 1) for word in self.tokenizer.words(text)]
+        if all(row > n_words for row in rows):
             return np.empty(0, np.int64)
         if any(part.unknown is None for part in self.parts):
-            found = [row for row in found if row < n_words]
-        return np.array([*found, n_words] if use_eos else found, np.int64)
+            rows = [row for row in rows if row < n_words]
+        return np.array([*rows, n_words] if use_eos else rows, np.int64)
 
 
 def needs_torch() -> None:

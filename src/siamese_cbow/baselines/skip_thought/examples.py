@@ -44,8 +44,8 @@ class Packed:
     def before(self) -> Rows:
         """For every word but the first ones, the word before it: for the a | cat dog | sat, it is the a | cat."""
         starts = np.cumsum([0, *self.sizes])
-        found = [self.ids[start : start + size] for start, size in zip(starts, self.sizes[1:], strict=False)]
-        return np.concatenate([self.ids[:0], *found])
+        steps = [self.ids[start : start + size] for start, size in zip(starts, self.sizes[1:], strict=False)]
+        return np.concatenate([self.ids[:0], *steps])
 
 
 def pack(ids: Rows, offsets: Offsets, *, at_least: int = 1) -> Packed:

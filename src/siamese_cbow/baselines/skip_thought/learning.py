@@ -187,8 +187,8 @@ class Matrix:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that must be kept to go on."""
-        kept = {"values": self.values, "mean": self.mean, "square": self.square, "steps": self.steps}
-        return {name: tensor.detach().numpy() for name, tensor in kept.items()}
+        tensors = {"values": self.values, "mean": self.mean, "square": self.square, "steps": self.steps}
+        return {name: tensor.detach().numpy() for name, tensor in tensors.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Goes back to where `arrays` were taken."""

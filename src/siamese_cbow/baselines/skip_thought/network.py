@@ -239,7 +239,7 @@ def last_states(part: Part, sentences: Packed) -> Vectors:
 
 def _last_states(part: Part, direction: Direction, rows: Rows, sentences: Packed) -> Vectors:
     inputs, gates, candidate = map(_tensor, (direction.inputs, direction.gates, direction.candidate))
-    found = np.empty((len(sentences.order), direction.dim), np.float32)
+    last = np.empty((len(sentences.order), direction.dim), np.float32)
     state = torch.zeros(sentences.sizes[0], direction.dim)
     first = 0
     with torch.no_grad():
@@ -250,9 +250,9 @@ def _last_states(part: Part, direction: Direction, rows: Rows, sentences: Packed
                 incoming += _tensor(direction.bias)
             states = gru(incoming, sizes, state[: sizes[0]], gates, candidate, reset_first=part.reset_first)
             ended = (sentences.last >= first) & (sentences.last < behind)
-            found[ended] = states.numpy()[sentences.last[ended] - first]
+            last[ended] = states.numpy()[sentences.last[ended] - first]
             state, first = states[-sizes[-1] :], behind
-    return found
+    return last
 
 
 def _tensor(array: Vectors) -> torch.Tensor:

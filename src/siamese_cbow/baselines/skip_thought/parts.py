@@ -66,19 +66,19 @@ class Part:
 
     def arrays(self) -> dict[str, Vectors]:
         """All arrays that there are, by name; those of the first direction are 0.inputs, 0.gates, 0.candidate."""
-        found = {"table": self.table, "end": self.end, "unknown": self.unknown}
+        arrays = {"table": self.table, "end": self.end, "unknown": self.unknown}
         for place, direction in enumerate(self.directions):
-            found |= {f"{place}.{name}": array for name, array in vars(direction).items()}
-        return {name: array for name, array in found.items() if array is not None}
+            arrays |= {f"{place}.{name}": array for name, array in vars(direction).items()}
+        return {name: array for name, array in arrays.items() if array is not None}
 
     def vectors(self, rows: Rows) -> Vectors:
         """Word vectors, (n, dim_word): row n_words is the end, row n_words + 1 the unknown word."""
         n_words = len(self.table)
-        found: Vectors = np.asarray(self.table[np.minimum(rows, n_words - 1)], dtype=np.float32)
-        found[rows == n_words] = self.end
+        vectors: Vectors = np.asarray(self.table[np.minimum(rows, n_words - 1)], dtype=np.float32)
+        vectors[rows == n_words] = self.end
         if self.unknown is not None:
-            found[rows > n_words] = self.unknown
-        return found
+            vectors[rows > n_words] = self.unknown
+        return vectors
 
 
 def read_sentence(direction: Direction, words: NDArray[np.floating], *, reset_first: bool = True) -> Numbers:

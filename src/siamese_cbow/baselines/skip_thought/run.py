@@ -250,18 +250,18 @@ class _Run:
             )
 
     def resume(self, trainer: Any, progress: Progress) -> Tally:
-        found = self._checkpoints.newest() if self._checkpoints else None
-        if found is None:
+        checkpoint = self._checkpoints.newest() if self._checkpoints else None
+        if checkpoint is None:
             return Tally()
-        theirs = found.state["run"]
+        theirs = checkpoint.state["run"]
         changed = [name for name in self._about if theirs.get(name) != self._about[name]]
         if changed:
             said = ", ".join(f"{name} {theirs.get(name)!r}, now {self._about[name]!r}" for name in changed)
             raise InputError(
                 f"{self._folder} has checkpoints of another run ({said}); choose another folder or delete it"
             )
-        trainer.restore(found.arrays)
-        tally = Tally(**found.state["tally"])
+        trainer.restore(checkpoint.arrays)
+        tally = Tally(**checkpoint.state["tally"])
         progress.advance(tally.n_words)
         progress.say(f"{self._about['part']}-skip: going on behind batch {tally.step:,}, {tally.n_words:,} words")
         return tally
