@@ -141,7 +141,7 @@ def _members(packed: Path) -> Iterator[list[tuple[str, Opener]]]:
                 yield [(info.name, partial(tar.extractfile, info)) for info in tar.getmembers() if info.isfile()]
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"{packed} is no whole zip or tar archive ({reason}); download it again") from error
+        raise InputError(f"{packed} is not a complete zip or tar archive ({reason}); download it again") from error
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:

@@ -59,11 +59,11 @@ class Comparison:
     @property
     def n_better(self) -> int:
         """On how many sets the first system has the higher Pearson."""
-        return sum(one.difference is not None and one.difference > 0 for one in self.sets)
+        return sum(row.difference is not None and row.difference > 0 for row in self.sets)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        rows = [{**vars(one), "dagger": one.dagger} for one in self.sets]
+        rows = [{**vars(row), "dagger": row.dagger} for row in self.sets]
         return {**vars(self), "n_better": self.n_better, "sets": rows}
 
 
@@ -153,7 +153,7 @@ def _compare_set(a: SetScore, b: SetScore, n: int, seed: int) -> tuple[SetCompar
 
 
 def _check_same_pairs(first: Scores, second: Scores) -> None:
-    names, others = ([one.name for one in scores.sets] for scores in (first, second))
+    names, others = ([score.name for score in scores.sets] for scores in (first, second))
     if (
         first.conditions != second.conditions
         or names != others

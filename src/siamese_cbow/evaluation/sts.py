@@ -82,7 +82,7 @@ def missing_sets(sets: Iterable[PairSet]) -> list[str]:
 
     Without 2013's SMT -> ["2013 SMT is missing: its sentences are distributed by ..."]
     """
-    there = {(one.year, one.dataset) for one in sets if one.collection == "STS"}
+    there = {(pair_set.year, pair_set.dataset) for pair_set in sets if pair_set.collection == "STS"}
     years = {year for year, _ in there}
     absent = [key for key in ORDER if key[0] in years and key not in there]
     advice = "`siamese-cbow download sts` fetches it"
@@ -155,10 +155,10 @@ def _remarks(sets: list[PairSet], every: list[_Files]) -> Iterator[str]:
     for files in every:
         if files.input and not files.gold:
             yield f"{files.input} has no gold scores beside it (STS.gs.{files.dataset}.txt); it was left out"
-    for one in sets:
-        released = RELEASES.get(one.year, {}) if one.collection == "STS" else {}
-        if (expected := released.get(one.dataset, one.n_scored)) != one.n_scored:
-            yield f"{one.name} has {one.n_scored} scored pairs, as released it has {expected}"
+    for pair_set in sets:
+        released = RELEASES.get(pair_set.year, {}) if pair_set.collection == "STS" else {}
+        if (expected := released.get(pair_set.dataset, pair_set.n_scored)) != pair_set.n_scored:
+            yield f"{pair_set.name} has {pair_set.n_scored} scored pairs, as released it has {expected}"
 
 
 # STS-Benchmark and SICK

@@ -24,9 +24,9 @@ BINS = 5
 def length_and_overlap(view: View) -> Section:
     """Tables and charts of both."""
     scored = [counted(view.sets[i], "official") for i in view.headline]
-    gold = np.concatenate([one.gold for one in scored])
-    lengths = np.concatenate([one.text().lengths for one in scored])
-    overlaps = np.concatenate([one.text().overlaps for one in scored])
+    gold = np.concatenate([pair_set.gold for pair_set in scored])
+    lengths = np.concatenate([pair_set.text().lengths for pair_set in scored])
+    overlaps = np.concatenate([pair_set.text().overlaps for pair_set in scored])
     cosines = {
         key: np.concatenate([view.scores(key).sets[i].predictions for i in view.headline]) for key in view.columns
     }
@@ -89,16 +89,16 @@ def _sets(view: View) -> Table:
     """The sets from the least to the most overlap, with the best system of each."""
     rows, records = [], []
     every = zip(view.sets, view.rows("official"), view.rows("paper"), strict=True)
-    for one, (_, scores), (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
-        facts, all_facts = counted(one, "official").text(), one.text()
+    for pair_set, (_, scores), (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
+        facts, all_facts = counted(pair_set, "official").text(), pair_set.text()
         figures = [(r, key) for key in view.columns if (r := scores[key].pearson) is not None]
         best, winner = max(figures, default=(None, ""))
-        theirs = paper_row(one.year, one.dataset, "overlap").get("overlap")
+        theirs = paper_row(pair_set.year, pair_set.dataset, "overlap").get("overlap")
         unknown = next((score.n_unknown for score in of_all.values() if score.n_unknown is not None), None)
         share = unknown / max(1, all_facts.n_words) if unknown is not None else None
         rows.append(
             text_row(
-                one.name,
+                pair_set.name,
                 f"{facts.words_per_sentence:.1f}",
                 f"{facts.overlap:.0%}",
                 f"{all_facts.overlap:.0%}",
@@ -109,7 +109,7 @@ def _sets(view: View) -> Table:
         )
         texts: dict[str, Any] = {"words_per_sentence": facts.words_per_sentence, "overlap": facts.overlap}
         texts |= {"overlap_of_all_pairs": all_facts.overlap, "overlap_in_paper": theirs, "unknown_words": share}
-        records.append({"set": one.name, **texts, "best_pearson": best, "best_system": winner})
+        records.append({"set": pair_set.name, **texts, "best_pearson": best, "best_system": winner})
     return Table(
         "analysis-sets",
         "The sets, from the least overlap to the most",

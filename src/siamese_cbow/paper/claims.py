@@ -41,7 +41,7 @@ def _better_than_cbow(view: View) -> Iterator[Claim]:
     theirs = sum(row["siamese"][0] > row["cbow"][0] for row in paper()["table1"])
     yield Claim(
         "cbow",
-        f"Vectors trained for being averaged are better at it than word2vec's: ahead of CBOW on {theirs} of 20 sets",
+        f"Vectors trained to be averaged are better at it than word2vec's: ahead of CBOW on {theirs} of 20 sets",
         f"ahead of CBOW on {n} of {whole} sets (protocol paper). {_really(view, 'siamese')}",
         verdict(n > whole / 2),
     )
@@ -58,7 +58,7 @@ def _better_than_cbow(view: View) -> Iterator[Claim]:
 def _really(view: View, key: str) -> str:
     """What Williams' test says of the differences, in words."""
     sets = view.comparison(key, "cbow").sets
-    sure = [one.difference or 0.0 for one in sets if one.williams_p is not None and one.williams_p < P]
+    sure = [row.difference or 0.0 for row in sets if row.williams_p is not None and row.williams_p < P]
     better, worse = sum(x > 0 for x in sure), sum(x < 0 for x in sure)
     return f"Williams' test (p < .05, protocol official) is sure of {better} sets, and of the opposite on {worse}"
 
@@ -90,7 +90,7 @@ def _random(view: View) -> Iterator[Claim]:
 
 def _against_random(view: View, key: str) -> tuple[Verdict, str]:
     n, whole = view.n_ahead(key, ["random"])
-    mean, chance = (view.scores(one).mean_pearson for one in (key, "random"))
+    mean, chance = (view.scores(other).mean_pearson for other in (key, "random"))
     higher = mean is not None and chance is not None and mean > chance
     judged = verdict(higher and n > whole / 2, higher or n > whole / 2)
     return judged, f"ahead on {n} of {whole} sets, mean Pearson {number(mean)}"
@@ -118,11 +118,11 @@ def _overlap(view: View) -> Iterator[Claim]:
     if "analysis" not in view.parts or not keys or len(view.sets) < 4:
         return
     rows = sorted(view.rows("official"), key=lambda row: row[0].text().overlap)[:2]
-    below = [key for key in keys if all(_is_below_mean(view, key, one.name) for one, _ in rows)]
+    below = [key for key in keys if all(_is_below_mean(view, key, pair_set.name) for pair_set, _ in rows)]
     yield Claim(
         "overlap",
         "All methods have trouble with the sets of little lexical overlap (2013 FNWN, 2015 answers-forums)",
-        f"least overlap: {' and '.join(one.name for one, _ in rows)}; both are below a system's own mean for "
+        f"least overlap: {' and '.join(pair_set.name for pair_set, _ in rows)}; both are below a system's own mean for "
         f"{len(below)} of {len(keys)} systems",
         verdict(len(below) == len(keys), below),
     )
@@ -134,7 +134,7 @@ def _is_below_mean(view: View, key: str, name: str) -> bool:
 
 
 def _fastsent(view: View) -> Iterator[Claim]:
-    rows = [scores for one, scores in view.rows() if one.group == "2014"]
+    rows = [scores for pair_set, scores in view.rows() if pair_set.group == "2014"]
     if "table2" not in view.parts or not rows or not view.has("fastsent", "siamese"):
         return
     figures = [(row["siamese"].pearson, row["fastsent"].pearson) for row in rows]

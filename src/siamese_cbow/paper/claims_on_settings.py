@@ -141,7 +141,9 @@ def strictness(view: View) -> Iterator[Claim]:
     keys = view.among(PARTS["words"])
     if "words" not in view.parts or not view.has("siamese", "cbow"):
         return
-    counts = {key: [one["n_near"] for one in view.results.systems[key]["words"]["related"].values()] for key in keys}
+    counts = {
+        key: [related["n_near"] for related in view.results.systems[key]["words"]["related"].values()] for key in keys
+    }
     if not counts["siamese"]:
         return
     means = {key: float(np.mean(values)) for key, values in counts.items()}

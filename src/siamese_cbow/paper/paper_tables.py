@@ -50,7 +50,7 @@ def _table1(view: View, protocol: Protocol) -> Table:
     """One of the two; under the paper's protocol its own figures stand below ours."""
     rows: list[Row] = []
     records: list[dict[str, Any]] = []
-    scores = {(one.year, one.dataset): row for one, row in view.rows(protocol)}
+    scores = {(pair_set.year, pair_set.dataset): row for pair_set, row in view.rows(protocol)}
     for year, dataset in _places(view):
         if not records or records[-1]["year"] != year:
             rows.append(text_row(str(year), *[""] * (len(view.columns) + 1), kind="head"))
@@ -79,7 +79,7 @@ def _table1(view: View, protocol: Protocol) -> Table:
 
 def _places(view: View) -> list[tuple[int, str]]:
     """Year and name of each line: the sets there are, and between them those of the paper that are missing."""
-    there = [(one.year, one.dataset) for one in view.sets]
+    there = [(pair_set.year, pair_set.dataset) for pair_set in view.sets]
     order = {place: i for i, place in enumerate(dict.fromkeys([*paper_sets(), *there]))}
     return sorted([*there, *view.absent], key=lambda place: (place[0], order[place]))
 
@@ -139,11 +139,11 @@ def _tests(view: View, key: str) -> Table:
     """A Siamese CBOW against word2vec CBOW: the paper's test beside those that ask which one is better."""
     comparison = view.comparison(key, "cbow")
     rows, records = [], []
-    for one in comparison.sets:
-        values = (probability(one.williams_p), probability(one.bootstrap_p), probability(one.wilcoxon_p))
-        rows.append(text_row(one.name, signed(one.difference), _interval(one.interval), *values))
+    for row in comparison.sets:
+        values = (probability(row.williams_p), probability(row.bootstrap_p), probability(row.wilcoxon_p))
+        rows.append(text_row(row.name, signed(row.difference), _interval(row.interval), *values))
         names = ("difference", "williams_p", "bootstrap_p", "wilcoxon_p")
-        records.append({"set": one.name, **{name: getattr(one, name) for name in names}})
+        records.append({"set": row.name, **{name: getattr(row, name) for name in names}})
     mean = (signed(comparison.difference), _interval(comparison.interval), "", probability(comparison.bootstrap_p), "")
     return Table(
         f"tests-{key}",
@@ -165,14 +165,14 @@ def table2(view: View) -> Section:
     """FastSent against Siamese CBOW on the sets of 2014."""
     columns = view.among(key for key in SYSTEMS if key in PARTS["table2"])
     rows, records = [], []
-    for one, scores in view.rows("official"):
-        if one.group != "2014":
+    for pair_set, scores in view.rows("official"):
+        if pair_set.group != "2014":
             continue
         figures = {key: (scores[key].pearson, scores[key].spearman) for key in columns}
-        theirs = {key: paper_figure(2014, one.dataset, key, "table2") for key in columns}
+        theirs = {key: paper_figure(2014, pair_set.dataset, key, "table2") for key in columns}
         smalls = {key: both_numbers(*figure) for key, figure in theirs.items() if figure}
-        rows.append(Row((Cell(one.dataset), *_figure_cells(figures, smalls=smalls))))
-        record: dict[str, Any] = {"year": one.year, "dataset": one.dataset}
+        rows.append(Row((Cell(pair_set.dataset), *_figure_cells(figures, smalls=smalls))))
+        record: dict[str, Any] = {"year": pair_set.year, "dataset": pair_set.dataset}
         for key, (pearson, spearman) in figures.items():
             record |= {f"{key}_pearson": pearson, f"{key}_spearman": spearman}
         records.append(record)

@@ -178,9 +178,9 @@ class Job:
     def sets_fingerprint(self) -> str:
         """A hash of all names, pairs and gold scores."""
         digest = hashlib.blake2b(digest_size=16)
-        for one in self.sets:
-            digest.update(json.dumps([one.collection, one.year, one.dataset, one.pairs]).encode())
-            digest.update(one.gold.tobytes())
+        for pair_set in self.sets:
+            digest.update(json.dumps([pair_set.collection, pair_set.year, pair_set.dataset, pair_set.pairs]).encode())
+            digest.update(pair_set.gold.tobytes())
         return digest.hexdigest()
 
     def system(self, key: str) -> Piece:

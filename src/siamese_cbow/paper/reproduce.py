@@ -99,14 +99,14 @@ def _job(stream: Stream, sets: Sequence[PairSet], output: Path, quick: bool, thr
 
 def _summary(view: View, job: Job) -> list[str]:
     stream, scale = job.stream, job.scale
+    n_pairs, n_scored = sum(len(one.pairs) for one in view.sets), sum(one.n_scored for one in view.sets)
     lines = [
-        "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors for being averaged, and compared them with "
+        "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors to be averaged, and compared them with "
         "word2vec and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with every "
         f"system trained on one and the same text: {stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences "
         f"and {stream.n_documents:,} documents, {len(stream.vocabulary):,} different words (the paper: 1,057,070,918 "
         "tokens, 315,643 words).",
-        f"It uses {len(view.sets)} sets with {sum(len(one.pairs) for one in view.sets):,} released pairs, of which "
-        f"{sum(one.n_scored for one in view.sets):,} have a gold score.",
+        f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs, of which {n_scored:,} have a gold score.",
     ]
     means = {key: mean for key in view.columns if (mean := view.scores(key).mean_pearson) is not None}
     if means:

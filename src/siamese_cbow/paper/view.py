@@ -107,14 +107,14 @@ class View:
     @cached_property
     def absent(self) -> list[tuple[int, str]]:
         """Sets of the paper that are not there, of the years that are."""
-        there = {(one.year, one.dataset) for one in self.sets if one.collection == "STS"}
+        there = {(pair_set.year, pair_set.dataset) for pair_set in self.sets if pair_set.collection == "STS"}
         years = {year for year, _ in there}
-        return [one for one in paper_sets() if one not in there and one[0] in years]
+        return [place for place in paper_sets() if place not in there and place[0] in years]
 
     @cached_property
     def names(self) -> list[str]:
         """The names of the sets: "2012 MSRpar", ..."""
-        return [one.name for one in self.sets]
+        return [pair_set.name for pair_set in self.sets]
 
     @cached_property
     def headline(self) -> list[int]:

@@ -156,7 +156,7 @@ def _arrays(path: Path, names: list[str]) -> dict[str, Vectors]:
     except OSError as error:
         raise InputError(f"can't read {path}: {error}; check the path") from None
     except (ValueError, TypeError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise InputError(f"{path} is no archive of arrays that can be read ({error}); fetch it again") from None
+        raise InputError(f"{path} is not a readable archive of arrays ({error}); fetch it again") from None
 
 
 def _floats(array: NDArray[Any]) -> NDArray[Any]:
