@@ -110,9 +110,9 @@ def probe(
         # Dimensions on one scale: the regression's penalty means something then, whatever the lengths of the vectors.
         pipeline, features = make_pipeline(StandardScaler(), classifier), np.asarray(system.encode(list(data.texts)))
     cut = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    found = cross_val_score(pipeline, features, np.array(data.labels), cv=cut)
-    shown = name or (TFIDF if system is None else type(system).__name__)
-    return ProbeScore(shown, data.name, tuple(float(one) for one in found))
+    accuracies = cross_val_score(pipeline, features, np.array(data.labels), cv=cut)
+    name = name or (TFIDF if system is None else type(system).__name__)
+    return ProbeScore(name, data.name, tuple(float(accuracy) for accuracy in accuracies))
 
 
 def most_frequent_share(data: Labelled) -> float:
