@@ -95,9 +95,8 @@ def _lost(model: Model, writing: known.Format) -> Iterator[str]:
         is_subword = isinstance(model.tokenizer, JsonTokenizer)
         how = "its words are parts of words, which no other tokenizer finds" if is_subword else settings
         yield f"not kept in {writing.name}: the tokenizer ({how})"
-    if model.dtype != "float32" and (
-        known.DTYPE not in writing.keeps or (model.dtype == "int4" and writing.name != known.OURS)
-    ):
+    keeps_dtype = known.DTYPE in writing.keeps and (model.dtype != "int4" or writing.name == known.OURS)
+    if model.dtype != "float32" and not keeps_dtype:
         yield f"{model.dtype} numbers become float32 in {writing.name}: the same numbers, in more bytes"
     if model.undo is not None and known.UNDO not in writing.keeps:
         yield f"not kept in {writing.name}: how to undo the post-processing"

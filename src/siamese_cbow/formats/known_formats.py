@@ -1,7 +1,7 @@
 """Every format that a model can be read from or written to, as data: how to tell it, read it, write it, what it keeps.
 
-To read, the content decides first and the ending second, in the order of `FORMATS`; to write, the ending decides. A name
-such as "glove" (`--from`, `--to`) overrules both. A new format is one more record.
+To read, the content decides first and the ending second, in the order of `FORMATS`; to write, the ending decides. A
+name such as "glove" (`--from`, `--to`) overrules both. A new format is one more record.
 """
 
 from __future__ import annotations
