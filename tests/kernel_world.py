@@ -13,8 +13,8 @@ from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.kernels.objectives import sampled
 from siamese_cbow.machine.cache_lines import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
-from siamese_cbow.training.kin import ALONE
 from siamese_cbow.training.layout import Layout, spread
+from siamese_cbow.training.stems import NO_STEMS
 
 DIM, N_WORDS = 20, 60
 WHOLE, STRIPS = Layout(1, padded_width(DIM)), Layout(2, padded_width(DIM // 2))
@@ -32,7 +32,7 @@ def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
     sentences = np.concatenate([[0], np.cumsum(lengths)])
     ids = (N_WORDS * rng.random(sentences[-1]) ** 2).astype(np.int32)
     starts = document_starts(documents, len(sentences) - 1)
-    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), ALONE.rows, N_WORDS)
+    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), NO_STEMS.rows, N_WORDS)
 
 
 def keys(shape: Shape, epoch: int = 0, shift: int = 0) -> Keys:

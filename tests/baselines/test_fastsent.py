@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernel_world import DIM, N_WORDS, corpus, keys, matrices, rule, shape_of
+from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, rule, shape_of
 from siamese_cbow.baselines.fastsent import FastSent
-from siamese_cbow.baselines.fastsent_engine import Engine
+from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.objectives import fastsent_reference, reference
@@ -84,7 +84,7 @@ def test_a_step_is_the_gradient_of_the_definition(autoencode, groups, empty):
         side.vectors[:] /= 4
     before = [side.vectors[:, :DIM].astype(np.float64) for side in (source, target)]
     with Crew(1) as crew:
-        engine = Engine(recipe, text, shape, rule(), COUNTS, crew)
+        engine = FastSentEngine(text, shape, Guesses(3, autoencode, COUNTS), rule(), WHOLE, crew)
         report = engine.run(keys(shape), 0, np.ones(1, np.float32), 1, source, target)
         picked = engine._picked(1)
         crew.run(pick, text, shape, keys(shape), 0, picked)

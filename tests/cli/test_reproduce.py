@@ -31,6 +31,7 @@ def arguments(world: Path, output: Path, *more: str) -> list[str]:
     return ["reproduce", str(world / "stream"), "--sts", str(world / "sts"), "-o", str(output), "--quick", *more]
 
 
+@pytest.mark.slow
 def test_some_parts_of_a_report(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments(world, tmp_path / "report", "--only", "table2, figure3", "--threads", "1"))
     out, err = capsys.readouterr()
@@ -66,13 +67,14 @@ def test_an_interrupt_says_how_to_go_on(
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("siamese_cbow.paper.plan.compute", interrupted)
+    monkeypatch.setattr("siamese_cbow.paper.work_plan.compute", interrupted)
     with pytest.raises(SystemExit) as stopped:
         main(arguments(world, tmp_path / "report"))
     assert stopped.value.code == 128 + signal.SIGINT
     assert "give the same command again" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_with_what_is_missing(world: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,

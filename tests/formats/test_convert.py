@@ -55,7 +55,7 @@ words = st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=8, unique
 
 
 @given(words=words, dim=st.integers(1, 4), kind=st.sampled_from(["word2vec", "word2vec-binary", "glove", "parquet"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_words_survive_but_those_that_are_said(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], dim: int, kind: str
 ) -> None:

@@ -24,7 +24,7 @@ from siamese_cbow.formats import opening
 from siamese_cbow.formats.convert import write_model
 from siamese_cbow.formats.opening import is_vector_file, open_model
 from siamese_cbow.progress import Silent
-from siamese_cbow.training.start import model_to_start_from
+from siamese_cbow.training.state import initial_model
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def openers() -> dict[str, Callable[[str], Any]]:
         "from_pretrained": Model.from_pretrained,
         "evaluate": open_system,
         "convert": lambda name: convert(name, "out"),
-        "init": lambda name: model_to_start_from(sc.SiameseCBOW(init=name)),
+        "init": lambda name: initial_model(sc.SiameseCBOW(init=name)),
     }
 
 
@@ -260,7 +260,7 @@ def test_models_of_subwords_are_no_start(tmp_path: Path) -> None:
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0, "cat": 1, "##s": 2}, unk_token="[UNK]"))
     model2vec.StaticModel(np.eye(3, dtype=np.float32), made).save_pretrained(tmp_path / "subwords")
     with pytest.raises(InputError, match=r"another program's tokenizer.*siamese-cbow convert"):
-        model_to_start_from(sc.SiameseCBOW(init=str(tmp_path / "subwords")))
+        initial_model(sc.SiameseCBOW(init=str(tmp_path / "subwords")))
 
 
 # the Hub

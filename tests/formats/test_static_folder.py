@@ -177,7 +177,7 @@ def test_a_tokenizer_without_a_token_for_the_unknown() -> None:
     made = tokenizers.Tokenizer(tokenizers.models.Unigram([("a", -1.0), ("b", -2.0)]))
     tokenizer = JsonTokenizer(json=made.to_str())
     assert tokenizer.words("ab") == ["a", "b"]
-    for cut in (tokenizer.words, lambda text: JsonLookup({"a": 0}, tokenizer).ids([text])):
+    for cut in (tokenizer.words, lambda text: JsonLookup({"a": 0}.get, tokenizer).ids([text])):
         with pytest.raises(InputError, match="can't cut this text"):
             cut("abc")
 

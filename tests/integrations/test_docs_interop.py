@@ -29,6 +29,7 @@ def without_numbers(text: str) -> str:
     return re.sub(r"\d[\d,.]*", "0", text)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # theirs are not ours to fix
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for library in LIBRARIES:

@@ -17,7 +17,8 @@ from interop_world import TEXTS, WORDS, small_model
 from siamese_cbow import Model, Tokenizer, Vocabulary
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.formats.convert import write_model
-from siamese_cbow.integrations.columns import as_matrix, with_vectors
+from siamese_cbow.formats.word_table import as_matrix
+from siamese_cbow.integrations.columns import with_vectors
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 
@@ -39,7 +40,7 @@ def pipelines() -> Any:
 
 
 @given(text=any_text)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_spacy_documents_have_our_vectors_and_their_own_text(pipelines: Any, text: str) -> None:
     for model, nlp in pipelines:
         doc = nlp(text)
@@ -65,6 +66,7 @@ def test_spacy_tokens_spans_and_similarity(pipelines: Any, tmp_path: Path) -> No
         np.testing.assert_array_equal(piped.vector, doc.vector)
 
 
+@pytest.mark.slow
 def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     from importlib.metadata import entry_points
@@ -328,7 +330,7 @@ def test_onnx_gives_our_vectors(tmp_path: Path) -> None:
 
 
 @given(sentences=st.lists(st.lists(st.integers(0, len(WORDS)), max_size=5), max_size=6))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_onnx_any_ids(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) -> None:
     from siamese_cbow.formats.onnx import tokens_of
 
@@ -355,6 +357,7 @@ def test_prompts_and_roles_change_nothing(tmp_path: Path) -> None:
     assert peer.similarity_fn_name == "cosine"
 
 
+@pytest.mark.slow
 def test_mteb_runs_a_task_of_our_own(tmp_path: Path) -> None:
     mteb = pytest.importorskip("mteb")
     datasets = pytest.importorskip("datasets")

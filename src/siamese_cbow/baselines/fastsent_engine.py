@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally
+from siamese_cbow.kernels.batch.phases import Matrices, Tally
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.kernels.objectives import sampled
 from siamese_cbow.kernels.objectives.fastsent import Work, train_fastsent
 from siamese_cbow.kernels.objectives.fastsent_negatives import alias_table
 from siamese_cbow.kernels.objectives.fastsent_pairs import Pairs
-from siamese_cbow.machine.cache_lines import padded_width
 from siamese_cbow.machine.crew import Crew
-from siamese_cbow.training.engine import ChunkReport, aligned
-from siamese_cbow.training.engine import Engine as SiameseEngine
+from siamese_cbow.training.engine import BatchPicker, ChunkReport, aligned
 from siamese_cbow.training.layout import Layout
-
-if TYPE_CHECKING:
-    from siamese_cbow.baselines.fastsent import FastSent
 
 CHUNK_TOKENS = 32_768  # of the batches that are drawn and sorted at a time; a token takes part in a dozen pairs or more
 
 
-class Engine(SiameseEngine):
-    """Runs batches of one stream through FastSent's kernels; sentences and words are picked as for our own recipes."""
+class Guesses(NamedTuple):
+    """What a sentence guesses."""
 
-    def __init__(
-        self, recipe: FastSent, text: Text, shape: Shape, rule: Rule, counts: NDArray[np.int64], crew: Crew
-    ) -> None:
-        self._width = padded_width(recipe.dim)
-        unused = Objective(sampled.SIGMOID, np.float32(1), np.float32(0), False, False)
-        super().__init__(text, shape, unused, rule, Layout(1, self._width), crew)
-        self._recipe, self._table = recipe, alias_table(counts)
-        mean_tokens = max(1, len(text.ids) // max(1, len(text.sentences) - 1))
-        self.batches_per_chunk = max(1, CHUNK_TOKENS // (mean_tokens * self._capacity))
+    negatives: int  # words drawn against each word
+    autoencode: bool  # its own words, too
+    counts: NDArray[np.int64]  # (n_words,) in the text: words are drawn by them
+
+
+class FastSentEngine(BatchPicker):
+    """Runs batches of one stream through FastSent's kernels."""
+
+    def __init__(self, text: Text, shape: Shape, guesses: Guesses, rule: Rule, layout: Layout, crew: Crew) -> None:
+        super().__init__(text, shape, crew, CHUNK_TOKENS)
+        self._guesses, self._rule, self._width = guesses, rule, layout.width
+        self._table = alias_table(guesses.counts)
 
     def run(
         self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
@@ -55,18 +52,18 @@ class Engine(SiameseEngine):
         tally = Tally(np.zeros(len(rates), np.float64), np.zeros(len(rates), np.int64))
         self._crew.run(
             train_fastsent, self._text, self._shape, keys, picked, words, first_tokens, pairs, first_pairs,
-            self._table, self._rule, rates, first_step, left, right, self._fastsent_work(pairs), tally,
+            self._table, self._rule, rates, first_step, left, right, self._work(pairs), tally,
         )  # fmt: skip
         return ChunkReport(tally.loss, tally.examples, words.raw, words.cut)
 
     def _pairs(self, picked: Picked) -> tuple[Pairs, NDArray[np.int64]]:
-        guessers = (self._shape.run_length - 1 if self._shape.groups else 2) + int(self._recipe.autoencode)
-        most = picked.n_tokens * guessers * (1 + self._recipe.negatives)  # a word is guessed by so many sentences
+        guessers = (self._shape.run_length - 1 if self._shape.groups else 2) + int(self._guesses.autoencode)
+        most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # a word is guessed by so many sentences
         n, bounds = len(most), np.concatenate([np.zeros(1, np.int64), np.cumsum(most + 1)])
         size, array = int(bounds[-1]), self._memory.array
         pairs = Pairs(
-            negatives=self._recipe.negatives,
-            autoencode=self._recipe.autoencode,
+            negatives=self._guesses.negatives,
+            autoencode=self._guesses.autoencode,
             words=array("pair_words", (size,), np.int32),
             wanted=array("pair_wanted", (size,), np.uint8),
             anchors=array("pair_anchors", (size,), np.int32),
@@ -80,7 +77,7 @@ class Engine(SiameseEngine):
         )
         return pairs, bounds[:-1]
 
-    def _fastsent_work(self, pairs: Pairs) -> Work:
+    def _work(self, pairs: Pairs) -> Work:
         most, n_threads, array = pairs.sorting.shape[2], self._crew.n_threads, self._memory.array
         return Work(
             sums=aligned((self._capacity, self._width)),

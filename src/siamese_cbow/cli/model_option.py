@@ -12,7 +12,7 @@ from siamese_cbow.progress import Silent, bar
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
-    from siamese_cbow.words.fallback import Fallback
+    from siamese_cbow.words.unknown_words import Fallback
 
 VARIABLE = "SIAMESE_CBOW_MODEL"
 LANGUAGE = f"{__name__}.language"  # in the context of a command

@@ -95,7 +95,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _learn(self, texts: Sequence[str]) -> Model:
         from siamese_cbow.stream.preparation import prepare
-        from siamese_cbow.training.recipe import SiameseCBOW
+        from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
         settings = {"dim": self.dim, "epochs": self.epochs, "seed": self.seed, **(self.changes or {})}
         recipe = SiameseCBOW.preset(self.recipe, **settings)

@@ -34,8 +34,8 @@ from siamese_cbow.model.checks import checked_rows, plain_info, without_scores
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array
 from siamese_cbow.progress import SILENT, bar
-from siamese_cbow.words.fallback import Fallback, finder
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -11,26 +11,22 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from siamese_cbow.base.arrays import Ids, Offsets, thread_count
+from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
-
-if TYPE_CHECKING:
-    from siamese_cbow.stream.counting import Merged
-    from siamese_cbow.stream.spool import Spool, SpooledBlock
 
 
 def prepare(
@@ -102,19 +98,13 @@ class Settings:
             "max_words": self.max_words,
             "max_distinct": self.max_distinct,
             "tokenizer": self.tokenizer.settings(),
-            "text": _plain(self.text),
+            "text": self.text.for_training(),
             "vocabulary": self.vocabulary and self.vocabulary.hash(),
         }
 
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
         return json.dumps(self.tokenizer.settings()) + " ".join([self.text.kind, *self.text.languages])
-
-
-def _plain(text: TextSettings) -> dict[str, Any]:
-    """As it comes back from a file; languages stand in it only where there are some."""
-    plain = {**asdict(text), "languages": list(text.languages)}
-    return plain if text.languages else {name: value for name, value in plain.items() if name != "languages"}
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
@@ -142,24 +132,36 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
     # These load numba, which a stream that is up to date never needs.
-    from siamese_cbow.stream.counters import Counters
+    from siamese_cbow.stream.counting import merge, word_counters
     from siamese_cbow.stream.spool import Spool
     from siamese_cbow.stream.writer import StreamWriter
 
     sources = _sources(corpus)
     with atomic_folder(folder) as new:
         (new / "spool").mkdir()
-        counters = Counters(
-            settings.tokenizer, settings.text.languages, max_distinct=settings.max_distinct, folder=new / "spool"
+        languages = settings.text.languages
+        counters = word_counters(
+            settings.tokenizer, n_languages=len(languages), max_distinct=settings.max_distinct, folder=new / "spool"
         )
-        spool = Spool(new / "spool", counters.of_blocks)
+        spool = Spool(new / "spool", counters)
         spool.fill(corpus, threads=threads, progress=progress)
-        merged = counters.merge(
-            min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
+        merged = merge(
+            counters,
+            min_count=settings.min_count,
+            max_words=settings.max_words,
+            vocabulary=settings.vocabulary,
+            languages=languages,
         )
-        with StreamWriter(new) as writer:
-            for ids, ends in _final_blocks(spool, merged):
-                writer.write(ids, ends)
+        writer = StreamWriter(new)
+        with ThreadPoolExecutor(1) as pool:  # while a block is written, the next is read
+            writing: Future[None] | None = None
+            for block, provisional_ids, ends in spool.blocks():
+                ids = merged.remaps[block.counter][block.generation].take(provisional_ids)
+                if writing:
+                    writing.result()
+                writing = pool.submit(writer.write, ids, ends)
+            if writing:
+                writing.result()
         spool.remove()
         merged.vocabulary.write(new / VOCABULARY)
         about = {
@@ -168,30 +170,13 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             "sources": sources,
             **writer.finish(merged.vocabulary, seed=settings.seed()),
             "n_distinct": merged.n_distinct,
-            "n_forgotten": counters.n_forgotten,
+            "n_forgotten": sum(counter.n_forgotten for counter in counters),
             "messages": spool.tallies.messages(),
         }
         (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
     stream = Stream.load(folder, vocabulary=merged.vocabulary)
     _say_what_happened(stream, progress)
     return stream
-
-
-def _final_blocks(spool: Spool, merged: Merged) -> Iterator[tuple[Ids, Offsets]]:
-    """Ids of the vocabulary and line ends, block after block; the next block is made while one is being used."""
-
-    def final(block: SpooledBlock, ids: Ids, ends: Offsets) -> tuple[Ids, Offsets]:
-        return merged.remaps[block.counter][block.generation].take(ids), ends
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting: Future[tuple[Ids, Offsets]] | None = None
-        for spooled in spool.blocks():
-            following = pool.submit(final, *spooled)
-            if waiting:
-                yield waiting.result()
-            waiting = following
-        if waiting:
-            yield waiting.result()
 
 
 def _say_what_happened(stream: Stream, progress: Progress) -> None:

@@ -41,39 +41,16 @@ class ChunkReport:
     cut: NDArray[np.int64]  # words beyond max_tokens
 
 
-class Engine:
-    """Runs batches of one stream through the kernels."""
+class BatchPicker:
+    """Picks the sentences of a chunk of batches, and their words, into memory that is used again."""
 
-    def __init__(self, text: Text, shape: Shape, objective: Objective, rule: Rule, layout: Layout, crew: Crew) -> None:
-        self._text, self._shape, self._objective, self._rule, self._crew = text, shape, objective, rule, crew
+    def __init__(self, text: Text, shape: Shape, crew: Crew, chunk_tokens: int = _CHUNK_TOKENS) -> None:
+        self._text, self._shape, self._crew = text, shape, crew
         self._capacity = batch_capacity(shape)
-        self._kernel: Callable[..., None]
-        self._work: Work | SampledWork
-        if objective.kind >= CONTRASTIVE:
-            self._kernel = train_in_batch
-            self._work = _work(objective, self._capacity, layout.width, crew.n_threads)
-        else:
-            self._kernel = train_sampled
-            self._work = _sampled_work(shape, objective, self._capacity, layout, crew.n_threads)
         self._memory = _Memory()
         self._numbers = np.full((crew.n_threads, text.n_rows), -1, np.int32)
         mean_tokens = max(1, len(text.ids) // max(1, len(text.sentences) - 1))
-        self.batches_per_chunk = max(1, _CHUNK_TOKENS // (mean_tokens * self._capacity))
-
-    def run(
-        self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
-    ) -> ChunkReport:
-        """Train on the batches `first_batch, first_batch + 1, ...` of an epoch, one for each learning rate."""
-        n = len(rates)
-        picked = self._picked(n)
-        self._crew.run(pick, self._text, self._shape, keys, first_batch, picked)
-        words, first_tokens = self._words(picked)
-        tally = Tally(np.zeros(n, np.float64), np.zeros(n, np.int64))
-        self._crew.run(
-            self._kernel, self._text, self._shape, keys, picked, words, first_tokens, self._objective, self._rule,
-            rates, first_step, left, right, self._work, tally,
-        )  # fmt: skip
-        return ChunkReport(tally.loss, tally.examples, words.raw, words.cut)
+        self.batches_per_chunk = max(1, chunk_tokens // (mean_tokens * self._capacity))
 
     def _picked(self, n: int) -> Picked:
         size, negatives = self._capacity, self._shape.negatives
@@ -109,6 +86,37 @@ class Engine:
             filled=array("filled", (self._crew.n_threads, most), np.int64),
         )
         return words, bounds[:-1]
+
+
+class Engine(BatchPicker):
+    """Runs batches of one stream through the kernels."""
+
+    def __init__(self, text: Text, shape: Shape, objective: Objective, rule: Rule, layout: Layout, crew: Crew) -> None:
+        super().__init__(text, shape, crew)
+        self._objective, self._rule = objective, rule
+        self._kernel: Callable[..., None]
+        self._work: Work | SampledWork
+        if objective.kind >= CONTRASTIVE:
+            self._kernel = train_in_batch
+            self._work = _work(objective, self._capacity, layout.width, crew.n_threads)
+        else:
+            self._kernel = train_sampled
+            self._work = _sampled_work(shape, objective, self._capacity, layout, crew.n_threads)
+
+    def run(
+        self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
+    ) -> ChunkReport:
+        """Train on the batches `first_batch, first_batch + 1, ...` of an epoch, one for each learning rate."""
+        n = len(rates)
+        picked = self._picked(n)
+        self._crew.run(pick, self._text, self._shape, keys, first_batch, picked)
+        words, first_tokens = self._words(picked)
+        tally = Tally(np.zeros(n, np.float64), np.zeros(n, np.int64))
+        self._crew.run(
+            self._kernel, self._text, self._shape, keys, picked, words, first_tokens, self._objective, self._rule,
+            rates, first_step, left, right, self._work, tally,
+        )  # fmt: skip
+        return ChunkReport(tally.loss, tally.examples, words.raw, words.cut)
 
 
 class _Memory:

@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
+from siamese_cbow.training.recipe import SAMPLED, Recipe
 
 _WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own
 
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     width: int
 
 
-def layout_of(recipe: SiameseCBOW) -> Layout:
+def layout_of(recipe: Recipe) -> Layout:
     """What suits the recipe: the paper's, 300 dimensions -> two strips of 160, the last 20 numbers unused."""
     number_by_number = recipe.optimizer != "adagrad" and recipe.clip_gradient is None
     n_strips = 2 if recipe.objective in SAMPLED and number_by_number and recipe.dim >= _WIDE else 1

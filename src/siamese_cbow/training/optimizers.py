@@ -11,7 +11,7 @@ import numpy as np
 
 from siamese_cbow.kernels.batch import rules
 from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.training.recipe import OptimizerName, SiameseCBOW
+from siamese_cbow.training.recipe import OptimizerName, Recipe
 
 
 class Kind(NamedTuple):
@@ -32,17 +32,24 @@ KINDS: dict[OptimizerName, Kind] = {
 }
 
 
-def rule_of(recipe: SiameseCBOW) -> Rule:
-    """The recipe's optimiser, as numbers."""
-    kind = KINDS[recipe.optimizer]
+def rule_of(
+    optimizer: OptimizerName,
+    dim: int,
+    momentum: float = 0.9,
+    second_momentum: float = 0.999,
+    clip_gradient: float | None = None,
+    l2: float = 0.0,
+) -> Rule:
+    """An optimiser, as numbers."""
+    kind = KINDS[optimizer]
     return Rule(
         kind=kind.number,
-        dim=np.float32(recipe.dim),
-        momentum=np.float32(recipe.momentum),
-        decay=np.float32(recipe.second_momentum),
+        dim=np.float32(dim),
+        momentum=np.float32(momentum),
+        decay=np.float32(second_momentum),
         epsilon=np.float32(kind.epsilon),
-        clip=np.float32(recipe.clip_gradient or 0),
-        l2=np.float32(recipe.l2),
+        clip=np.float32(clip_gradient or 0),
+        l2=np.float32(l2),
     )
 
 
@@ -52,7 +59,7 @@ def memory_shape(kind: str, n_rows: int, width: int) -> tuple[int, int]:
 
 
 def learning_rates(
-    recipe: SiameseCBOW, first_step: int, n: int, n_steps: int
+    recipe: Recipe, first_step: int, n: int, n_steps: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in all.
 
