@@ -132,7 +132,7 @@ def _reset_last(inputs: Tensor, sizes: Sequence[int], start: Tensor, gates: Tens
     return torch.cat(states)
 
 
-class Encoder(nn.Module):
+class GRUEncoder(nn.Module):
     """Reads sentences. The columns of its matrices belong to r, z and g, in this order."""
 
     def __init__(self, dim_word: int, dim: int) -> None:
@@ -148,7 +148,7 @@ class Encoder(nn.Module):
         return states.index_select(0, torch.from_numpy(sentences.last))
 
 
-class Decoder(nn.Module):
+class GRUDecoder(nn.Module):
     """Writes sentences, knowing the encoder's state for the sentence beside each."""
 
     def __init__(self, dim_word: int, dim: int) -> None:
@@ -175,8 +175,8 @@ class Network(nn.Module):
 
     def __init__(self, dim_word: int, dim: int, directions: int) -> None:
         super().__init__()
-        self.encoders = nn.ModuleList(Encoder(dim_word, dim // directions) for _ in range(directions))
-        self.decoders = nn.ModuleList(Decoder(dim_word, dim) for _ in range(2))  # of the previous, of the next
+        self.encoders = nn.ModuleList(GRUEncoder(dim_word, dim // directions) for _ in range(directions))
+        self.decoders = nn.ModuleList(GRUDecoder(dim_word, dim) for _ in range(2))  # of the previous, of the next
 
     def initialise(self, generator: torch.Generator) -> None:
         """Orthogonal recurrent matrices and uniform numbers in +-0.1 for the rest, as in the original."""

@@ -27,7 +27,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """The matrices of one GRU; their columns belong to r, z and g, in this order. Names as in `gru`."""
+    """The matrices of one GRU; their columns belong to r, z and g, in this order. Names as in `network.gru`."""
 
     inputs: Vectors  # (dim_word, 3 * dim)
     gates: Vectors  # (dim, 2 * dim)

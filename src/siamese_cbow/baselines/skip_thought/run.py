@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 from siamese_cbow.words.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.baselines.skip_thought.learning import Trainer
 
 Kind: TypeAlias = Literal["uni", "bi", "combine"]
 
@@ -158,33 +161,34 @@ class SkipThought:
                 seed=self.seed,
             )
             run = _Run(self, part, stream, folder)
-            tally = run.resume(trainer, progress)
-            while not self._is_done(tally):
-                for batch in examples.epoch(tally.epoch, first=tally.batch):
+            totals = run.resume(trainer, progress)
+            while not self._is_done(totals):
+                for batch in examples.epoch(totals.epoch, first=totals.batch):
                     began = time.perf_counter()
-                    loss = trainer.step(batch, tally.step)
-                    tally.add(batch, loss, time.perf_counter() - began)
+                    loss = trainer.step(batch, totals.step)
+                    totals.add(batch, loss, time.perf_counter() - began)
                     progress.advance(batch.n_words, f"{part}-skip: loss {loss / len(batch.targets):.3f} a word")
-                    if tally.step % every == 0:
-                        run.save(trainer, tally)
-                    if self._is_done(tally):
+                    if totals.step % every == 0:
+                        run.save(trainer, totals)
+                    if self._is_done(totals):
                         break
                 else:
-                    tally.epoch, tally.batch = tally.epoch + 1, 0
-            run.save(trainer, tally)
-        tally.log()
-        speed = f", {tally.n_words / tally.seconds:,.0f} words/s" if tally.seconds else ""
+                    totals.epoch, totals.batch = totals.epoch + 1, 0
+            run.save(trainer, totals)
+        totals.log()
+        speed = f", {totals.n_words / totals.seconds:,.0f} words/s" if totals.seconds else ""
+        share = f"{totals.n_words / stream.n_tokens:.1%} of the stream"
         progress.say(
-            f"{part}-skip: read {tally.n_words:,} words ({tally.n_words / stream.n_tokens:.1%} of the stream){speed}; "
-            f"{tally.n_cut:,} of {tally.n_sentences:,} sentences were longer than {self.max_length} words and cut there"
+            f"{part}-skip: read {totals.n_words:,} words ({share}){speed}; {totals.n_cut:,} of {totals.n_sentences:,} "
+            f"sentences were longer than {self.max_length} words and cut there"
         )
-        return trainer.part(n_words, has_unknown=n_words < len(stream.vocabulary)), tally.report()
+        return trainer.part(n_words, has_unknown=n_words < len(stream.vocabulary)), totals.report()
 
-    def _is_done(self, tally: Tally) -> bool:
+    def _is_done(self, totals: Totals) -> bool:
         return (
-            tally.epoch >= self.epochs
-            or (self.max_tokens is not None and tally.n_words >= self.max_tokens)
-            or (self.minutes is not None and tally.seconds >= 60 * self.minutes)
+            totals.epoch >= self.epochs
+            or (self.max_tokens is not None and totals.n_words >= self.max_tokens)
+            or (self.minutes is not None and totals.seconds >= 60 * self.minutes)
         )
 
 
@@ -195,8 +199,8 @@ def row_counts(stream: Stream, n_words: int) -> Counts:
 
 
 @dataclass
-class Tally:
-    """How far a run is."""
+class Totals:
+    """How far a run is, counted from its start."""
 
     epoch: int = 0
     batch: int = 0  # in this epoch
@@ -229,9 +233,8 @@ class Tally:
 
     def report(self) -> dict[str, Any]:
         """What an encoder's `info` keeps; no times, so that the same seed gives the same bytes."""
-        return {name: getattr(self, name) for name in ("n_words", "n_sentences", "n_cut", "losses")} | {
-            "n_batches": self.step
-        }
+        counts = {name: getattr(self, name) for name in ("n_words", "n_sentences", "n_cut", "losses")}
+        return {**counts, "n_batches": self.step}
 
 
 class _Run:
@@ -243,16 +246,16 @@ class _Run:
         self._folder = folder
         self._checkpoints = None if folder is None else Checkpoints(folder)
 
-    def save(self, trainer: Any, tally: Tally) -> None:
+    def save(self, trainer: Trainer, totals: Totals) -> None:
         if self._checkpoints:
             self._checkpoints.save(
-                Checkpoint(tally.step, trainer.arrays(), {"run": self._about, "tally": asdict(tally)})
+                Checkpoint(totals.step, trainer.arrays(), {"run": self._about, "tally": asdict(totals)})
             )
 
-    def resume(self, trainer: Any, progress: Progress) -> Tally:
+    def resume(self, trainer: Trainer, progress: Progress) -> Totals:
         checkpoint = self._checkpoints.newest() if self._checkpoints else None
         if checkpoint is None:
-            return Tally()
+            return Totals()
         theirs = checkpoint.state["run"]
         changed = [name for name in self._about if theirs.get(name) != self._about[name]]
         if changed:
@@ -261,7 +264,7 @@ class _Run:
                 f"{self._folder} has checkpoints of another run ({said}); choose another folder or delete it"
             )
         trainer.restore(checkpoint.arrays)
-        tally = Tally(**checkpoint.state["tally"])
-        progress.advance(tally.n_words)
-        progress.say(f"{self._about['part']}-skip: going on behind batch {tally.step:,}, {tally.n_words:,} words")
-        return tally
+        totals = Totals(**checkpoint.state["tally"])
+        progress.advance(totals.n_words)
+        progress.say(f"{self._about['part']}-skip: going on behind batch {totals.step:,}, {totals.n_words:,} words")
+        return totals
