@@ -104,7 +104,7 @@ class Settings:
 
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
-        return json.dumps(self.tokenizer.settings()) + " ".join([self.text.kind, *self.text.languages])
+        return json.dumps(self.tokenizer.identity()) + " ".join([self.text.kind, *self.text.languages])
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
@@ -122,7 +122,7 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     if not (folder / ABOUT).is_file():
-        raise InputError(f"{folder} exists and is no stream; choose another output, or remove it")
+        raise InputError(f"{folder} exists and is not a stream; choose another output, or remove it")
     try:
         about = read_about(folder)
         return bool(corpus.files) and about["sources"] == _sources(corpus) and about["settings"] == settings.plain()
