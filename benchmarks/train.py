@@ -35,10 +35,10 @@ from benchmarks.quality_streams import documents
 from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.kernels.batch.rows import FASTMATH
 from siamese_cbow.kernels.objectives.in_batch import TILE
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
 from siamese_cbow.machine.gathering import gather
+from siamese_cbow.machine.memory import padded_width
 from siamese_cbow.machine.products import combine, dots
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
@@ -46,11 +46,11 @@ from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned
 from siamese_cbow.training.kin import kin_of
-from siamese_cbow.training.layout import layout_of
 from siamese_cbow.training.loop import Run, objective_of, train
 from siamese_cbow.training.optimizers import rule_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.strips import layout_of
 from siamese_cbow.words.tokenizer import Tokenizer
 
 DIM, THREADS = 300, 2

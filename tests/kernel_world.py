@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.kernels.batch import rules
+from siamese_cbow.kernels.batch import updates as rules
 from siamese_cbow.kernels.batch.phases import Matrices, Objective
-from siamese_cbow.kernels.batch.plans import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
+from siamese_cbow.kernels.batch.records import Keys, Shape, Text
 from siamese_cbow.kernels.objectives import sampled
-from siamese_cbow.machine.cache_lines import padded_width
+from siamese_cbow.machine.memory import padded_width
 from siamese_cbow.training.engine import aligned, document_starts
 from siamese_cbow.training.kin import ALONE
-from siamese_cbow.training.layout import Layout, spread
+from siamese_cbow.training.strips import Layout, spread
 
 DIM, N_WORDS = 20, 60
 WHOLE, STRIPS = Layout(1, padded_width(DIM)), Layout(2, padded_width(DIM // 2))

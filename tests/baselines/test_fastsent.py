@@ -13,7 +13,7 @@ from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.objectives import fastsent_reference, reference
 from siamese_cbow.kernels.objectives.fastsent_negatives import POWER, alias_table
 from siamese_cbow.kernels.objectives.fastsent_reference import Guess
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.stream.stream import Stream
 
 COUNTS = np.arange(N_WORDS, 0, -1) ** 2

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from kernel_world import DIM, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels.batch import rules
+from siamese_cbow.kernels.batch import updates as rules
 from siamese_cbow.kernels.batch.phases import Matrices
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.objectives import in_batch, reference, sampled
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.machine.memory import padded_width
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.layout import joined
+from siamese_cbow.training.strips import joined
 
 
 def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, batch=0, layout=WHOLE):

@@ -7,9 +7,9 @@ import pytest
 
 from kernel_world import N_WORDS, WHOLE, corpus, keys, objective_of, rule, shape_of
 from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.batch.plans import Text
+from siamese_cbow.kernels.batch.records import Text
 from siamese_cbow.kernels.objectives.sampled import SOFTMAX
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.training.engine import Engine, document_starts
 from siamese_cbow.training.kin import ALONE
 

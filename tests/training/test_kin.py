@@ -14,8 +14,8 @@ from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_
 from siamese_cbow.kernels.batch.phases import Matrices
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.objectives import in_batch, reference
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.machine.memory import padded_width
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import Engine, aligned

@@ -50,7 +50,7 @@ class FastSent:
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
         from siamese_cbow.baselines.fastsent_engine import Engine
-        from siamese_cbow.machine.crew import Crew
+        from siamese_cbow.machine.threads import Crew
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
         from siamese_cbow.training.optimizers import learning_rates, rule_of
         from siamese_cbow.training.state import first_state

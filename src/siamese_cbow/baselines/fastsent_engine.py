@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally
 from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rules import Rule
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.updates import Rule
 from siamese_cbow.kernels.objectives import sampled
 from siamese_cbow.kernels.objectives.fastsent import Work, train_fastsent
 from siamese_cbow.kernels.objectives.fastsent_negatives import alias_table
 from siamese_cbow.kernels.objectives.fastsent_pairs import Pairs
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.machine.memory import padded_width
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.training.engine import ChunkReport, aligned
 from siamese_cbow.training.engine import Engine as SiameseEngine
-from siamese_cbow.training.layout import Layout
+from siamese_cbow.training.strips import Layout
 
 if TYPE_CHECKING:
     from siamese_cbow.baselines.fastsent import FastSent

@@ -21,8 +21,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from siamese_cbow.machine.cache_lines import LINE
-from siamese_cbow.machine.vector_code import PLACE, VectorCode
+from siamese_cbow.machine.memory import LINE
+from siamese_cbow.machine.simd import PLACE, VectorCode
 
 # Cache lines in a piece: as many as there are registers for (half of them where a line takes two), then what is left.
 _PIECES = (10, 4, 1) if get_host_cpu_features().get("avx512f") else (5, 2, 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numba import njit
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.machine.cache_lines import LINE
 from siamese_cbow.machine.compiling import INLINE
 from siamese_cbow.machine.intrinsics import prefetch_for_writing, prefetch_item
+from siamese_cbow.machine.memory import LINE
 
 
 @njit(**INLINE)

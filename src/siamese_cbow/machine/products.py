@@ -16,9 +16,9 @@ from numba.extending import intrinsic
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.machine.cache_lines import LINE
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.vector_code import PLACE, VectorCode
+from siamese_cbow.machine.memory import LINE
+from siamese_cbow.machine.simd import PLACE, VectorCode
 
 # A block of `_combine`: rows of results, pieces of a row, numbers in a piece. Sixteen registers of thirty-two where the
 # processor has large ones, otherwise twelve of sixteen.

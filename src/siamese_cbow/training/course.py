@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese_cbow.kernels.batch.plans import Shape
+from siamese_cbow.kernels.batch.records import Shape
 from siamese_cbow.training.batches import batches_per_epoch
 
 ROUND = 256  # batches

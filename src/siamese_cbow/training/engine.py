@@ -17,14 +17,14 @@ from siamese_cbow.base.arrays import Bytes, Offsets
 from siamese_cbow.kernels.batch.candidates import n_slots_of_positives
 from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally, Work
 from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.kernels.batch.words import Words
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.tokens import Words
+from siamese_cbow.kernels.batch.updates import Rule
 from siamese_cbow.kernels.objectives.in_batch import CONTRASTIVE, TILE, train_in_batch
 from siamese_cbow.kernels.objectives.sampled import train_sampled
 from siamese_cbow.kernels.objectives.sampled_work import SampledWork
-from siamese_cbow.machine.crew import Crew
-from siamese_cbow.training.layout import Layout
+from siamese_cbow.machine.threads import Crew
+from siamese_cbow.training.strips import Layout
 
 # Some 60 ms of work: waking the threads costs nothing beside it, and an interrupt is still answered at once. With an
 # eighth of it, two threads lost a fifth of their speed.

@@ -11,7 +11,7 @@ from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.kernels.batch.phases import Objective
 from siamese_cbow.kernels.objectives import in_batch, sampled
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.machine.threads import Crew
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
@@ -19,12 +19,12 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
-from siamese_cbow.training.layout import layout_of
 from siamese_cbow.training.optimizers import learning_rates, rule_of
 from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
 from siamese_cbow.training.start import inherited
 from siamese_cbow.training.state import TrainingState, first_state
+from siamese_cbow.training.strips import layout_of
 from siamese_cbow.transform.finishing import finished
 from siamese_cbow.transform.settings import Postprocess
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese_cbow.kernels.batch import rules
-from siamese_cbow.kernels.batch.rules import Rule
+from siamese_cbow.kernels.batch import updates as rules
+from siamese_cbow.kernels.batch.updates import Rule
 from siamese_cbow.training.recipe import OptimizerName, SiameseCBOW
 
 

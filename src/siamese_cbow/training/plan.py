@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.batch.plans import Shape
+from siamese_cbow.kernels.batch.records import Shape
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream

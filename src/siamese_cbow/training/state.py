@@ -19,10 +19,10 @@ from siamese_cbow.kernels.batch.random import Purpose, key
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.kin import ALONE, Kin
-from siamese_cbow.training.layout import Layout, joined, layout_of, spread
 from siamese_cbow.training.optimizers import KINDS, memory_shape
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import place, start_rows
+from siamese_cbow.training.strips import Layout, joined, layout_of, spread
 from siamese_cbow.words.vocabulary import Vocabulary
 
 

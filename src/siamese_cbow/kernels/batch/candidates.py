@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba import njit
 
 from siamese_cbow.kernels.batch.phases import neighbours
-from siamese_cbow.kernels.batch.plans import Picked, Shape
+from siamese_cbow.kernels.batch.records import Picked, Shape
 from siamese_cbow.machine.compiling import INLINE
 
 

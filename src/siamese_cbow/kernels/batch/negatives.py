@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.batch.random import below
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.machine.compiling import LEAN
 from siamese_cbow.machine.intrinsics import prefetch_item
 

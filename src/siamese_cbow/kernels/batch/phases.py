@@ -13,10 +13,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.plans import Picked, Shape
+from siamese_cbow.kernels.batch.records import Picked, Shape
 from siamese_cbow.kernels.batch.rows import mean, to_rows
-from siamese_cbow.kernels.batch.rules import Rule, is_light, move_light, update
-from siamese_cbow.kernels.batch.words import Words
+from siamese_cbow.kernels.batch.tokens import Words
+from siamese_cbow.kernels.batch.updates import Rule, is_light, move_light, update
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.gathering import gather
 from siamese_cbow.machine.prefetch import prefetch, prefetch_to_move

@@ -20,11 +20,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.kernels.batch.negatives import pick_negatives
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.batch.random import below, permuted
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.machine.compiling import LEAN
-from siamese_cbow.machine.crew import claim
 from siamese_cbow.machine.intrinsics import prefetch_item
+from siamese_cbow.machine.threads import claim
 
 
 @njit(**LEAN)

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.phases import ROWS, SENTENCES, Matrices, Tally, count_examples, tiles
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.kernels.batch.rules import Rule, update
-from siamese_cbow.kernels.batch.words import Words, fill
+from siamese_cbow.kernels.batch.tokens import Words, fill
+from siamese_cbow.kernels.batch.updates import Rule, update
 from siamese_cbow.kernels.objectives.fastsent_negatives import Table
 from siamese_cbow.kernels.objectives.fastsent_pairs import Pairs, fill_pairs
-from siamese_cbow.machine.crew import claim, finish, next_part, part_of
 from siamese_cbow.machine.gathering import gather, gather_scaled
+from siamese_cbow.machine.threads import claim, finish, next_part, part_of
 
 _PHASES = 3  # of a batch
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
 from siamese_cbow.kernels.batch.phases import neighbours
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.words import Words
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.tokens import Words
 from siamese_cbow.kernels.objectives.fastsent_negatives import Table, draw
 
 _BEFORE, _AFTER, _OWN = 0, 1, 2  # where the guessing sentence stands, seen from the guessed one; group members: from 3

@@ -28,15 +28,15 @@ from siamese_cbow.kernels.batch.phases import (
     tile_size,
     tiles,
 )
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.kernels.batch.words import Words, fill
-from siamese_cbow.machine.cache_lines import LINE
+from siamese_cbow.kernels.batch.tokens import Words, fill
+from siamese_cbow.kernels.batch.updates import Rule
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.crew import claim, finish, next_part, part_of
 from siamese_cbow.machine.exponential import exp_all, highest
+from siamese_cbow.machine.memory import LINE
 from siamese_cbow.machine.products import combine, dots
+from siamese_cbow.machine.threads import claim, finish, next_part, part_of
 
 CONTRASTIVE, MARGIN = range(3, 5)
 TILE = 64  # sentences of a tile of scores, and the most of a tile of gradients

@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally, rows_tile, tile_size, tiles
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rules import SGD, Rule
-from siamese_cbow.kernels.batch.words import Words, fill
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.tokens import Words, fill
+from siamese_cbow.kernels.batch.updates import SGD, Rule
 from siamese_cbow.kernels.objectives.sampled_gradients import gradients_tile
 from siamese_cbow.kernels.objectives.sampled_scores import LOGISTIC, SIGMOID, SOFTMAX, dots_tile, slopes_tile, sums_tile
 from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side, strip_of
 from siamese_cbow.machine.compiling import LEAN
-from siamese_cbow.machine.crew import claim, finish, next_part, part_of
 from siamese_cbow.machine.gathering import gather_move
 from siamese_cbow.machine.prefetch import prefetch_to_move
+from siamese_cbow.machine.threads import claim, finish, next_part, part_of
 
 __all__ = ["LOGISTIC", "SIGMOID", "SOFTMAX", "train_sampled"]
 

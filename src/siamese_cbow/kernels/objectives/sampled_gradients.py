@@ -7,7 +7,7 @@ from numba import njit
 
 from siamese_cbow.kernels.batch.candidates import n_slots_of_positives, slot
 from siamese_cbow.kernels.batch.phases import Objective, Tally, count_examples, neighbours
-from siamese_cbow.kernels.batch.plans import Picked, Shape
+from siamese_cbow.kernels.batch.records import Picked, Shape
 from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side
 from siamese_cbow.machine.compiling import INLINE
 from siamese_cbow.machine.gathering import gather_scaled

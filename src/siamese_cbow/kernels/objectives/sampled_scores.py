@@ -8,9 +8,9 @@ from numba import njit
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.candidates import candidate, n_slots_of_positives
 from siamese_cbow.kernels.batch.phases import Matrices, Objective
-from siamese_cbow.kernels.batch.plans import Picked, Shape, Text
+from siamese_cbow.kernels.batch.records import Picked, Shape, Text
 from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.kernels.batch.words import Words
+from siamese_cbow.kernels.batch.tokens import Words
 from siamese_cbow.kernels.objectives.losses import logistic, sigmoid, softmax
 from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side, strip_of
 from siamese_cbow.machine.compiling import INLINE

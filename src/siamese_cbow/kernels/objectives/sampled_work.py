@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.phases import Matrices, Objective
-from siamese_cbow.kernels.batch.plans import Text
+from siamese_cbow.kernels.batch.records import Text
 from siamese_cbow.machine.compiling import INLINE
 
 

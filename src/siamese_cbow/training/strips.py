@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.machine.cache_lines import padded_width
+from siamese_cbow.machine.memory import padded_width
 from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
 
 _WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own

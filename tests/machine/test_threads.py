@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from siamese_cbow.machine.crew import Crew, claim, finish, next_part, part_of
+from siamese_cbow.machine.threads import Crew, claim, finish, next_part, part_of
 
 
 @njit(nogil=True)

@@ -12,8 +12,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
 from siamese_cbow.kernels.batch.random import fraction
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
 from siamese_cbow.machine.compiling import LEAN
 
 

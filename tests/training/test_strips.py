@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.training.engine import aligned
-from siamese_cbow.training.layout import Layout, joined, layout_of, spread
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.strips import Layout, joined, layout_of, spread
 from siamese_cbow.words.vocabulary import Vocabulary
 
 PAPER = SiameseCBOW.paper()
