@@ -33,21 +33,21 @@ from numba import njit
 
 from benchmarks.quality_streams import documents
 from benchmarks.tables import machine, markdown, report, write_sentences
-from siamese_cbow.kernels.batch.rows import FASTMATH
 from siamese_cbow.kernels.objectives.in_batch import TILE
-from siamese_cbow.machine.gathering import gather
-from siamese_cbow.machine.memory import padded_width
+from siamese_cbow.machine.compiling import FASTMATH
+from siamese_cbow.machine.memory import aligned, padded_width
 from siamese_cbow.machine.products import combine, dots
-from siamese_cbow.machine.threads import Crew
+from siamese_cbow.machine.simd import gather
+from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import TextSettings
 from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.engine import Engine, aligned
+from siamese_cbow.training.engine import Engine
 from siamese_cbow.training.kin import kin_of
-from siamese_cbow.training.loop import Run, objective_of, train
-from siamese_cbow.training.optimizers import rule_of
+from siamese_cbow.training.loop import Run, train
+from siamese_cbow.training.optimizers import objective_of, rule_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.strips import layout_of
@@ -98,8 +98,8 @@ def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
     """Every thread takes every second chunk of batches and writes to the rows whenever it likes."""
     shape, kin = batch_shape(recipe, stream), kin_of(recipe, stream.vocabulary)
     text, state = text_arrays(recipe, stream, kin), first_state(recipe, stream.vocabulary, kin=kin)
-    crews = [Crew(1) for _ in range(THREADS)]
-    engines = [Engine(text, shape, objective_of(recipe), rule_of(recipe), layout_of(recipe), crew) for crew in crews]
+    teams = [ThreadTeam(1) for _ in range(THREADS)]
+    engines = [Engine(text, shape, objective_of(recipe), rule_of(recipe), layout_of(recipe), team) for team in teams]
     keys, n_batches, size = epoch_keys(recipe, shape, 0), batches_per_epoch(shape), engines[0].batches_per_chunk
     words = [0] * THREADS
 
@@ -111,8 +111,8 @@ def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
             )
 
     seconds = in_threads(work)
-    for crew in reversed(crews):
-        crew.__exit__(None, None, None)
+    for team in reversed(teams):
+        team.__exit__(None, None, None)
     return seconds, sum(words)
 
 

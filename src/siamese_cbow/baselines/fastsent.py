@@ -50,7 +50,7 @@ class FastSent:
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
         from siamese_cbow.baselines.fastsent_engine import Engine
-        from siamese_cbow.machine.threads import Crew
+        from siamese_cbow.machine.threads import ThreadTeam
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
         from siamese_cbow.training.optimizers import learning_rates, rule_of
         from siamese_cbow.training.state import first_state
@@ -60,9 +60,9 @@ class FastSent:
         state = first_state(plan, stream.vocabulary)
         n_batches = batches_per_epoch(shape)
         counts = np.asarray(stream.vocabulary.counts)
-        with Crew(thread_count(threads)) as crew:
+        with ThreadTeam(thread_count(threads)) as team:
             text = text_arrays(plan, stream)
-            engine = Engine(self, text, shape, rule_of(plan), counts, crew)
+            engine = Engine(self, text, shape, rule_of(plan), counts, team)
             for epoch in range(self.epochs):
                 keys, loss, examples = epoch_keys(plan, shape, epoch), 0.0, 0
                 for first in range(0, n_batches, engine.batches_per_chunk):

@@ -16,10 +16,11 @@ from siamese_cbow.base.arrays import Ids
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.kernels.batch.records import Keys, Shape, Text
+from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.kin import ALONE, Kin
-from siamese_cbow.training.recipe import SAMPLED, SiameseCBOW
+from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
@@ -31,7 +32,7 @@ def batch_shape(recipe: SiameseCBOW, stream: Stream) -> Shape:
     largest = _largest_document(stream)
     _check_stream(recipe, stream, largest)
     groups = stream.kind == "groups"
-    sampled = recipe.objective in SAMPLED
+    sampled = OBJECTIVES[recipe.objective].sampled
     run_length = min(recipe.run_length, largest) if groups else recipe.run_length
     # One unit more than sentences / run_length: an epoch may begin in the middle of a unit.
     n_units = stream.n_documents if groups else (stream.n_sentences + run_length - 2) // run_length + 1
@@ -61,7 +62,7 @@ def text_arrays(recipe: SiameseCBOW, stream: Stream, kin: Kin = ALONE, *, vocabu
         documents=np.asarray(stream.documents),
         starts=document_starts(stream.documents, stream.n_sentences),
         keep=keep_chances(np.asarray(vocabulary.counts), recipe.subsample),
-        kin=kin.rows,
+        stems=kin.rows,
         n_rows=len(vocabulary) + kin.n_shared,
     )
 
@@ -120,7 +121,7 @@ def _check_stream(recipe: SiameseCBOW, stream: Stream, largest_document: int) ->
             f"every {what} of the stream has one sentence only ({stream.n_documents:,} of them), and sentences are "
             "learnt from their neighbours; check how the text was split, see prepare's --layout and --boundary"
         )
-    if recipe.objective in SAMPLED and recipe.negatives >= stream.n_sentences:
+    if OBJECTIVES[recipe.objective].sampled and recipe.negatives >= stream.n_sentences:
         raise InputError(
             f"negatives is {recipe.negatives} and the stream has {stream.n_sentences:,} sentences; "
             "expected fewer negatives than sentences: lower --negatives or prepare more text"

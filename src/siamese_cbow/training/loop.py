@@ -9,9 +9,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.batch.phases import Objective
-from siamese_cbow.kernels.objectives import in_batch, sampled
-from siamese_cbow.machine.threads import Crew
+from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
@@ -19,22 +17,14 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import epoch_keys, text_arrays
 from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
-from siamese_cbow.training.optimizers import learning_rates, rule_of
+from siamese_cbow.training.optimizers import learning_rates, objective_of, rule_of
 from siamese_cbow.training.plan import Plan, plan_of
-from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
+from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import inherited
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.training.strips import layout_of
 from siamese_cbow.transform.finishing import finished
 from siamese_cbow.transform.settings import Postprocess
-
-OBJECTIVES: dict[ObjectiveName, int] = {
-    "contrastive": in_batch.CONTRASTIVE,
-    "margin": in_batch.MARGIN,
-    "softmax": sampled.SOFTMAX,
-    "sigmoid": sampled.SIGMOID,
-    "logistic": sampled.LOGISTIC,
-}
 
 
 @dataclass(frozen=True)
@@ -105,8 +95,8 @@ def carry_out(
     """As `train`, for a training that is planned already."""
     n_threads = thread_count(threads)
     run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, kin=plan.kin))
-    with Crew(n_threads) as crew:
-        engines = _engines(plan, crew)
+    with ThreadTeam(n_threads) as team:
+        engines = _engines(plan, team)
         _tell(callbacks, "on_start", run)
         while run.state.counters.epoch < plan.recipe.epochs:
             while run.state.counters.batch < run.n_batches:
@@ -117,26 +107,15 @@ def carry_out(
     return run
 
 
-def _engines(plan: Plan, crew: Crew) -> list[Engine]:
+def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
     """One for each stream."""
     objective, rule, layout = objective_of(plan.recipe), rule_of(plan.recipe), layout_of(plan.recipe)
     return [
         Engine(
-            text_arrays(plan.recipe, stream, plan.kin, vocabulary=plan.vocabulary), shape, objective, rule, layout, crew
+            text_arrays(plan.recipe, stream, plan.kin, vocabulary=plan.vocabulary), shape, objective, rule, layout, team
         )
         for stream, shape in zip(plan.mix.streams, plan.shapes, strict=True)
     ]
-
-
-def objective_of(recipe: SiameseCBOW) -> Objective:
-    """What the recipe minimises, as numbers."""
-    return Objective(
-        kind=OBJECTIVES[recipe.objective],
-        sharpness=np.float32(recipe.gamma if recipe.objective == "logistic" else 1 / recipe.temperature),
-        margin=np.float32(recipe.margin),
-        unit=recipe.objective != "sigmoid",
-        shared=not recipe.separate_matrices,
-    )
 
 
 def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress) -> None:

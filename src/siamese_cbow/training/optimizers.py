@@ -1,40 +1,33 @@
-"""Optimisers as the kernels know them: a rule of numbers, and the memory it keeps of each row.
+"""A recipe's objective, optimiser and learning rates, as numbers for the kernels.
 
-The formulas stand in `kernels.rules`. All are lazy: only the rows of a batch's words move and only their memory decays.
+What each objective and optimiser is stands in `kernels.registry`, the optimisers' formulas in `kernels.batch.updates`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
+from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch import updates as rules
-from siamese_cbow.kernels.batch.updates import Rule
-from siamese_cbow.training.recipe import OptimizerName, SiameseCBOW
-
-
-class Kind(NamedTuple):
-    """A rule's number, what it adds to denominators, and how much it remembers of each row."""
-
-    number: int
-    epsilon: float
-    columns: tuple[str, str]  # of its two memories: "" none, "one" number, a full "row"
+from siamese_cbow.kernels.batch.records import Objective, Rule
+from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS
+from siamese_cbow.training.recipe import SiameseCBOW
 
 
-KINDS: dict[OptimizerName, Kind] = {
-    "sgd": Kind(rules.SGD, 0.0, ("", "")),
-    "nesterov": Kind(rules.NESTEROV, 0.0, ("row", "")),
-    "adagrad": Kind(rules.ADAGRAD, 1e-10, ("one", "")),
-    "adadelta": Kind(rules.ADADELTA, 1e-6, ("row", "row")),
-    "adam": Kind(rules.ADAM, 1e-8, ("row", "row")),
-    "adamax": Kind(rules.ADAMAX, 1e-8, ("row", "row")),
-}
+def objective_of(recipe: SiameseCBOW) -> Objective:
+    """What the recipe minimises."""
+    kind = OBJECTIVES[recipe.objective]
+    return Objective(
+        kind=kind.number,
+        sharpness=np.float32(recipe.gamma if kind.setting == "gamma" else 1 / recipe.temperature),
+        margin=np.float32(recipe.margin),
+        unit=kind.unit,
+        shared=not recipe.separate_matrices,
+    )
 
 
 def rule_of(recipe: SiameseCBOW) -> Rule:
-    """The recipe's optimiser, as numbers."""
-    kind = KINDS[recipe.optimizer]
+    """The recipe's optimiser."""
+    kind = OPTIMIZERS[recipe.optimizer]
     return Rule(
         kind=kind.number,
         dim=np.float32(recipe.dim),
@@ -46,14 +39,13 @@ def rule_of(recipe: SiameseCBOW) -> Rule:
     )
 
 
-def memory_shape(kind: str, n_rows: int, width: int) -> tuple[int, int]:
-    """The shape of a memory: memory_shape("one", 50_000, 304) -> (50000, 1)."""
-    return {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}[kind]
+def state_shapes(recipe: SiameseCBOW, n_rows: int, width: int) -> list[tuple[int, int]]:
+    """The shapes of the optimiser's two states: of Adagrad's, for 50,000 rows of 304 -> [(50000, 1), (1, 1)]."""
+    shapes = {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}
+    return [shapes[columns] for columns in OPTIMIZERS[recipe.optimizer].state]
 
 
-def learning_rates(
-    recipe: SiameseCBOW, first_step: int, n: int, n_steps: int
-) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def learning_rates(recipe: SiameseCBOW, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
     """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in all.
 
     Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25

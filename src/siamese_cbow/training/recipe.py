@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from siamese_cbow.errors import SettingsError
+from siamese_cbow.kernels.registry import OBJECTIVES, ObjectiveName, OptimizerName
 from siamese_cbow.progress import SILENT, Progress, shown
 
 if TYPE_CHECKING:
@@ -23,12 +24,8 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.training.callbacks import Callback
 
-ObjectiveName: TypeAlias = Literal["contrastive", "softmax", "sigmoid", "margin", "logistic"]
-OptimizerName: TypeAlias = Literal["sgd", "nesterov", "adagrad", "adadelta", "adam", "adamax"]
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
-
-SAMPLED = ("softmax", "sigmoid", "logistic")  # objectives with sampled negatives; the others use the whole batch
 
 # What each named recipe changes of the defaults below.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -172,9 +169,10 @@ def _check(recipe: SiameseCBOW) -> None:
         raise SettingsError(
             f"batch_size is {recipe.batch_size} and run_length {recipe.run_length}; a batch holds at least one run"
         )
-    if recipe.objective not in SAMPLED and recipe.run_length < 2:
+    sampled = OBJECTIVES[recipe.objective].sampled
+    if not sampled and recipe.run_length < 2:
         raise SettingsError(f"run_length is 1; {recipe.objective} finds its positives in a run: expected 2 or more")
-    if recipe.objective in SAMPLED and recipe.negatives_from == "batch" and recipe.run_length < 2:
+    if sampled and recipe.negatives_from == "batch" and recipe.run_length < 2:
         raise SettingsError(
             "run_length is 1; with negatives_from='batch' positives are found in a run: expected 2 or more"
         )

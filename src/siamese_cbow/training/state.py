@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError
-from siamese_cbow.kernels.batch.phases import Matrices
 from siamese_cbow.kernels.batch.random import Purpose, key
+from siamese_cbow.kernels.batch.records import Matrices
+from siamese_cbow.machine.memory import aligned
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.training.engine import aligned
 from siamese_cbow.training.kin import ALONE, Kin
-from siamese_cbow.training.optimizers import KINDS, memory_shape
+from siamese_cbow.training.optimizers import state_shapes
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import place, start_rows
-from siamese_cbow.training.strips import Layout, joined, layout_of, spread
+from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -50,7 +50,7 @@ class TrainingState:
     """Arrays and counters. `vectors` is what is learnt, without regard to how it lies in memory."""
 
     dim: int
-    layout: Layout
+    layout: StripLayout
     left: Matrices  # the anchors' side: this becomes the model
     right: Matrices  # the candidates' side; the same arrays when there is one matrix
     counters: Counters
@@ -109,14 +109,11 @@ def first_state(
     return TrainingState(recipe.dim, layout, left, right, Counters())
 
 
-def _side(recipe: SiameseCBOW, layout: Layout, n_rows: int, number: int) -> Matrices:
+def _side(recipe: SiameseCBOW, layout: StripLayout, n_rows: int, number: int) -> Matrices:
     shape = layout.n_strips * n_rows, layout.width
     vectors = aligned(shape)
     rng = np.random.Generator(np.random.Philox(key=int(key(recipe.seed, number, Purpose.VECTORS))))
     for first in range(0, n_rows, 4096):
         drawn = rng.standard_normal((min(4096, n_rows - first), recipe.dim), dtype=np.float32)
         spread(drawn * np.float32(recipe.init_std), first, vectors, layout)
-    first_memory, second_memory = (
-        aligned(memory_shape(columns, *shape)) for columns in KINDS[recipe.optimizer].columns
-    )
-    return Matrices(vectors, first_memory, second_memory)
+    return Matrices(vectors, *(aligned(state) for state in state_shapes(recipe, *shape)))

@@ -5,53 +5,30 @@ Legend: b batch of the chunk, k place in the batch, s sentence and t token of th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Ids
 from siamese_cbow.kernels.batch.random import fraction
-from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text
+from siamese_cbow.kernels.batch.records import Chunk, Keys, Picked, Shape, Text, Tokens
 from siamese_cbow.machine.compiling import LEAN
 
 
-class Words(NamedTuple):
-    """The words of a chunk of batches, by sentence and by word."""
-
-    words: Ids  # by sentence
-    starts: NDArray[np.int64]  # (n_batches, capacity + 1) into words
-    places: NDArray[np.int32]  # by word: the sentence (place in its batch) of each occurrence
-    unique: Ids  # by word: the different words, at the batch's part of the array
-    unique_starts: NDArray[np.int64]  # by word: where the occurrences of each begin, with one more at the end
-    n_unique: NDArray[np.int64]  # (n_batches,)
-    raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
-    cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
-    # Memory of each thread for grouping; the last two have room for the most tokens of a batch.
-    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the different ones; -1: not seen yet
-    order: NDArray[np.int32]  # (n_threads, tokens) these numbers by sentence
-    filled: NDArray[np.int64]  # (n_threads, tokens) how often each occurs, then where its next occurrence goes
-
-
 @njit(**LEAN)
-def fill(
-    text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, first_token: int, thread: int, b: int
-) -> None:
+def fill(chunk: Chunk, thread: int, b: int) -> None:
     """Copy the words of batch b, leave some out by subsampling, and group their occurrences by word.
 
-    Its part of the arrays begins at `first_token` and has one place more than it has tokens.
+    Its part of the arrays has one place more than it has tokens.
     """
-    end = _copy(text, shape, keys, picked, words, b, first_token)
-    _group(words, thread, b, first_token, end, picked.n_sentences[b])
+    end = _copy(chunk.text, chunk.shape, chunk.keys, chunk.picked, chunk.tokens, b)
+    _group(chunk.tokens, thread, b, end, chunk.picked.n_sentences[b])
 
 
 @njit(**LEAN)
-def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b: int, first: int) -> int:
-    end, raw, cut = first, 0, 0
-    keep_all, has_kin = len(text.keep) == 0, len(text.kin) > 0
+def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, b: int) -> int:
+    end, raw, cut = tokens.first[b], 0, 0
+    keep_all, has_stems = len(text.keep) == 0, len(text.stems) > 0
     for k in range(picked.n_sentences[b]):
-        words.starts[b, k] = end
+        tokens.starts[b, k] = end
         s = picked.sentences[b, k]
         begin, stop = text.sentences[s], text.sentences[s + 1]
         if picked.anchors[b, k] == 1:
@@ -60,20 +37,20 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, words: Words, b:
         for t in range(begin, min(stop, begin + shape.max_tokens)):
             w = text.ids[t]
             # Written in any case and counted if kept: a branch on chance is often guessed wrong, which costs more.
-            kept = keep_all or fraction(keys.subsample, np.uint64(t)) < text.keep[w]
-            words.words[end] = w
-            end += kept
-            if has_kin:  # the sum of both rows: the cosine doesn't mind the count
-                words.words[end] = text.kin[w]
-                end += kept & (text.kin[w] >= 0)
-    words.starts[b, picked.n_sentences[b]] = end
-    words.raw[b] = raw
-    words.cut[b] = cut
+            stays = keep_all or fraction(keys.subsample, np.uint64(t)) < text.keep[w]
+            tokens.rows[end] = w
+            end += stays
+            if has_stems:  # the sum of both rows: the cosine doesn't mind the count
+                tokens.rows[end] = text.stems[w]
+                end += stays & (text.stems[w] >= 0)
+    tokens.starts[b, picked.n_sentences[b]] = end
+    tokens.raw[b] = raw
+    tokens.cut[b] = cut
     return end
 
 
 @njit(**LEAN)
-def _group(words: Words, thread: int, b: int, first: int, end: int, n_sentences: int) -> None:
+def _group(tokens: Tokens, thread: int, b: int, end: int, n_sentences: int) -> None:
     """Occurrences by word, words in the order in which they come, occurrences of a word by place.
 
     words 7 2 7 in sentence 0, 2 in sentence 1 -> unique 7 2, starts 0 2 4, places 0 0 0 1
@@ -81,34 +58,35 @@ def _group(words: Words, thread: int, b: int, first: int, end: int, n_sentences:
     Threads share out both the sentences and the words of a batch by halves, quarters and so on, so many of the rows
     that a thread moves are those that it has read before.
     """
-    n = _number(words, thread, first, end)
-    filled, total = words.filled[thread], first
+    first = tokens.first[b]
+    n = _number(tokens, thread, first, end)
+    filled, total = tokens.filled[thread], first
     for u in range(n):
-        words.unique_starts[first + u] = total
+        tokens.unique_starts[first + u] = total
         filled[u], total = total, total + filled[u]
-    words.unique_starts[first + n] = end
-    words.n_unique[b] = n
+    tokens.unique_starts[first + n] = end
+    tokens.n_unique[b] = n
     for k in range(n_sentences):
-        for t in range(words.starts[b, k], words.starts[b, k + 1]):
-            u = words.order[thread, t - first]
-            words.places[filled[u]] = k
+        for t in range(tokens.starts[b, k], tokens.starts[b, k + 1]):
+            u = tokens.order[thread, t - first]
+            tokens.places[filled[u]] = k
             filled[u] += 1
 
 
 @njit(**LEAN)
-def _number(words: Words, thread: int, first: int, end: int) -> int:
+def _number(tokens: Tokens, thread: int, first: int, end: int) -> int:
     """Number the different words from 0 on, and count their occurrences; how many there are."""
-    numbers, filled, n = words.numbers[thread], words.filled[thread], 0
+    numbers, filled, n = tokens.numbers[thread], tokens.filled[thread], 0
     for t in range(first, end):
-        w = words.words[t]
+        w = tokens.rows[t]
         is_new = numbers[w] < 0
         u = n if is_new else numbers[w]  # no branch here either: whether a word is new is as hard to guess
         numbers[w] = u
-        words.unique[first + n] = w
+        tokens.unique[first + n] = w
         filled[n] = 0
         filled[u] += 1
-        words.order[thread, t - first] = u
+        tokens.order[thread, t - first] = u
         n += is_new
     for u in range(first, first + n):
-        numbers[words.unique[u]] = -1  # as it was, for the next batch
+        numbers[tokens.unique[u]] = -1  # as it was, for the next batch
     return n
