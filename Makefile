@@ -1,4 +1,5 @@
-# make test      installs into .venv and runs the tests
+# make test      installs into .venv and runs all the tests
+# make quick     without those marked slow: the loop while you work
 # make check     formatting, lint, types
 # make fix       formats and repairs what can be repaired
 # make bench     runs all benchmarks and writes results/; BENCH='--text FILE --novels FILE --sts DIR' for all of them
@@ -7,7 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install fix check test bench docs
+.PHONY: install fix check test quick bench docs
 
 install: .venv/installed
 
@@ -27,6 +28,9 @@ check: install
 
 test: install
 	$(BIN)/pytest
+
+quick: install
+	$(BIN)/pytest -m 'not slow'
 
 bench: install
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[bench]'

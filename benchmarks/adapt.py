@@ -29,7 +29,7 @@ from siamese_cbow.evaluation.protocol import counted
 from siamese_cbow.evaluation.scores import SetScore
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.chunks import iter_lines
+from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.transform import adaptation
 
 HOW: dict[Adapt, str] = {"no": "as it is", "set": "to the set", "held-out": "to its other sentences"}

@@ -30,10 +30,10 @@ from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.model.storage import PRETRAINED, VECTORS, VOCABULARY, load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.combination import combine
-from siamese_cbow.words.fallback import Fallback
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Fallback
 
 # What is built: the default recipe on Wikipedia, then on novels at a tenth of its rate; five seeds, made one model. All
 # of it was chosen on STS 2012-2013, where the novels are worth .005 (five seeds; mixed with Wikipedia from the start

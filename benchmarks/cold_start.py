@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import Model, Vocabulary
-from siamese_cbow.words.lazy_vocabulary import FEW
+from siamese_cbow.words.vocabulary import FEW
 
 N_WORDS, DIM = 300_000, 300
 A, B = "w1 w22 w333 w4444", "w5 w22 w55555 w4444 !"

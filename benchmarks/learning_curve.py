@@ -19,7 +19,7 @@ from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.pairs import PairSet
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 

@@ -24,7 +24,7 @@ from siamese_cbow import evaluate, sts
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 N_CANDIDATES, N_ROUNDS, SHORTEST = 1000, 20, 6  # of finding the next sentence; words of the shortest sentence there
 N_COMMON = 1000  # words whose vectors are compared before and after

@@ -101,14 +101,14 @@ def run(code: str, *arguments: object) -> tuple[float, float, float]:
 PREPARE = """
 import sys
 from siamese_cbow.stream.preparation import prepare
-from siamese_cbow.text.corpus import TextSettings
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 prepare(sys.argv[1], output=sys.argv[2], tokenizer=Tokenizer("whitespace"), text=TextSettings(layout="sentences"))
 """
 TRAIN = """
 import sys
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.saved_run import train_into
 train_into(sys.argv[2], SiameseCBOW.paper(negatives_from="batch"), Stream.load(sys.argv[1]))
 """

@@ -18,7 +18,8 @@ from pathlib import Path
 from benchmarks.tables import best_of, machine, markdown, report, write_sentences
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 
 THREADS = 2
 
@@ -40,7 +41,7 @@ def peak_memory(path: Path, folder: Path) -> float:
     """Megabytes at the peak, in a process of its own."""
     code = (
         "import resource, sys; from siamese_cbow.stream.preparation import prepare;"
-        "from siamese_cbow.text.corpus import TextSettings;"
+        "from siamese_cbow.text.records import TextSettings;"
         "prepare(sys.argv[1], output=sys.argv[2], text=TextSettings(layout='sentences'), threads=2);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )

@@ -22,7 +22,7 @@ from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.combination import combine
 
 # What the defaults were chosen among, looking at 2012 and 2013 alone.

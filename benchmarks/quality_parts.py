@@ -20,7 +20,7 @@ from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import keep_chances
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.words.lookup import lookup_of
 from siamese_cbow.words.vocabulary import Vocabulary
 

@@ -13,7 +13,7 @@ from benchmarks import quality_ways as ways
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 PLAIN: dict[str, Any] = {"share_stems": False, "idf_power": 0.0, "length_power": 1.0, "common_directions": 0}
 LEARNT: dict[str, Any] = {"idf_power": 0.0, "length_power": 1.0, "common_directions": 0}

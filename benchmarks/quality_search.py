@@ -30,7 +30,7 @@ from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.finishing import finished
 
 MOST_KEPT = 6  # trainings in memory, 200 MB each

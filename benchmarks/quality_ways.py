@@ -14,11 +14,11 @@ from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import lengths, units
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.kin import kin_of
-from siamese_cbow.training.loop import Run, train
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.loop import Callback, Run, train
+from siamese_cbow.training.plan import plan_of
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import Counters
+from siamese_cbow.training.stems import stems_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -32,7 +32,7 @@ def in_stages(recipe: SiameseCBOW, stream: Stream, temperatures: tuple[float, ..
     state = None
     bounds = np.linspace(0, stream.n_documents, len(temperatures) + 1).astype(int)
     for temperature, first, end in zip(temperatures, bounds[:-1], bounds[1:], strict=True):
-        run = train(replace(recipe, temperature=temperature), documents(stream, first, end), state=state)
+        run = train(plan_of(replace(recipe, temperature=temperature), documents(stream, first, end)), state=state)
         state = run.state
         state.counters = Counters()
     return run.model()
@@ -100,7 +100,7 @@ def towards_neighbours(model: Model, stream: Stream, share: float) -> Model:
 
 def longer_without_kin(model: Model, stream: Stream, factor: float) -> Model:
     """Words that share their stem with no other count for more."""
-    alone = kin_of(SiameseCBOW(), model.vocabulary).rows < 0
+    alone = stems_of(SiameseCBOW(), model.vocabulary).rows < 0
     return changed(model, model.vectors * np.where(alone, factor, 1)[:, None])
 
 

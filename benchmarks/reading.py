@@ -25,8 +25,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from benchmarks.tables import machine, markdown, report, write_sentences
-from siamese_cbow.text.chunks import iter_lines
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.sentences import split_lines
 
 SIZE = 32 << 20

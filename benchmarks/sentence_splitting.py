@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.tables import best_of, machine, markdown, report
-from siamese_cbow.text.chunks import iter_lines
+from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.sentences import split_lines
 
 Splitter = Callable[[str, str], list[str]]  # (language, paragraph) -> sentences

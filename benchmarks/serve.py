@@ -33,43 +33,43 @@ import psutil
 
 from benchmarks.encode import DIM, N_WORDS, saved_model, sentences
 from benchmarks.tables import machine, markdown, report
+from siamese_cbow import load
+from siamese_cbow.serve.app import build
+from siamese_cbow.serve.bodies import json_response
+from siamese_cbow.serve.embedder import Embedder
+from siamese_cbow.serve.middleware import Limits
+from siamese_cbow.serve.server import listen, run
 
 BATCH, CLIENTS, STOPS = 256, 8, 8
 SYSTEMS = ["siamese-cbow", "model2vec"]
 
 
-class Model2Vec:
-    """model2vec as our application wants it."""
+class Model2Vec(Embedder):
+    """Our application with model2vec inside."""
 
     def __init__(self, folder: Path) -> None:
         from model2vec import StaticModel
 
-        self._model = StaticModel.from_pretrained(folder)
+        super().__init__(load(folder))
+        self._static = StaticModel.from_pretrained(folder)
         self._one_at_a_time = threading.Lock()  # its tokenizer says "Already borrowed" to a second thread
-        self.dim = DIM
 
     def is_quick(self, n_characters: int) -> bool:
         return n_characters < 1_000  # about a millisecond, as with ours
 
     def texts(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Any, int]:
         with self._one_at_a_time:
-            return self._model.encode(list(texts)), 0  # one text in a list is as fast as one without
+            return self._static.encode(list(texts)), 0  # one text in a list is as fast as one without
 
 
 def serve(system: str, folder: Path) -> None:
     """The process that is measured."""
-    from siamese_cbow import load
-    from siamese_cbow.serve.app import build
-    from siamese_cbow.serve.embedder import Embedder
-    from siamese_cbow.serve.limits import Limits
-    from siamese_cbow.serve.server import listen, run
-
-    embedder: Any = Model2Vec(folder) if system == "model2vec" else Embedder(load(folder))
+    embedder = Model2Vec(folder) if system == "model2vec" else Embedder(load(folder))
     if system == "siamese-cbow":
         embedder.warm()
-    heard = listen("127.0.0.1", 0)
-    print(heard.getsockname()[1], flush=True)
-    run(build({"m": embedder}, warm=False), heard, Limits())
+    listening = listen("127.0.0.1", 0)
+    print(listening.getsockname()[1], flush=True)
+    run(build({"m": embedder}, warm=False), listening, Limits())
 
 
 class Process:
@@ -149,8 +149,6 @@ def measure(servers: dict[str, Process], bodies: list[bytes], n_clients: int, op
 
 def writing() -> float:
     """CPU milliseconds for writing the vectors of one batch as JSON, and nothing else."""
-    from siamese_cbow.serve.problems import json_response
-
     rows = np.random.default_rng(1).standard_normal((BATCH, DIM), dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]

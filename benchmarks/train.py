@@ -41,15 +41,15 @@ from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
-from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.training.batches import batches_per_epoch, epoch_keys, text_arrays
 from siamese_cbow.training.engine import Engine
-from siamese_cbow.training.kin import kin_of
-from siamese_cbow.training.loop import Run, train
-from siamese_cbow.training.optimizers import objective_of, rule_of
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.loop import Callback, Run, objective_of, train
+from siamese_cbow.training.optimizers import rule_of
+from siamese_cbow.training.plan import plan_of, shape_of
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.stems import stems_of
 from siamese_cbow.training.strips import layout_of
 from siamese_cbow.words.tokenizer import Tokenizer
 
@@ -78,7 +78,7 @@ class Stopwatch(Callback):
 
 def ours(recipe: SiameseCBOW, stream: Stream, threads: int = THREADS) -> tuple[float, int]:
     watch = Stopwatch()
-    run = train(recipe, stream, threads=threads, callbacks=[watch])
+    run = train(plan_of(recipe, stream), threads=threads, callbacks=[watch])
     return watch.seconds, run.state.counters.words
 
 
@@ -96,11 +96,12 @@ def from_text(recipe: SiameseCBOW, path: Path) -> tuple[float, int]:
 
 def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
     """Every thread takes every second chunk of batches and writes to the rows whenever it likes."""
-    shape, kin = batch_shape(recipe, stream), kin_of(recipe, stream.vocabulary)
-    text, state = text_arrays(recipe, stream, kin), first_state(recipe, stream.vocabulary, kin=kin)
+    shape, stems = shape_of(recipe, stream), stems_of(recipe, stream.vocabulary)
+    text = text_arrays(stream, subsample=recipe.subsample, stems=stems)
+    state, rule = first_state(recipe, stream.vocabulary, stems=stems), rule_of(recipe.optimizer, recipe.dim)
     teams = [ThreadTeam(1) for _ in range(THREADS)]
-    engines = [Engine(text, shape, objective_of(recipe), rule_of(recipe), layout_of(recipe), team) for team in teams]
-    keys, n_batches, size = epoch_keys(recipe, shape, 0), batches_per_epoch(shape), engines[0].batches_per_chunk
+    engines = [Engine(text, shape, objective_of(recipe), rule, layout_of(recipe), team) for team in teams]
+    keys, n_batches, size = epoch_keys(recipe.seed, shape, 0), batches_per_epoch(shape), engines[0].batches_per_chunk
     words = [0] * THREADS
 
     def work(thread: int) -> None:

@@ -11,7 +11,7 @@ from siamese_cbow.kernels.batch.records import Keys, Matrices, Objective, Rule, 
 from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName
 from siamese_cbow.machine.memory import aligned, padded_width
 from siamese_cbow.training.engine import document_starts
-from siamese_cbow.training.kin import ALONE
+from siamese_cbow.training.stems import NO_STEMS
 from siamese_cbow.training.strips import StripLayout, spread
 
 DIM, N_WORDS = 20, 60
@@ -31,7 +31,7 @@ def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
     sentences = np.concatenate([[0], np.cumsum(lengths)])
     ids = (N_WORDS * rng.random(sentences[-1]) ** 2).astype(np.int32)
     starts = document_starts(documents, len(sentences) - 1)
-    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), ALONE.rows, N_WORDS)
+    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), NO_STEMS.rows, N_WORDS)
 
 
 def keys(shape: Shape, epoch: int = 0, shift: int = 0) -> Keys:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from siamese_cbow.cli.tour import speeches
+from siamese_cbow.cli.demo import speeches
 
 BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 

@@ -18,64 +18,74 @@ if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.formats.opening import load, push_to_hub
     from siamese_cbow.model.model import Model
-    from siamese_cbow.model.storage import load
     from siamese_cbow.paper.reproduce import reproduce
-    from siamese_cbow.retrieval.clusters import clusters
-    from siamese_cbow.retrieval.duplicates import duplicates
+    from siamese_cbow.retrieval.clusters import Cluster, clusters
+    from siamese_cbow.retrieval.duplicates import CheckedRow, duplicates
     from siamese_cbow.retrieval.index import Index
-    from siamese_cbow.retrieval.search import search
+    from siamese_cbow.retrieval.search import Hit, search
     from siamese_cbow.stream.mix import Mix
     from siamese_cbow.stream.preparation import prepare
     from siamese_cbow.stream.stream import Stream
-    from siamese_cbow.text.corpus import Corpus, Texts, TextSettings
-    from siamese_cbow.training.callbacks import Callback
-    from siamese_cbow.training.recipe import SiameseCBOW
-    from siamese_cbow.training.recipe_file import read_recipe, write_recipe
+    from siamese_cbow.text.corpus import Corpus
+    from siamese_cbow.text.inputs import Texts
+    from siamese_cbow.text.records import TextSettings
+    from siamese_cbow.training.loop import Callback, Run
+    from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
     from siamese_cbow.transform.combination import combine
     from siamese_cbow.words.tokenizer import Tokenizer
     from siamese_cbow.words.vocabulary import Vocabulary
 
 # name -> the module below this package that defines it
 _HOMES = {
-    "Callback": "training.callbacks",
+    "Callback": "training.loop",
+    "CheckedRow": "retrieval.duplicates",
+    "Cluster": "retrieval.clusters",
     "Corpus": "text.corpus",
     "FormatError": "errors",
+    "Hit": "retrieval.search",
     "Index": "retrieval.index",
     "InputError": "errors",
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "Run": "training.loop",
     "SettingsError": "errors",
-    "SiameseCBOW": "training.recipe",
+    "SiameseCBOW": "training.siamese_cbow",
     "SiameseCBOWError": "errors",
     "Stream": "stream.stream",
-    "TextSettings": "text.corpus",
-    "Texts": "text.corpus",
+    "TextSettings": "text.records",
+    "Texts": "text.inputs",
     "Tokenizer": "words.tokenizer",
     "Vocabulary": "words.vocabulary",
     "clusters": "retrieval.clusters",
     "combine": "transform.combination",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
-    "load": "model.storage",
+    "load": "formats.opening",
     "prepare": "stream.preparation",
-    "read_recipe": "training.recipe_file",
+    "push_to_hub": "formats.opening",
+    "read_recipe": "training.siamese_cbow",
     "reproduce": "paper.reproduce",
     "search": "retrieval.search",
     "sts": "evaluation.sts",
-    "write_recipe": "training.recipe_file",
+    "write_recipe": "training.siamese_cbow",
 }
 
 __all__ = [
     "Callback",
+    "CheckedRow",
+    "Cluster",
     "Corpus",
     "FormatError",
+    "Hit",
     "Index",
     "InputError",
     "MissingExtra",
     "Mix",
     "Model",
+    "Run",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",
@@ -90,6 +100,7 @@ __all__ = [
     "evaluate",
     "load",
     "prepare",
+    "push_to_hub",
     "read_recipe",
     "reproduce",
     "search",

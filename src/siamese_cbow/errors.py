@@ -1,11 +1,11 @@
 """What can go wrong, drawn as a tree.
 
     SiameseCBOWError
-    ├── InputError        text, pairs or vectors handed in can't be used as they are
-    ├── SettingsError     an option has a value that makes no sense (also a ValueError)
-    ├── FormatError       a folder of ours is incomplete, truncated, swapped or from another version
-    ├── MissingExtra      an optional library is not installed; says what to type (also an ImportError)
-    └── Interrupted       a signal has ended long work, which was saved and can be gone on with
+    ├── InputError        text, pairs or vectors that can't be used as they are
+    ├── SettingsError     an option whose value makes no sense (also a ValueError)
+    ├── FormatError       a folder of ours that is incomplete, truncated, swapped or from another version
+    ├── MissingExtra      an optional library that is not installed; says what to type (also an ImportError)
+    └── Interrupted       a signal ended long work; what was done is saved, and the same command resumes it
 
 Every message gives the value, what was expected, and the next step. The command line prints it without a
 traceback and leaves with exit code 2 (128 + the signal's number when interrupted, as shells do).
@@ -21,19 +21,19 @@ class SiameseCBOWError(Exception):
 
 
 class InputError(SiameseCBOWError):
-    """Text, pairs or vectors handed in can't be used as they are."""
+    """Text, pairs or vectors that can't be used as they are."""
 
 
 class SettingsError(SiameseCBOWError, ValueError):
-    """An option has a value that makes no sense."""
+    """An option whose value makes no sense."""
 
 
 class FormatError(SiameseCBOWError):
-    """A folder of ours is incomplete, truncated, swapped or from another version."""
+    """A folder of ours that is incomplete, truncated, swapped or from another version."""
 
 
 class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better where it is raised)
-    """An optional library is not installed.
+    """An optional library that is not installed.
 
     `MissingExtra("gensim", "baselines")` -> "this needs gensim; type: pip install 'siamese-cbow[baselines]'"
     """
@@ -42,9 +42,14 @@ class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better w
         super().__init__(f"this needs {library}; type: pip install 'siamese-cbow[{extra}]'")
 
 
-class Interrupted(SiameseCBOWError):  # noqa: N818 (not a mistake of anybody's)
-    """A signal has ended long work, which was saved and can be gone on with."""
+class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)
+    """A signal ended long work; what was done is saved, and the same command resumes it."""
 
     def __init__(self, message: str, signal: int) -> None:
         super().__init__(message)
         self.exit_code = 128 + signal
+
+
+def counted(n: int, noun: str) -> str:
+    """A number of things, for messages: `counted(1, "text")` -> "1 text"; `counted(2000, "text")` -> "2,000 texts"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

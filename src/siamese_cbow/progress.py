@@ -1,4 +1,4 @@
-"""Progress as plain records: the library reports, whoever called it decides how to show it.
+"""Progress: the library reports, and whoever called it decides how to show it.
 
 Long work takes `progress: Progress`. `SILENT` shows nothing; `bar(...)` draws on standard error with rich, which
 is imported only then. Nothing here prints to standard output: that belongs to results.
@@ -6,10 +6,15 @@ is imported only then. Nothing here prints to standard output: that belongs to r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 BETWEEN_DRAWINGS = 0.2  # seconds, of a bar in a notebook
 
@@ -38,14 +43,21 @@ SILENT = Silent()
 
 
 class _Bar:
-    def __init__(self, advance: Callable[[float, str], None], say: Callable[[str], None]) -> None:
-        self._advance, self._say = advance, say
+    """A bar that rich draws."""
+
+    def __init__(self, display: RichProgress, task: TaskID) -> None:
+        self._display, self._task = display, task
+        self._note, self._drawn = "", 0.0
 
     def advance(self, amount: float, note: str = "") -> None:
-        self._advance(amount, note)
+        self._note = note or self._note
+        self._display.update(self._task, advance=amount, note=self._note)
+        if self._display.console.is_jupyter and monotonic() - self._drawn > BETWEEN_DRAWINGS:
+            self._display.refresh()
+            self._drawn = monotonic()
 
     def say(self, message: str) -> None:
-        self._say(message)
+        self._display.console.print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -54,72 +66,42 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
 
     `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s, no unit no speed. `total=None` is for work of
     unknown length (standard input): the bar pulses. In a notebook it is a widget (of ipywidgets, in the extra
-    `notebook`); on anything else that is no terminal, only the messages are printed.
+    `notebook`); on anything else that is not a terminal, only the messages are printed.
     """
-    from importlib.util import find_spec
-
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        ProgressColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import Progress as RichProgress
-    from rich.progress import Task as RichTask
     from rich.text import Text
 
-    class Speed(ProgressColumn):
-        def render(self, task: RichTask) -> Text:
+    class Speed(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{_short(speed)} {unit}/s" if speed else "")
 
     console = Console(stderr=True)
-    amounts: list[ProgressColumn] = (
-        [DownloadColumn(), TransferSpeedColumn()]
+    amounts: list[rich.ProgressColumn] = (
+        [rich.DownloadColumn(), rich.TransferSpeedColumn()]
         if unit == "B"
-        else [TaskProgressColumn(), *([Speed()] if unit else [])]
+        else [rich.TaskProgressColumn(), *([Speed()] if unit else [])]
     )
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(),
-        *amounts,
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    ]
     can_draw = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
-    display = RichProgress(
-        *columns,
-        TextColumn("{task.fields[note]}"),
+    with rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        *amounts,
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("{task.fields[note]}"),
         console=console,
         disable=not can_draw,
         # A widget swallows what is said while it is drawn: in a notebook, only one thread does both.
         auto_refresh=not console.is_jupyter,
-    )
-    with display:
-        task = display.add_task(title, total=total, note="")
-        drawn = 0.0
-
-        def advance(amount: float, note: str) -> None:
-            nonlocal drawn
-            if note:
-                display.update(task, advance=amount, note=note)
-            else:
-                display.update(task, advance=amount)
-            if console.is_jupyter and monotonic() - drawn > BETWEEN_DRAWINGS:
-                display.refresh()
-                drawn = monotonic()
-
-        yield _Bar(advance, lambda message: console.print(message, highlight=False, markup=False, soft_wrap=True))
+    ) as display:
+        yield _Bar(display, display.add_task(title, total=total, note=""))
 
 
 @contextmanager
 def shown(progress: Progress | bool, title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
-    """What a function was given as `progress`: True is a bar of its own, False nothing, anything else itself."""
+    """The argument `progress` of a public function as a Progress: True is a bar of its own, False shows nothing."""
     if progress is True:
         with bar(title, total, unit=unit) as drawn:
             yield drawn

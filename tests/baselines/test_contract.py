@@ -19,12 +19,11 @@ import pytest
 
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors, random_rows
-from siamese_cbow.baselines.skip_thought import SkipThought
+from siamese_cbow.baselines.skip_thought.recipe import SkipThought
 from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.evaluation.systems import open_system
-from siamese_cbow.formats.vector_file import VectorFile
-from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.formats.vector_files import VectorFile, write_word_vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 
@@ -172,6 +171,7 @@ def test_a_model_says_where_it_comes_from(model: Any, toy_stream: Stream) -> Non
     assert model.info["corpus"] == toy_stream.fingerprint
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_pythons_hash_seed(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     script = """

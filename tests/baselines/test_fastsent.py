@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernel_world import DIM, N_WORDS, corpus, keys, matrices, rule, shape_of
+from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, rule, shape_of
 from siamese_cbow.baselines.fastsent import FastSent
-from siamese_cbow.baselines.fastsent_engine import Engine
+from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.kernels.batch.random import POWER, alias_table
 from siamese_cbow.kernels.objectives import reference
@@ -83,9 +83,9 @@ def test_a_step_is_the_gradient_of_the_definition(autoencode, groups, empty):
         side.vectors[:] /= 4
     before = [side.vectors[:, :DIM].astype(np.float64) for side in (source, target)]
     with ThreadTeam(1) as team:
-        engine = Engine(recipe, text, shape, rule(), COUNTS, team)
+        engine = FastSentEngine(text, shape, Guesses(3, autoencode, COUNTS), rule(), WHOLE, team)
         report = engine.run(keys(shape), 0, np.ones(1, np.float32), 1, source, target)
-        picked = engine.chunks.pick(keys(shape), 0, 1)
+        picked = engine.picker.pick(keys(shape), 0, 1)
     table = alias_table(COUNTS)
     words, guesses = expected_guesses(text, shape, picked, recipe, table, keys(shape).negatives)
     loss, on_source, on_target = reference.fastsent_loss_and_gradients(*before, words, guesses)

@@ -14,19 +14,15 @@ import numpy as np
 import pytest
 
 from siamese_cbow.baselines.skip_thought import (
-    SkipThought,
-    SkipThoughtEncoder,
-    expand,
-    load_encoder,
-)
-from siamese_cbow.baselines.skip_thought import (
     encoder as encoder_module,
 )
-from siamese_cbow.baselines.skip_thought.encoder import Direction, Part
+from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
 from siamese_cbow.baselines.skip_thought.examples import Examples
-from siamese_cbow.baselines.skip_thought.expansion import linear_map
+from siamese_cbow.baselines.skip_thought.expansion import expand, linear_map
 from siamese_cbow.baselines.skip_thought.packing import pack
+from siamese_cbow.baselines.skip_thought.recipe import SkipThought
 from siamese_cbow.baselines.skip_thought.reference import read_sentence
+from siamese_cbow.baselines.skip_thought.storage import load_encoder
 from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.stream.stream import Stream

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from python2_pickles import python2_npy, python2_pickle
-from siamese_cbow.baselines.skip_thought import load_encoder, read_published
+from siamese_cbow.baselines.skip_thought.published import read_published
+from siamese_cbow.baselines.skip_thought.storage import load_encoder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.words.tokenizer import Tokenizer

@@ -14,8 +14,7 @@ from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.formats.vector_file import VectorFile
-from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.formats.vector_files import VectorFile, write_word_vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Silent
 from siamese_cbow.stream.stream import Stream

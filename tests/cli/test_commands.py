@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import runpy
 from pathlib import Path
 
@@ -11,16 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from siamese_cbow.cli import COMMANDS, group, main
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.errors import MissingExtra, counted
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_says(name: str) -> None:
-    module, text = COMMANDS[name]
-    command: click.Command = importlib.import_module(f"siamese_cbow.cli.{module}").command
-    assert command.get_short_help_str(200) == text
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    assert command.name == name
+    assert command.get_short_help_str(200) == COMMANDS[name][1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,3 +72,7 @@ def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_missing_extra_says_what_to_type() -> None:
     assert str(MissingExtra("gensim", "baselines")) == "this needs gensim; type: pip install 'siamese-cbow[baselines]'"
+
+
+def test_one_thing_is_singular() -> None:
+    assert [counted(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]

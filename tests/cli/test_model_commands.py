@@ -14,7 +14,7 @@ import pytest
 
 from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.cli import main
-from siamese_cbow.cli.batched import batched
+from siamese_cbow.cli.text_options import batched
 
 LINES = ["east north", "", "blorf", "West!", "between\tnowhere", "  ", "naïve east"]
 
@@ -207,10 +207,10 @@ def test_no_model(
 ) -> None:
     monkeypatch.delenv("SIAMESE_CBOW_MODEL", raising=False)
     said = failure([*arguments, "--model", str(tmp_path / "none")], capsys)
-    for part in ("no folder", "siamese-cbow prepare", "siamese-cbow train"):
+    for part in ("no model", "siamese-cbow prepare", "siamese-cbow train"):
         assert part in said
     (tmp_path / "empty").mkdir()
-    assert "config.json is missing" in failure([*arguments, "--model", str(tmp_path / "empty")], capsys)
+    assert "empty holds no model that can be read" in failure([*arguments, "--model", str(tmp_path / "empty")], capsys)
 
 
 def test_broken_pipe_is_fine(folder: Path, tmp_path: Path) -> None:

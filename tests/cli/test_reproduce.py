@@ -31,6 +31,7 @@ def arguments(world: Path, output: Path, *more: str) -> list[str]:
     return ["reproduce", str(world / "stream"), "--sts", str(world / "sts"), "-o", str(output), "--quick", *more]
 
 
+@pytest.mark.slow
 def test_some_parts_of_a_report(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments(world, tmp_path / "report", "--only", "table2, figure3", "--threads", "1"))
     out, err = capsys.readouterr()
@@ -73,6 +74,7 @@ def test_an_interrupt_says_how_to_go_on(
     assert "give the same command again" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_with_what_is_missing(world: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,

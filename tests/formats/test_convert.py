@@ -21,19 +21,13 @@ import siamese_cbow as sc
 from interop_world import TEXTS, WORDS, small_model
 from python2_pickles import python2_pickle
 from siamese_cbow import Model, Tokenizer, Vocabulary
-from siamese_cbow.cli import convert as command
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, SettingsError
-from siamese_cbow.formats.convert import convert, read_model, write_model
-from siamese_cbow.formats.guessing import format_to_read, format_to_write
-from siamese_cbow.formats.table import BY_NAME, READABLE, WRITABLE
+from siamese_cbow.formats.convert import convert, write_model
+from siamese_cbow.formats.known_formats import BY_NAME, format_to_read, format_to_write
+from siamese_cbow.formats.opening import open_model
 
 THEIRS = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
-
-
-def test_the_command_knows_every_format() -> None:
-    assert list(command.SOURCES) == READABLE
-    assert list(command.TARGETS) == WRITABLE
 
 
 @pytest.mark.parametrize(
@@ -49,7 +43,7 @@ def test_there_and_back(tmp_path: Path, name: str, kind: str) -> None:
     write_model(model, tmp_path / name)
     assert format_to_write(tmp_path / name).name == kind
     assert format_to_read(tmp_path / name).name == kind.replace("glove.txt", "glove")
-    again = read_model(tmp_path / name)
+    again = open_model(tmp_path / name)
     np.testing.assert_array_equal(again.vectors, model.vectors)
     assert list(again.vocabulary.words) == WORDS
     np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
@@ -61,7 +55,7 @@ words = st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=8, unique
 
 
 @given(words=words, dim=st.integers(1, 4), kind=st.sampled_from(["word2vec", "word2vec-binary", "glove", "parquet"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_words_survive_but_those_that_are_said(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], dim: int, kind: str
 ) -> None:
@@ -77,7 +71,7 @@ def test_any_words_survive_but_those_that_are_said(
     assert any("white space" in note for note in notes) == (len(fit) < len(words))
     if kind == "glove" and dim == 1:
         return  # without a header and with one number a word, words of digits can't be told from a header
-    again = read_model(path, kind=kind)
+    again = open_model(path, kind=kind)
     assert list(again.vocabulary.words) == [words[i] for i in fit]
     np.testing.assert_array_equal(again.vectors, vectors[fit])
 
@@ -107,7 +101,7 @@ def test_packed_and_post_processed_models(tmp_path: Path) -> None:
         model.save(tmp_path / "packed")
         done = convert(tmp_path / "packed", tmp_path / "words.bin")
         assert f"{dtype} numbers become float32 in word2vec-binary: the same numbers, in more bytes" in done.notes
-        np.testing.assert_array_equal(read_model(tmp_path / "words.bin").vectors, model.vectors)
+        np.testing.assert_array_equal(open_model(tmp_path / "words.bin").vectors, model.vectors)
         done = convert(tmp_path / "packed", tmp_path / "theirs", target_format="model2vec")
         assert bool(done.notes) == (dtype == "int4")
         np.testing.assert_array_equal(sc.load(tmp_path / "theirs").vectors, model.vectors)
@@ -130,7 +124,7 @@ def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("the 1 2\nNew York 3 4\ncat 5 6\n")
     done = convert(tmp_path / "glove.txt", tmp_path / "words.bin")
     assert "left out: 1 words with white space in them, such as 'New York'" in done.notes
-    assert list(read_model(tmp_path / "words.bin").vocabulary.words) == ["the", "cat"]
+    assert list(open_model(tmp_path / "words.bin").vocabulary.words) == ["the", "cat"]
     convert(tmp_path / "glove.txt", tmp_path / "folder")
     assert "New York" in sc.load(tmp_path / "folder")
 
@@ -145,7 +139,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     main(["convert", str(tmp_path / "words.txt"), str(tmp_path / "words.dat"), "--to", "glove"])
     assert (tmp_path / "words.dat").read_text().startswith("the ")
     for arguments, message in (
-        (["nothing", str(tmp_path / "x")], "no file or folder nothing"),
+        (["nothing", str(tmp_path / "x")], "no model nothing; expected a folder of siamese-cbow"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.npy")], "can't write"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.kv")], "load_word2vec_format"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.pickle")], "none is written"),
@@ -219,7 +213,7 @@ def test_pickles_of_the_original_program(tmp_path: Path, capsys: pytest.CaptureF
     assert model.encode("The cat").tolist() == [2, 3]
     assert model.info["recipe"]["arguments"] == {"bDontLowercase": False, "iEpochs": 1, "fLearningRate": 0.0001}
     path.write_bytes(old_pickle(original(), {"bDontLowercase": True}))
-    assert not read_model(path).tokenizer.lowercase
+    assert not open_model(path).tokenizer.lowercase
 
 
 def test_the_same_from_python_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,11 +227,11 @@ def test_the_same_from_python_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     held.dVocab = original()["oVocab"]  # type: ignore[attr-defined]
     path = tmp_path / "x.pickle"
     path.write_bytes(pickle.dumps(original(oVocab=held, oArgs=argparse.Namespace(bDontLowercase=True))))
-    assert list(read_model(path).vocabulary.words) == ["the", "cat", "naïve"]
+    assert list(open_model(path).vocabulary.words) == ["the", "cat", "naïve"]
     for changes in ({"npaWordEmbeddings": np.zeros((2, 2))}, {"npaWordEmbeddings": "x"}, {"oVocab": {"a": 1}}):
         path.write_bytes(pickle.dumps(original(**{"oVocab": held, **changes})))
         with pytest.raises(InputError, match=r"x\.pickle"):
-            read_model(path)
+            open_model(path)
 
 
 class Evil:
@@ -250,10 +244,10 @@ def test_a_pickle_with_code_is_refused(tmp_path: Path, protocol: int, monkeypatc
     monkeypatch.chdir(tmp_path)
     Path("evil.pickle").write_bytes(pickle.dumps(original(oArgs=Evil()), protocol))
     with pytest.raises(InputError, match=r"asks for '(posix|nt)\.system'"):
-        read_model("evil.pickle")
+        open_model("evil.pickle")
     Path("evil.kv").write_bytes(pickle.dumps(["gensim", Evil()], protocol))
     with pytest.raises(InputError, match="system"):
-        read_model("evil.kv")
+        open_model("evil.kv")
     assert not Path("ran").exists()
 
 
@@ -280,18 +274,18 @@ def test_gensim_both_ways(tmp_path: Path) -> None:
         assert loaded.index_to_key == WORDS
         np.testing.assert_array_equal(loaded.vectors, model.vectors)
         theirs.save_word2vec_format(str(tmp_path / f"their{name}"), binary=binary)
-        np.testing.assert_array_equal(read_model(tmp_path / f"their{name}").vectors, model.vectors)
+        np.testing.assert_array_equal(open_model(tmp_path / f"their{name}").vectors, model.vectors)
     write_model(model, tmp_path / "w.glove")
     glove = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "w.glove"), no_header=True)
     np.testing.assert_array_equal(glove.vectors, model.vectors)
     for options in ({}, {"separately": ["vectors"]}):
         theirs.save(str(tmp_path / "w.kv"), **options)
-        again = read_model(tmp_path / "w.kv")
+        again = open_model(tmp_path / "w.kv")
         assert again.vocabulary == model.vocabulary
         np.testing.assert_array_equal(again.vectors, model.vectors)
     (tmp_path / "w.kv.vectors.npy").unlink()
     with pytest.raises(InputError, match=r"w\.kv\.vectors\.npy, which must stand beside"):
-        read_model(tmp_path / "w.kv")
+        open_model(tmp_path / "w.kv")
     with pytest.raises(InputError, match="expected gensim's KeyedVectors"):
         from_keyed_vectors(object())
 
@@ -305,7 +299,7 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
 
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"word": ["Paris", "the"], "vector": [[1.0, 2.0], [3.0, 4.0]]}), path)
-    model = read_model(path)
+    model = open_model(path)
     assert model.vectors.tolist() == [[1, 2], [3, 4]]
     assert not model.tokenizer.lowercase
     for table, message in (
@@ -318,11 +312,11 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     ):
         pq.write_table(pa.table(table), path)
         with pytest.raises(InputError, match=message):
-            read_model(path)
+            open_model(path)
     write_model(small_model(), path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match="no Parquet file"):
-        read_model(path)
+    with pytest.raises(InputError, match="not a Parquet file"):
+        open_model(path)
 
 
 # broken files of every kind
@@ -336,7 +330,7 @@ def test_truncated_anywhere(tmp_path: Path, name: str) -> None:
     for size in range(0, len(whole), max(1, len(whole) // 40)):
         path.write_bytes(whole[:size])
         try:
-            model = read_model(path)
+            model = open_model(path)
         except InputError as error:
             assert name in str(error)  # noqa: PT017
         else:  # GloVe has no header: a file that ends between two lines is a shorter file
@@ -356,29 +350,29 @@ def test_changed_anywhere_ends_well_or_in_our_own_error(tmp_path: Path, name: st
             changed[place] = rng.integers(256)
         path.write_bytes(changed)
         with contextlib.suppress(InputError):
-            read_model(path).encode("the cat")
+            open_model(path).encode("the cat")
 
 
 def test_formats_that_are_only_written_or_unknown(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     write_model(small_model(), tmp_path / "m.onnx")
     with pytest.raises(InputError, match="onnx, which is only written"):
-        read_model(tmp_path / "m.onnx")
+        open_model(tmp_path / "m.onnx")
     with pytest.raises(SettingsError, match="format is 'blorf'"):
-        read_model(tmp_path / "m.onnx", kind="blorf")
+        open_model(tmp_path / "m.onnx", kind="blorf")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no model that can be read"):
-        read_model(tmp_path / "empty")
+        open_model(tmp_path / "empty")
     small_model().save(tmp_path / "ours")
     (tmp_path / "ours" / "model.safetensors").write_bytes(b"x")
     with pytest.raises(FormatError, match=r"model\.safetensors"):
-        read_model(tmp_path / "ours")
+        open_model(tmp_path / "ours")
     with gzip.open(tmp_path / "code.txt.gz", "wb") as file:
         file.write(pickle.dumps({"a": 1}))
     with pytest.raises(InputError, match="a pickle"):
-        read_model(tmp_path / "code.txt.gz")
+        open_model(tmp_path / "code.txt.gz")
     assert json.dumps(BY_NAME["gensim"].instead)
-    assert read_model(write_and_return(tmp_path), kind="word2vec").tokenizer == Tokenizer()
+    assert open_model(write_and_return(tmp_path), kind="word2vec").tokenizer == Tokenizer()
 
 
 def write_and_return(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import pickle
 import random
 import subprocess
@@ -133,7 +134,7 @@ def test_everything_else_is_refused(value: Any, protocol: int) -> None:
         (b"\x80\x09N.", "protocol 9"),
         (b"", "1 bytes expected, 0 left"),
         (b"N", "1 bytes expected, 0 left"),
-        (b".", "no pickle that can be read"),
+        (b".", "not a pickle that can be read"),
         (b"T\xff\xff\xff\x7fabc", "2,147,483,647 bytes expected"),
         (b"\x8b\xff\xff\xff\x7fabc", "a number of"),
         (b"h\x05.", "nothing at 5"),
@@ -159,7 +160,7 @@ def test_shared_parts_do_not_multiply() -> None:
     assert found[0] is found[1]
     # one list of 10,000 that 5,000 arrays of objects are made of
     array = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n)U\x01btR(M\x10\x27\x85h\x01\x89h\x00tb"
-    dtype = b"cnumpy\ndtype\n(U\x01OtRq\x010"
+    dtype = b"cnumpy\ndtype\n(U\x01OtR(K\x03U\x01|NNNtbq\x010"
     bomb = b"](" + b"N" * 10_000 + b"eq\x000" + dtype + b"(" + array * 5_000 + b"l."
     with pytest.raises(InputError, match="unfolds to more than it holds"):
         load_pickle(bomb)
@@ -174,7 +175,7 @@ def test_arrays_say_what_they_hold() -> None:
         (b"f4", b"f9"),
     ]:
         assert old in good
-        with pytest.raises(InputError, match="no pickle that can be read"):
+        with pytest.raises(InputError, match="not a pickle that can be read"):
             load_pickle(good.replace(old, new))
     assert not load_pickle(good).flags.writeable
 
@@ -213,7 +214,7 @@ def test_npy_files_that_are_none(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for content in (whole[:5], whole[:-1], b"", b"PK\x03\x04", whole[:6] + b"\x09" + whole[7:], pickle.dumps(1)):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"table\.npy is no NumPy array that can be read"):
+        with pytest.raises(InputError, match=r"table\.npy is not a NumPy array that can be read"):
             load_npy(path)
     path.write_bytes(whole.replace(b"<f8", b"|O "))
     with pytest.raises(InputError, match=r"table\.npy"):
@@ -291,3 +292,41 @@ def test_random_bytes() -> None:
             load_pickle(chance.randbytes(chance.randint(0, 60)))
         except InputError:
             continue
+
+
+BOMBS = {
+    "positions of the memo": b"Nr\xff\xff\xff\x7f.",
+    "empty sets": b"(" + b"\x8f" * 3_000_000 + b"l.",
+    "empty lists": b"(" + b"]" * 3_000_000 + b"l.",
+    "tuples around tuples": b"N" + b"\x85" * 3_000_000 + b".",
+    "keys of one hash": b"}("
+    + b"".join(
+        b"(" + b"".join(b"J" + bit.to_bytes(4, "little", signed=True) for bit in bits) + b"tN"
+        for bits in itertools.product((-1, -2), repeat=16)  # hash(-1) == hash(-2)
+    )
+    + b"u.",
+    "a name of shared lists": b"]q\x00" + b"](h\x00h\x00eq\x00" * 60 + b"h\x00\x93.",
+    "a dtype of shared lists": b"]q\x00" + b"](h\x00h\x00eq\x00" * 60 + b"cnumpy\ndtype\n(h\x00tR.",
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_small_files_take_little_memory_and_time(bomb: str, tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("memory is limited the Linux way")
+    (tmp_path / "bomb.pkl").write_bytes(BOMBS[bomb])
+    script = (
+        "import resource, sys\n"
+        "from siamese_cbow.errors import InputError\n"
+        "from siamese_cbow.formats.safe_pickle import load_pickle\n"
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 300 * 2**20\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
+        "try:\n    print(load_pickle(sys.argv[1]))\n"
+        "except InputError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "bomb.pkl")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("None" if bomb == "positions of the memo" else f"{tmp_path / 'bomb.pkl'} is not")

@@ -92,7 +92,7 @@ texts = st.one_of(words.map(" ".join), words.map("".join), st.text(max_size=30))
 
 
 @given(texts=st.lists(texts, min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("default")
 def test_any_text(trio: Trio, texts: list[str]) -> None:
     trio.check(texts)

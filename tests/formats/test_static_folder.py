@@ -13,7 +13,8 @@ import siamese_cbow as sc
 from interop_world import TEXTS, small_model
 from siamese_cbow import Tokenizer
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.formats.convert import convert, read_model, write_model
+from siamese_cbow.formats.convert import convert, write_model
+from siamese_cbow.formats.opening import open_model
 from siamese_cbow.model import encoding
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer, known_tokenizer
 
@@ -116,19 +117,19 @@ def test_it_goes_on_to_sentence_transformers_and_parquet(tmp_path: Path, kind: s
     transformers = pytest.importorskip("sentence_transformers")
     theirs = their_model(kind)
     theirs.save_pretrained(tmp_path / "theirs")
-    ours = read_model(tmp_path / "theirs")
+    ours = open_model(tmp_path / "theirs")
     ours.save(tmp_path / "ours")
     peer = transformers.SentenceTransformer(str(tmp_path / "ours"), device="cpu")
     np.testing.assert_allclose(peer.encode(SENTENCES[:-1]), theirs.encode(SENTENCES[:-1]), atol=1e-6)
     write_model(ours, tmp_path / "words.parquet")
-    assert read_model(tmp_path / "words.parquet").vocabulary == ours.vocabulary
+    assert open_model(tmp_path / "words.parquet").vocabulary == ours.vocabulary
 
 
 def test_quantised_models(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     for dtype in (np.float16, np.int8):
         their_model("WordPiece", dtype).save_pretrained(tmp_path / dtype.__name__)
-        ours = read_model(tmp_path / dtype.__name__)
+        ours = open_model(tmp_path / dtype.__name__)
         expected = model2vec.StaticModel.from_pretrained(tmp_path / dtype.__name__).encode(SENTENCES[:-1])
         np.testing.assert_allclose(ours.encode(SENTENCES[:-1], normalize_embeddings=True), expected, atol=2e-3)
     theirs = their_model("WordPiece")
@@ -138,7 +139,7 @@ def test_quantised_models(tmp_path: Path) -> None:
         theirs.embedding[:7], theirs.tokenizer, normalize=True, weights=weights, token_mapping=mapping
     )
     mapped.save_pretrained(tmp_path / "mapped")
-    ours = read_model(tmp_path / "mapped")
+    ours = open_model(tmp_path / "mapped")
     np.testing.assert_allclose(
         ours.encode(SENTENCES[:-1], normalize_embeddings=True), mapped.encode(SENTENCES[:-1]), atol=1e-6
     )
@@ -151,7 +152,7 @@ def test_static_models_of_sentence_transformers(tmp_path: Path) -> None:
     rows = np.random.default_rng(4).standard_normal((len(PIECES), 8)).astype(np.float32)
     peer = transformers.SentenceTransformer(modules=[StaticEmbedding(word_piece(), rows)], device="cpu")
     peer.save_pretrained(str(tmp_path / "peer"))
-    ours = read_model(tmp_path / "peer")
+    ours = open_model(tmp_path / "peer")
     texts = [text for text in SENTENCES[:-1] if text]
     np.testing.assert_allclose(ours.encode(texts), peer.encode(texts), atol=1e-6)  # unknown words count, as there
     ours.save(tmp_path / "ours")
@@ -165,7 +166,7 @@ def test_our_own_tokenizers_are_known_again(tmp_path: Path) -> None:
         model = small_model(tokenizer)
         model.save(tmp_path / "ours")
         model2vec.StaticModel.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
-        back = read_model(tmp_path / "theirs")
+        back = open_model(tmp_path / "theirs")
         assert back.tokenizer in (tokenizer, Tokenizer("whitespace", punctuation=True))
         np.testing.assert_array_equal(back.encode(TEXTS), model.encode(TEXTS))
     assert known_tokenizer("no json") is None
@@ -176,7 +177,7 @@ def test_a_tokenizer_without_a_token_for_the_unknown() -> None:
     made = tokenizers.Tokenizer(tokenizers.models.Unigram([("a", -1.0), ("b", -2.0)]))
     tokenizer = JsonTokenizer(json=made.to_str())
     assert tokenizer.words("ab") == ["a", "b"]
-    for cut in (tokenizer.words, lambda text: JsonLookup({"a": 0}, tokenizer).ids([text])):
+    for cut in (tokenizer.words, lambda text: JsonLookup({"a": 0}.get, tokenizer).ids([text])):
         with pytest.raises(InputError, match="can't cut this text"):
             cut("abc")
 
@@ -198,16 +199,16 @@ def test_broken_folders(tmp_path: Path) -> None:
     ):
         saved(**changes)
         with pytest.raises(InputError, match=message):
-            read_model(folder)
+            open_model(folder)
     saved()
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:50])
     with pytest.raises(InputError, match=r"model\.safetensors can't be read"):
-        read_model(folder)
+        open_model(folder)
     (folder / "model.safetensors").write_bytes(whole)
     (folder / "tokenizer.json").write_text('{"model": 1}')
     with pytest.raises(InputError, match="the tokenizer can't be read"):
-        read_model(folder)
+        open_model(folder)
     (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Transformer"}]))
     with pytest.raises(InputError, match="a sentence-transformers model with Transformer"):
-        read_model(folder)
+        open_model(folder)

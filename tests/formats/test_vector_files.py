@@ -142,7 +142,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_word_vectors(tmp_path / "nothing")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     content=st.one_of(
         st.binary(max_size=400),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from siamese_cbow.cli import main
-from siamese_cbow.formats.table import FORMATS
+from siamese_cbow.formats.known_formats import FORMATS
 
 PAGE = Path(__file__).parents[2] / "docs" / "interop.md"
 LIBRARIES = (
@@ -29,6 +29,7 @@ def without_numbers(text: str) -> str:
     return re.sub(r"\d[\d,.]*", "0", text)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # theirs are not ours to fix
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for library in LIBRARIES:

@@ -17,7 +17,8 @@ from interop_world import TEXTS, WORDS, small_model
 from siamese_cbow import Model, Tokenizer, Vocabulary
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.formats.convert import write_model
-from siamese_cbow.integrations.columns import as_matrix, with_vectors
+from siamese_cbow.formats.word_table import as_matrix
+from siamese_cbow.integrations.columns import with_vectors
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 
@@ -31,7 +32,7 @@ any_text = st.one_of(some_words.map(" ".join), some_words.map("".join), st.text(
 @pytest.fixture(scope="module")
 def pipelines() -> Any:
     pytest.importorskip("spacy")
-    from siamese_cbow.formats.spacy import to_spacy
+    from siamese_cbow.formats.spacy_parts import to_spacy
 
     tokenizers = [Tokenizer(), Tokenizer(punctuation=False), Tokenizer(lowercase=False), Tokenizer("whitespace")]
     models = [small_model(tokenizer) for tokenizer in tokenizers]
@@ -39,7 +40,7 @@ def pipelines() -> Any:
 
 
 @given(text=any_text)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_spacy_documents_have_our_vectors_and_their_own_text(pipelines: Any, text: str) -> None:
     for model, nlp in pipelines:
         doc = nlp(text)
@@ -65,6 +66,7 @@ def test_spacy_tokens_spans_and_similarity(pipelines: Any, tmp_path: Path) -> No
         np.testing.assert_array_equal(piped.vector, doc.vector)
 
 
+@pytest.mark.slow
 def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     from importlib.metadata import entry_points
@@ -73,7 +75,7 @@ def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tm
     write_model(model, tmp_path / "tiny.spacy")
     write_model(model, tmp_path / "tiny.spacy")  # an older one is replaced
     (tmp_path / "mine.spacy").mkdir()
-    with pytest.raises(InputError, match="no spaCy pipeline"):
+    with pytest.raises(InputError, match="is not a spaCy pipeline"):
         write_model(model, tmp_path / "mine.spacy")
     if "siamese_cbow_vectors" not in entry_points(group="spacy_factories").names:
         pytest.skip("this installation is older than the entry points; install it again")
@@ -101,7 +103,7 @@ def test_spacy_init_vectors_reads_our_export(tmp_path: Path) -> None:
 
 def test_spacy_refuses_what_it_can_not_have() -> None:
     pytest.importorskip("spacy")
-    from siamese_cbow.formats.spacy import to_spacy
+    from siamese_cbow.formats.spacy_parts import to_spacy
 
     words = Vocabulary.joint({"en": Vocabulary.of_words(["house"]), "de": Vocabulary.of_words(["haus"])})
     with pytest.raises(InputError, match="several languages"):
@@ -328,7 +330,7 @@ def test_onnx_gives_our_vectors(tmp_path: Path) -> None:
 
 
 @given(sentences=st.lists(st.lists(st.integers(0, len(WORDS)), max_size=5), max_size=6))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_onnx_any_ids(tmp_path_factory: pytest.TempPathFactory, sentences: list[list[int]]) -> None:
     from siamese_cbow.formats.onnx import tokens_of
 
@@ -355,6 +357,7 @@ def test_prompts_and_roles_change_nothing(tmp_path: Path) -> None:
     assert peer.similarity_fn_name == "cosine"
 
 
+@pytest.mark.slow
 def test_mteb_runs_a_task_of_our_own(tmp_path: Path) -> None:
     mteb = pytest.importorskip("mteb")
     datasets = pytest.importorskip("datasets")
@@ -390,7 +393,7 @@ def test_mteb_runs_a_task_of_our_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("library", "extra", "code"),
     [
-        ("spacy", "spacy", "from siamese_cbow.formats.spacy import to_spacy; to_spacy(model)"),
+        ("spacy", "spacy", "from siamese_cbow.formats.spacy_parts import to_spacy; to_spacy(model)"),
         ("sklearn", "sklearn", "import siamese_cbow.integrations.sklearn"),
         ("langchain_core", "langchain", "import siamese_cbow.integrations.langchain"),
         ("onnx", "onnx", "from siamese_cbow.formats.onnx import onnx_graph; onnx_graph(model)"),
@@ -410,7 +413,8 @@ def test_a_missing_library_says_what_to_type(
     for name in [
         name
         for name in sys.modules
-        if name.partition(".")[0] == library or name.startswith("siamese_cbow.integrations")
+        if name.partition(".")[0] == library
+        or name.startswith(("siamese_cbow.integrations", "siamese_cbow.formats.spacy_parts"))
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)

@@ -24,7 +24,7 @@ def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, 
     with ThreadTeam(threads) as team:
         engine = Engine(text, shape, objective, how, layout, team)
         report = engine.run(keys(shape), batch, np.full(1, rate, np.float32), 1, left, right)
-        return report, engine.chunks.pick(keys(shape), batch, 1)
+        return report, engine.picker.pick(keys(shape), batch, 1)
 
 
 def masks(picked, shape):

@@ -8,14 +8,14 @@ import pytest
 from kernel_world import N_WORDS, corpus, keys, shape_of
 from siamese_cbow.kernels.batch.records import Text
 from siamese_cbow.machine.threads import ThreadTeam
-from siamese_cbow.training.engine import ChunkMaker, document_starts
-from siamese_cbow.training.kin import ALONE
+from siamese_cbow.training.engine import BatchPicker, document_starts
+from siamese_cbow.training.stems import NO_STEMS
 
 
 def picked_batches(text: Text, shape, *, epoch: int = 0, shift: int = 0, threads: int = 1):
     n_batches = -(-shape.n_units // shape.units_per_batch)
     with ThreadTeam(threads) as team:
-        return ChunkMaker(text, shape, team).pick(keys(shape, epoch, shift), 0, n_batches), n_batches
+        return BatchPicker(text, shape, team).pick(keys(shape, epoch, shift), 0, n_batches), n_batches
 
 
 def document_of(text: Text) -> np.ndarray:
@@ -119,7 +119,7 @@ def test_who_uses_a_negative_is_known_from_both_ends():
 def test_large_groups_give_some_members_each_time():
     documents = np.array([0, 10, 12])
     starts, keep = document_starts(documents, 12), np.ones(N_WORDS, np.float32)
-    text = Text(np.zeros(12, np.int32), np.arange(13), documents, starts, keep, ALONE.rows, N_WORDS)
+    text = Text(np.zeros(12, np.int32), np.arange(13), documents, starts, keep, NO_STEMS.rows, N_WORDS)
     seen = set()
     for epoch in range(20):
         picked, _ = picked_batches(text, shape_of(text, 8, 4, groups=True), epoch=epoch)

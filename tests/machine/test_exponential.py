@@ -1,7 +1,7 @@
 """exp and the highest of a row of float32, against NumPy."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.machine.exponential import exp_all, highest
@@ -10,13 +10,11 @@ ROWS = st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=70).m
 SCORES = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=70).map(lambda x: np.array(x, np.float32))
 
 
-@settings(deadline=None)  # the first call compiles
 @given(ROWS)
 def test_the_highest_is_that_of_numpy(row):
     assert highest(row) == row.max()
 
 
-@settings(deadline=None)  # the first call compiles
 @given(SCORES, st.sampled_from([1.0, 20.0, 100.0]))
 def test_exponentials_are_those_of_numpy(scores, sharpness):
     top = highest(scores)

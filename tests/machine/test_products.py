@@ -1,7 +1,7 @@
 """The two products of a batch's matrices, against NumPy; each number must not depend on where its tile begins."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.machine.memory import aligned
@@ -23,7 +23,6 @@ def assert_product(found: np.ndarray, left: np.ndarray, right: np.ndarray, asked
     assert (np.abs(found - exact[asked]) <= 2e-6 * magnitude[asked]).all()
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.data(), WIDTHS, st.booleans())
 def test_dots_are_those_of_numpy(data, width, mirror):
     n = data.draw(st.integers(1, 40))
@@ -44,7 +43,6 @@ def test_dots_are_those_of_numpy(data, width, mirror):
     assert (scores[~asked] == UNTOUCHED).all()
 
 
-@settings(deadline=None)
 @given(st.integers(1, 70), st.integers(1, 70), st.integers(0, 5), WIDTHS)
 def test_sums_are_those_of_numpy(height, n, first, width):
     panels, rows, out = matrix(1, 2, height, n + 3), matrix(2, n + 3, width), aligned((first + height + 2, width))

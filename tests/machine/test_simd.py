@@ -1,7 +1,7 @@
 """Sums of rows in registers, against NumPy: any width, any number of rows, nothing else touched."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
@@ -26,7 +26,6 @@ def _gather_move(rows, numbers, begin, end, rate, out, k):
     gather_move(rows, numbers, begin, end, rate, out, k)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.integers(1, 25), st.lists(st.integers(0, N_ROWS - 1), max_size=30), st.data())
 def test_sums_are_those_of_numpy(lines, chosen, data):
     rng = np.random.default_rng(lines)

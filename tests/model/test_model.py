@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow import InputError, Model, SettingsError, Tokenizer, Vocabulary
@@ -153,7 +153,6 @@ texts = st.lists(
     batch_size=st.integers(1, 9),
     data=st.data(),
 )
-@settings(deadline=None)
 def test_paths_agree(texts: list[str], dim: int, normalize: bool, batch_size: int, data: st.DataObject) -> None:
     model = toy(dim)
     kept = data.draw(st.integers(1, dim))

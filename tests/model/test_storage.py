@@ -197,7 +197,7 @@ def test_card_may_be_edited_or_deleted(folder: Path) -> None:
     junk=st.binary(max_size=8),
     trusting=st.booleans(),
 )
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_damage_ends_in_our_own_error(
     tmp_path_factory: pytest.TempPathFactory, name: str, place: float, junk: bytes, trusting: bool
 ) -> None:

@@ -36,12 +36,14 @@ from siamese_cbow.paper.tables import seconds
 from siamese_cbow.paper.view import View
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 pytest.importorskip("gensim")
 pytest.importorskip("torch")
+
+pytestmark = pytest.mark.slow  # most of them look at one report, whose systems are trained first
 
 TINY = replace(
     QUICK,

@@ -69,7 +69,7 @@ def test_unknown_words_count_as_the_model_says(model: Model) -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_equal_vectors_are_duplicates_of_the_first(numbers: list[int], batch: int) -> None:
     vectors = np.vstack([np.eye(5, dtype=np.float32), np.zeros((1, 5), np.float32)])
     kept, found, first = Kept(5, 0.9, 1), list[tuple[int, float]](), list[int]()

@@ -12,11 +12,10 @@ import pytest
 
 import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
-from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, SettingsError
+from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, SettingsError, TextSettings
 from siamese_cbow.cli import main
 from siamese_cbow.retrieval import graph, updating
 from siamese_cbow.retrieval.manifest import Manifest, fingerprint
-from siamese_cbow.retrieval.rows import RowSettings
 from siamese_cbow.retrieval.updating import update
 
 LINES = topic_lines(2000)
@@ -131,13 +130,13 @@ def test_small_segments_are_taken_in(model: Model, tmp_path: Path) -> None:
 
 def test_sentences_and_settings_are_kept(model: Model, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.txt", ["A ship. A guitar played.", "", "Soup."])
-    index = Index.update(tmp_path / "index", path, model=model, rows=RowSettings(sentences=True))
+    index = Index.update(tmp_path / "index", path, model=model, text=TextSettings(unit="sentence"))
     assert [(hit.line, hit.text) for hit in index.search("guitar", k=1)] == [(1, "A guitar played.")]
     write_lines(tmp_path / "b.txt", ["Bread. A song of the band."])
     index = Index.update(tmp_path / "index", tmp_path / "b.txt", model=model)
     assert index.search("song band", k=1)[0].text == "A song of the band."
     with pytest.raises(SettingsError, match="was made with"):
-        update(tmp_path / "index", path, model=model, rows=RowSettings(text_column="body"))
+        update(tmp_path / "index", path, model=model, text=TextSettings(text_column="body"))
 
 
 # damage

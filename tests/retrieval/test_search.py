@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
-from siamese_cbow import InputError, Model, SettingsError, Texts, Vocabulary
+from siamese_cbow import InputError, Model, SettingsError, Texts, TextSettings, Vocabulary
 from siamese_cbow.kernels.bounds import COLUMNS, promising
-from siamese_cbow.retrieval import rows as rows_module
 from siamese_cbow.retrieval import scoring, search
-from siamese_cbow.retrieval.hits import Best, Cutoff
 from siamese_cbow.retrieval.manifest import fingerprint
-from siamese_cbow.retrieval.rows import Block, RowSettings, Source, finished
-from siamese_cbow.retrieval.sentences import sentence_rows
+from siamese_cbow.retrieval.scoring import Cutoff
+from siamese_cbow.retrieval.search import Best
+from siamese_cbow.text import reader
+from siamese_cbow.text.records import RawBlock
+from siamese_cbow.text.row_reader import RowReader, finished_rows, sentence_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)
@@ -90,7 +91,7 @@ def test_far_rows_are_found_where_all_are_asked_for(path_name: str, model: Model
     cutoff=st.floats(-1, 1),
     n=st.integers(0, 60),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_bound_never_drops_a_row_that_reaches_the_cutoff(seed: int, dim: int, cutoff: float, n: int) -> None:
     rng = np.random.default_rng(seed)
     model = Model(Vocabulary.of_words([f"w{i}" for i in range(50)]), rng.standard_normal((50, dim), dtype=np.float32))
@@ -115,7 +116,7 @@ def test_the_bound_never_drops_a_row_that_reaches_the_cutoff(seed: int, dim: int
 
 def test_threads_make_no_difference(model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
-    monkeypatch.setattr(rows_module, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", 1000)
     path = tmp_path / "lines.jsonl"
     path.write_text("".join(json.dumps({"text": line or "-"}) + "\n" for line in LINES))
     hits = [sc.search("soup", path, model=model, k=40, threads=n, before=1, after=2) for n in (1, 2, 5)]
@@ -134,10 +135,10 @@ def test_equal_rows_come_in_their_order(path_name: str, model: Model) -> None:
 def in_blocks(monkeypatch: pytest.MonkeyPatch, lines: list[str], size: int) -> None:
     """Every source is these lines, in blocks of `size` lines."""
     blocks = [
-        Block("".join(f"{line}\n" for line in lines[i : i + size]).encode(), "a.txt", i + 1, 0)
+        RawBlock("".join(f"{line}\n" for line in lines[i : i + size]).encode(), "a.txt", "sentences", 0, i + 1)
         for i in range(0, len(lines), size)
     ]
-    monkeypatch.setattr(Source, "blocks", lambda self: iter(blocks))
+    monkeypatch.setattr(RowReader, "blocks", lambda self: iter(blocks))
 
 
 @pytest.mark.parametrize("size", [4, 5, 7, 100])
@@ -223,7 +224,7 @@ def test_sentences_know_their_line() -> None:
 
 def test_search_in_sentences(model: Model, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.txt", ["The ship sank. A guitar played.", "", "We had soup. The storm came."])
-    found = sc.search("guitar", path, model=model, k=1, after=2, rows=RowSettings(sentences=True))
+    found = sc.search("guitar", path, model=model, k=1, after=2, text=TextSettings(unit="sentence"))
     assert (found[0].line, found[0].text) == (1, "A guitar played.")
     assert found[0].after == ((3, "We had soup."), (3, "The storm came."))
 
@@ -231,10 +232,10 @@ def test_search_in_sentences(model: Model, tmp_path: Path) -> None:
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0\r"), max_size=30), max_size=30)
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_row_is_a_line_whatever_it_holds(lines: list[str]) -> None:
-    block = Block("".join(f"{line}\n" for line in lines).encode(), "a", 1, 0)
-    rows = finished(block, RowSettings())
+    block = RawBlock("".join(f"{line}\n" for line in lines).encode(), "a", "sentences", 0)
+    rows = finished_rows(block, TextSettings())
     assert rows.texts(0, 1000) == lines
     assert [rows.number(i) for i in range(len(rows))] == list(range(1, len(lines) + 1))
 
@@ -292,7 +293,7 @@ def test_files_that_cannot_be_searched(model: Model, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"bad\.txt"):
         sc.search("ship", tmp_path / "bad.txt", model=model)
     said: list[str] = []
-    source = Source([str(tmp_path)], RowSettings(), said.append)
+    source = RowReader([str(tmp_path)], say=said.append)
     assert [hit.text for hit in search.search("ship", source, model=model)] == ["the ship"]
     assert len(said) == 1
     assert "left out" in said[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,8 +21,7 @@ from siamese_cbow import Model, Vocabulary
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.embedder import Embedder
-from siamese_cbow.serve.guard import Guard
-from siamese_cbow.serve.limits import Limits
+from siamese_cbow.serve.middleware import Limits, Middleware
 from siamese_cbow.serve.projection import pca
 
 MODEL = toy_model(info={"recipe": {"name": "toy"}})
@@ -32,7 +32,7 @@ LIMITS = Limits(max_bytes=20_000, max_inputs=50)
 class Client:
     """Asks an application without a network; each request has an event loop of its own."""
 
-    def __init__(self, app: Guard, **headers: str) -> None:
+    def __init__(self, app: Middleware, **headers: str) -> None:
         self._app, self._headers = app, headers
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -335,7 +335,7 @@ def test_umap_where_it_is_installed(client: Client, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("siamese_cbow.serve.desk.PATIENCE", 0.05)
+    monkeypatch.setattr("siamese_cbow.serve.jobs.PATIENCE", 0.05)
     release, begun = threading.Event(), []
 
     def work(model: Model, asked: Any) -> dict[str, Any]:
@@ -357,7 +357,7 @@ def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
     answers = [ask(n_words=n) for n in (1, 2, 3, 4) for _ in range(40)]
     assert {answer.status_code for answer in answers[-4:]} == {200}
     assert len(begun) == 4  # each was made once
-    monkeypatch.setattr("siamese_cbow.serve.desk.PATIENCE", 60.0)
+    monkeypatch.setattr("siamese_cbow.serve.jobs.PATIENCE", 60.0)
     for _ in range(2):
         failure(ask(words=["wrong"]), 400)
     assert len(begun) == 6  # what went wrong is tried anew
@@ -411,6 +411,19 @@ def test_models_health_metrics(client: Client) -> None:
     assert 'siamese_cbow_texts_total{model="other"}' in page.text
     assert "siamese_cbow_requests_under_way 1.0" in page.text
     assert "/no/such/path" not in page.text
+
+
+def test_the_description_follows_from_the_endpoints(client: Client) -> None:
+    document = client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"].endswith("."), path
+            answer = client.request(method.upper(), path.replace("{model}", "toy"))
+            assert answer.status_code == (200 if method == "get" else 415), path
+    text = json.dumps(document)
+    for name in re.findall(r"#/components/schemas/(\w+)", text):
+        assert name in document["components"]["schemas"]
+    assert sorted(document["paths"]["/explore/map"]["post"]["responses"])[:2] == ["200", "202"]
 
 
 def test_headers_for_browsers(client: Client) -> None:

@@ -153,7 +153,7 @@ def test_map_of_words(page: Any, server: Running, model: Model) -> None:
     assert abs(inked(page) - everything) < everything / 5
     page.get_by_label("Find on the map").fill("kitten")
     page.keyboard.press("Enter")
-    sync_api.expect(page.locator("#map-said")).to_contain_text("kitten: near to")
+    sync_api.expect(page.locator("#map-said")).to_contain_text("kitten is near")
     assert model.neighbours("kitten", 1)[0][0] in page.locator("#map-said").inner_text()
     box = plane.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # what was found is in the middle
@@ -174,7 +174,7 @@ def test_map_of_words(page: Any, server: Running, model: Model) -> None:
 def test_map_of_sentences(page: Any, server: Running) -> None:
     visit(page, server, "map")
     page.get_by_label("my sentences").check()
-    page.get_by_label("Sentences, one a line").fill("the cat purrs\na dog barks\n\nblorf\na song")
+    page.get_by_label("Sentences, one per line").fill("the cat purrs\na dog barks\n\nblorf\na song")
     page.get_by_role("button", name="Draw").click()
     sync_api.expect(page.locator("#map-said")).to_contain_text("3 sentences")
     sync_api.expect(page.locator("#map-said")).to_contain_text("1 left out")
@@ -223,7 +223,7 @@ def test_search_in_a_file(page: Any, server: Running, tmp_path: Path) -> None:
     page.evaluate(drop, ["dropped.txt", "a guitar\nmy puppy"])
     sync_api.expect(page.locator("#search-list .name").first).to_have_text("line 2\nmy puppy", use_inner_text=True)
     page.evaluate(drop, ["picture.png", "\x89PNG\0\0"])
-    sync_api.expect(page.locator("#file-said")).to_have_text("picture.png is no text file.")
+    sync_api.expect(page.locator("#file-said")).to_have_text("picture.png is not a text file.")
 
 
 def test_tabs_theme_and_model(page: Any, server: Running) -> None:
@@ -248,6 +248,7 @@ def test_tabs_theme_and_model(page: Any, server: Running) -> None:
     sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_anybody(browser: Any, server: Running, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -270,7 +271,7 @@ def test_a_key_is_asked_for_and_a_server_that_is_gone_is_noticed(browser: Any, f
         page.goto(server.url)
         for key in ("wrong", "secret"):
             page.get_by_label("API key").fill(key)
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Continue").click()
         sync_api.expect(page.locator(".heat .cell").first).to_be_visible()
         server.stop()
         page.get_by_label("First sentence").fill("a cat")
@@ -291,6 +292,7 @@ def picture(page: Any, path: Path, *, height: int) -> None:
     assert path.stat().st_size < 150_000
 
 
+@pytest.mark.slow
 def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
     target = Path(os.environ.get("EXPLORER_IMAGES", tmp_path)).resolve()
     target.mkdir(exist_ok=True, parents=True)

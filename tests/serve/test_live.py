@@ -99,6 +99,7 @@ def test_openai_errors(client: openai.OpenAI, server: Running) -> None:
 # a fuzzer
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_schemathesis_finds_nothing(server: Running, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
@@ -139,6 +140,7 @@ def test_bytes_that_are_no_http(server: Running) -> None:
     assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
     body = json.dumps({"query": "cat", "texts": ["dog"]}).encode()
     with running(folders[0], "--max-seconds", "4", "--max-idle", "2", SIAMESE_CBOW_API_KEY=KEY) as server:
@@ -152,6 +154,8 @@ def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
         assert b'"code":"timeout"' in answer
         assert raw(server, b"POST /search HTTP/1.1\r\nHost") == b""  # half a head: the connection is closed
         assert raw(server) == b""  # so it is when nothing comes
+        both = raw(server, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+        assert both.count(b"HTTP/1.1 200") == 2  # and when no third request comes
         assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
         assert "Traceback" not in server.stop()
 

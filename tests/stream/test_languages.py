@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from siamese_cbow import InputError, Model, SettingsError, SiameseCBOW, Stream, Vocabulary, load, prepare
 from siamese_cbow.cli import main
+from siamese_cbow.kernels.registry import ObjectiveName
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.text import chunks
-from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.recipe import ObjectiveName
+from siamese_cbow.text.records import TextSettings
 
 GERMAN = TextSettings(kind="groups", languages=("en", "de"))
 N_TOPICS, N_WORDS = 8, 12
@@ -99,7 +99,7 @@ def test_limits_apply_to_each_language(tmp_path: Path) -> None:
 phrases = st.lists(st.sampled_from(["die", "a", "Ü b", "c", "?", "\u200b"]), min_size=1).map(" ".join)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(rows=st.lists(st.tuples(phrases, phrases, phrases), min_size=1), min_count=st.integers(1, 2))
 def test_equals_plain_python(rows: list[tuple[str, str, str]], min_count: int) -> None:
     languages = ("en", "de", "fr")

@@ -18,12 +18,12 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.course import ROUND, Course
-from siamese_cbow.training.loop import Run, train
-from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.training.saved_run import Saving, train_into
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.training.loop import Callback, Run, train
+from siamese_cbow.training.plan import ROUND, Schedule, plan_of
+from siamese_cbow.training.recipe import Saving
+from siamese_cbow.training.saved_run import train_into
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -58,41 +58,41 @@ sizes = st.lists(st.integers(1, 3 * ROUND), min_size=1, max_size=3)
 @given(sizes, st.data())
 def test_every_batch_of_every_stream_comes_as_often_as_asked_for(sizes: list[int], data: st.DataObject) -> None:
     passes = data.draw(st.lists(st.integers(1, 3), min_size=len(sizes), max_size=len(sizes)))
-    course, seen = Course(sizes, passes), Counter[tuple[int, int, int]]()
+    schedule, seen = Schedule(sizes, passes), Counter[tuple[int, int, int]]()
     for epoch in range(2):
         batch = 0
-        while batch < course.n_batches:
-            stream, turn, first, n = course.stretch(epoch, batch)
+        while batch < schedule.n_batches:
+            stream, turn, first, n = schedule.stretch(epoch, batch)
             seen.update((stream, turn, first + i) for i in range(n))
             batch += n
-        assert batch == course.n_batches
+        assert batch == schedule.n_batches
     expected = {(k, turn, i) for k, size in enumerate(sizes) for turn in range(2 * passes[k]) for i in range(size)}
     assert seen == Counter(expected)
 
 
 @given(sizes, st.floats(0.05, 4), st.integers(0, 3), st.floats(0, 0.999))
 def test_a_stretch_does_not_depend_on_where_one_begins(sizes: list[int], passes: float, epoch: int, at: float) -> None:
-    course = Course(sizes, [passes] * len(sizes))
-    batch = int(at * course.n_batches)
-    stream, turn, first, n = course.stretch(epoch, batch)
+    schedule = Schedule(sizes, [passes] * len(sizes))
+    batch = int(at * schedule.n_batches)
+    stream, turn, first, n = schedule.stretch(epoch, batch)
     assert 1 <= n <= sizes[stream] - first
     if n > 1:
-        assert course.stretch(epoch, batch + 1) == (stream, turn, first + 1, n - 1)
+        assert schedule.stretch(epoch, batch + 1) == (stream, turn, first + 1, n - 1)
 
 
 def test_a_round_takes_its_share_of_each_stream():
-    course = Course([9 * ROUND, 3 * ROUND], [1, 1])
-    assert course.stretch(0, 0) == (0, 0, 0, 192)
-    assert course.stretch(0, 192) == (1, 0, 0, 64)
-    assert course.stretch(0, 256) == (0, 0, 192, 192)
+    schedule = Schedule([9 * ROUND, 3 * ROUND], [1, 1])
+    assert schedule.stretch(0, 0) == (0, 0, 0, 192)
+    assert schedule.stretch(0, 192) == (1, 0, 0, 64)
+    assert schedule.stretch(0, 256) == (0, 0, 192, 192)
     with pytest.raises(IndexError):
-        course.stretch(0, 12 * ROUND)
+        schedule.stretch(0, 12 * ROUND)
 
 
 def test_a_part_of_a_stream_goes_on_in_the_next_epoch():
-    course = Course([10, 10], [1, 0.25])
-    assert course.n_batches == 12
-    assert [course.stretch(epoch, 10) for epoch in (0, 1, 5)] == [(1, 0, 0, 2), (1, 0, 2, 2), (1, 1, 0, 2)]
+    schedule = Schedule([10, 10], [1, 0.25])
+    assert schedule.n_batches == 12
+    assert [schedule.stretch(epoch, 10) for epoch in (0, 1, 5)] == [(1, 0, 0, 2), (1, 0, 2, 2), (1, 1, 0, 2)]
 
 
 def test_words_are_joined_and_their_counts_added():
@@ -140,16 +140,16 @@ def test_what_a_mix_is_called():
 @pytest.mark.parametrize("recipe", [RECIPE, SiameseCBOW.paper(dim=16, epochs=2, learning_rate=0.1)])
 def test_the_same_bytes_on_any_number_of_threads_and_wherever_chunks_end(recipe: SiameseCBOW) -> None:
     mix = Mix([TEXT, PAIRS], passes=[1, 2.5])
-    digests = {digest(train(recipe, mix, threads=threads)) for threads in (1, 3)}
-    digests.add(digest(train(recipe, mix, callbacks=[Every()])))
+    digests = {digest(train(plan_of(recipe, mix), threads=threads)) for threads in (1, 3)}
+    digests.add(digest(train(plan_of(recipe, mix), callbacks=[Every()])))
     assert len(digests) == 1
-    assert digests != {digest(train(recipe, [TEXT, PAIRS]))}
+    assert digests != {digest(train(plan_of(recipe, [TEXT, PAIRS])))}
 
 
 def test_a_mix_of_one_is_the_stream():
-    assert digest(train(RECIPE, [TEXT])) == digest(train(RECIPE, TEXT))
-    twice = train(replace(RECIPE, epochs=1), Mix([TEXT], [2]))
-    assert digest(twice) == digest(train(RECIPE, TEXT)), "two passes of an epoch are two epochs of a pass"
+    assert digest(train(plan_of(RECIPE, [TEXT]))) == digest(train(plan_of(RECIPE, TEXT)))
+    twice = train(plan_of(replace(RECIPE, epochs=1), Mix([TEXT], [2])))
+    assert digest(twice) == digest(train(plan_of(RECIPE, TEXT))), "two passes of an epoch are two epochs of a pass"
 
 
 def test_both_are_learnt_from_and_all_words_are_kept():
@@ -174,7 +174,7 @@ def test_other_ids_are_translated():
         ids=back[PAIRS.ids],
         vocabulary=Vocabulary([PAIRS.vocabulary.words[i] for i in order], PAIRS.vocabulary.counts[order]),
     )
-    assert digest(train(RECIPE, [TEXT, shuffled])) == digest(train(RECIPE, [TEXT, PAIRS]))
+    assert digest(train(plan_of(RECIPE, [TEXT, shuffled]))) == digest(train(plan_of(RECIPE, [TEXT, PAIRS])))
 
 
 class Crash(Callback):

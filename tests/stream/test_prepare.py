@@ -18,7 +18,8 @@ from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text import chunks
-from siamese_cbow.text.corpus import Texts, TextSettings
+from siamese_cbow.text.inputs import Texts
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.vocabulary import Vocabulary
 
 SENTENCES = TextSettings(layout="sentences")
@@ -59,7 +60,7 @@ lines_of_words = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(lines=lines_of_words, min_count=st.integers(1, 3))
 def test_equals_plain_python(tmp_path_factory: pytest.TempPathFactory, lines: list[str], min_count: int) -> None:
     path = tmp_path_factory.mktemp("text") / "text.txt"

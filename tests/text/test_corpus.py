@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.text import chunks, lines
-from siamese_cbow.text.chunks import line_chunks
-from siamese_cbow.text.corpus import Corpus, RawBlock, Texts, TextSettings
+from siamese_cbow.text import chunks
+from siamese_cbow.text.chunks import line_chunks, valid_utf8
+from siamese_cbow.text.corpus import Corpus, finished_lines
+from siamese_cbow.text.inputs import Texts
 from siamese_cbow.text.layout import evidence_of
-from siamese_cbow.text.utf8 import valid_utf8
+from siamese_cbow.text.records import RawBlock, TextSettings
 
 SENTENCES = TextSettings(layout="sentences")
 
@@ -152,7 +153,7 @@ def test_the_layout_of_real_text(shared_data: Path) -> None:
     for name in ("wikipedia-en-2015.txt.xz", "eltec-eng-100-novels.txt.xz"):
         block = next(Corpus(shared_data / "corpora" / name).blocks())
         assert block.layout == "paragraphs"
-        text = lines.finished_lines(block, TextSettings()).text
+        text = finished_lines(block, TextSettings()).text
         assert evidence_of(text, is_whole=False).layout == "sentences"  # what was split looks split
 
 
@@ -170,7 +171,7 @@ LINES = st.lists(st.text(st.sampled_from("ab .é漢\r\t"), max_size=12), max_siz
     broken=st.booleans(),
     end=st.sampled_from(["", "\n"]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 def test_blocks_of_any_size_give_the_same_lines(
     tmp_path: Path, texts: list[str], size: int, layout: str, boundary: str, broken: bool, end: str
 ) -> None:
@@ -183,7 +184,7 @@ def test_blocks_of_any_size_give_the_same_lines(
 
 
 @given(texts=LINES, size=st.integers(1, 60), limit=st.integers(5, 40), by=st.sampled_from(["line", "paragraph"]))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_chunks_are_whole_lines_and_lose_nothing(texts: list[str], size: int, limit: int, by: Any) -> None:
     content = "\n".join(texts).encode()
     pieces = [content[i : i + size] for i in range(0, len(content), size)]
@@ -204,7 +205,7 @@ def test_big_files_come_in_blocks_of_about_four_megabytes(tmp_path: Path) -> Non
     assert 3 <= len(blocks) <= 5
     assert max(len(block.data) for block in blocks) < 5 << 20
     assert sum(block.n_source_bytes for block in blocks) == corpus.total_bytes
-    assert [block.first_line for block in blocks][:2] == [1, 1 + blocks[0].data.count(b"\n")]
+    assert [block.first for block in blocks][:2] == [1, 1 + blocks[0].data.count(b"\n")]
 
 
 @pytest.mark.parametrize("layout", ["sentences", "paragraphs", "wrapped"])

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 
 GROUPS = TextSettings(kind="groups")
 PPDB = (

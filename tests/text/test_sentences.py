@@ -115,7 +115,7 @@ MARKS = st.text(st.sampled_from("aB9 .!?…\"'“”()[]。！？」é漢\u00a0\
 
 
 @given(paragraphs=st.lists(st.one_of(st.text(st.characters(exclude_categories=["Cs"])), MARKS)), language=LANGUAGES)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_every_word_stays_in_its_place(paragraphs: list[str], language: str) -> None:
     lines = [re.sub(r"[\n\0]", "", line).strip() for line in paragraphs]
     lines = [line for line in lines if line]

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 
 ROWS = ["one two. Three four.\n\nFive six.", "seven", "", "eight \x00nine"]
 SENTENCES = "one two. Three four.\nFive six.\n\nseven\n\neight  nine\n\n"
@@ -130,11 +131,11 @@ def test_json_that_arrow_refuses_is_read_all_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"text": "a"}\nnonsense\n', r"line 2 is no JSON .*'nonsense'; expected one object a line"),
-        ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object a line.*jq -c"),
-        ('[\n{"text": "a"}\n]\n', r"line 1 is no JSON .*jq -c"),
+        ('{"text": "a"}\nnonsense\n', r"line 2 is not JSON .*'nonsense'; expected one object per line"),
+        ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object per line.*jq -c"),
+        ('[\n{"text": "a"}\n]\n', r"line 1 is not JSON .*jq -c"),
         ('{"text": "a"}\n{"text": 3}\n', r"holds int in line 2"),
-        ('{"text": "a"}\n{"text": "b"', r"line 2 is no JSON"),
+        ('{"text": "a"}\n{"text": "b"', r"line 2 is not JSON"),
     ],
 )
 def test_mistakes_in_json_name_the_line(tmp_path: Path, content: str, message: str) -> None:

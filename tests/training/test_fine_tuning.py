@@ -15,14 +15,13 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.kin import Kin
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.loop import train
 from siamese_cbow.training.plan import plan_of
-from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.saved_run import train_into
-from siamese_cbow.training.start import place
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.stems import Stems
 from siamese_cbow.transform.finishing import finished, unweighed
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -109,13 +108,13 @@ def test_common_directions_are_taken_out_once(old: Path) -> None:
     assert np.linalg.matrix_rank(finished(recipe, rows.copy(), counts, taken_out=1), tol=1e-6) == 3
 
 
-def test_kin_start_from_what_they_have_in_common():
+def test_words_of_a_stem_start_from_what_they_have_in_common():
     vectors = np.full((4, 2), 9, np.float32)  # words 0 1 2, and the row that all of them share
-    kin = Kin(np.array([3, 3, 3], np.int32), 1)
+    stems = Stems(np.array([3, 3, 3], np.int32), 1)
     vectors[2] = 0
-    place(vectors, [0, 1], np.array([[4, 0], [6, 2]], np.float32), kin)
+    stems.unfold([0, 1], np.array([[4, 0], [6, 2]], np.float32), vectors)
     np.testing.assert_array_equal(vectors, [[-1, -1], [1, 1], [0, 0], [5, 1]])
-    np.testing.assert_array_equal(kin.fold(vectors), [[4, 0], [6, 2], [5, 1]])
+    np.testing.assert_array_equal(stems.fold(vectors), [[4, 0], [6, 2], [5, 1]])
 
 
 def test_a_new_form_of_a_known_word_starts_beside_it(tmp_path: Path) -> None:
@@ -125,7 +124,7 @@ def test_a_new_form_of_a_known_word_starts_beside_it(tmp_path: Path) -> None:
     stream = Stream.of_words([[["walking", "house"], ["walking", "dog"]]])
     recipe = replace(RECIPE, init=str(tmp_path / "start"))
     plan = plan_of(recipe, stream)
-    learnt = plan.kin.fold(first_state(recipe, plan.vocabulary, kin=plan.kin).vectors)
+    learnt = plan.stems.fold(first_state(recipe, plan.vocabulary, stems=plan.stems).vectors)
     index = plan.vocabulary.index
     np.testing.assert_allclose(learnt[index["walking"]], rows[:2].mean(0), atol=0.1)
     for word, row in zip(words.words, rows, strict=True):
@@ -135,10 +134,13 @@ def test_a_new_form_of_a_known_word_starts_beside_it(tmp_path: Path) -> None:
 
 def test_the_same_bytes_on_any_number_of_threads(old: Path) -> None:
     recipe = replace(RECIPE, init=str(old))
-    first, second = (train(recipe, [NEW, OLD], threads=threads).model().vectors.tobytes() for threads in (1, 3))
+    first, second = (
+        train(plan_of(recipe, [NEW, OLD]), threads=threads).model().vectors.tobytes() for threads in (1, 3)
+    )
     assert first == second
 
 
+@pytest.mark.slow
 def test_the_model_of_the_package():
     stream = Stream.of_words([[["dog", "blorfs"], ["dog", "sleeps"]]] * 3)
     packaged = load()

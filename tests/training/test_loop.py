@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import hashlib
 from dataclasses import asdict, replace
 
@@ -13,10 +14,11 @@ from siamese_cbow.formats.vector_files import write_word_vectors
 from siamese_cbow.kernels.registry import OPTIMIZERS
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.loop import Run, train
+from siamese_cbow.training import loop
+from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.optimizers import learning_rates
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.plan import plan_of
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -91,13 +93,15 @@ def test_every_optimizer_learns(optimizer):
 @pytest.mark.parametrize("name", RECIPES)
 def test_any_number_of_threads_gives_the_same_bytes(name):
     recipe = replace(RECIPES[name], epochs=1)
-    runs = {threads: train(recipe, STREAM, threads=threads) for threads in (1, 2, 3, 8)}
+    runs = {threads: train(plan_of(recipe, STREAM), threads=threads) for threads in (1, 2, 3, 8)}
     assert len({digest(run) for run in runs.values()}) == 1
     assert len({str(run.state.counters) for run in runs.values()}) == 1
 
 
 def test_seeds_matter_and_are_repeatable():
-    first, again, other = (digest(train(replace(RECIPES["contrastive"], seed=s), STREAM, threads=2)) for s in (1, 1, 2))
+    first, again, other = (
+        digest(train(plan_of(replace(RECIPES["contrastive"], seed=s), STREAM), threads=2)) for s in (1, 1, 2)
+    )
     assert first == again != other
 
 
@@ -121,16 +125,23 @@ class StopAt(Callback):
 @pytest.mark.parametrize("name", ["contrastive, two matrices", "sigmoid, two strips and matrices"])
 def test_stopping_and_going_on_changes_no_bit(name, step, optimizer):
     recipe = replace(RECIPES[name], epochs=2, optimizer=optimizer)
-    whole = train(recipe, STREAM, threads=2)
+    whole = train(plan_of(recipe, STREAM), threads=2)
     assert whole.n_steps > 30
     stop = StopAt(step)
     with pytest.raises(KeyboardInterrupt):
-        train(recipe, STREAM, threads=2, callbacks=[stop])
+        train(plan_of(recipe, STREAM), threads=2, callbacks=[stop])
     state = first_state(recipe, STREAM.vocabulary)
     state.restore(stop.arrays, stop.counters)
-    resumed = train(recipe, STREAM, threads=1, state=state)
+    resumed = train(plan_of(recipe, STREAM), threads=1, state=state)
     assert digest(resumed) == digest(whole)
     assert resumed.state.counters == whole.state.counters
+
+
+def test_a_state_that_lacks_a_counter_is_refused():
+    state = first_state(RECIPES["contrastive"], STREAM.vocabulary)
+    counters = {name: value for name, value in asdict(state.counters).items() if name != "words_cut"}
+    with pytest.raises(FormatError, match=r"does not say words_cut; .* give --restart"):
+        state.restore(state.arrays(), counters)
 
 
 def test_a_state_of_another_recipe_is_refused():
@@ -162,12 +173,19 @@ def test_callbacks_are_called_exactly_when_they_want():
             self.events.append("end")
 
     watch, plain = Watch(), Callback()
-    run = train(RECIPES["contrastive"], STREAM, callbacks=[watch, plain])
+    run = train(plan_of(RECIPES["contrastive"], STREAM), callbacks=[watch, plain])
     ends = range(run.n_batches, run.n_steps + 1, run.n_batches)
     assert watch.steps == sorted({*range(7, run.n_steps + 1, 7), *ends})
     assert watch.epochs == [1, 2, 3]
     assert watch.events == ["start", "end"]
-    assert digest(run) == digest(train(RECIPES["contrastive"], STREAM))
+    assert digest(run) == digest(train(plan_of(RECIPES["contrastive"], STREAM)))
+
+
+def test_the_examples_of_the_docstrings():
+    names = {"stream": Stream.of_words([[["a", "cat", "sat"], ["it", "slept"], ["dogs", "ran"]]] * 50)}
+    result = doctest.testmod(loop, extraglobs={"SiameseCBOW": SiameseCBOW, **names})
+    assert result.attempted == 2
+    assert result.failed == 0
 
 
 def test_a_loss_that_is_no_number_stops_with_the_batch_named():
@@ -190,7 +208,7 @@ class Notes:
 
 def test_progress_counts_words_and_long_sentences_are_said():
     notes = Notes()
-    run = train(replace(RECIPES["contrastive"], max_tokens=4), STREAM, progress=notes)
+    run = train(plan_of(replace(RECIPES["contrastive"], max_tokens=4), STREAM), progress=notes)
     assert notes.amount == run.state.counters.words == 3 * STREAM.n_tokens
     lengths = np.diff(STREAM.sentences)
     assert run.state.counters.words_cut == 3 * np.maximum(0, lengths - 4).sum()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
+from typing import Literal
 
+import click
 import pytest
+from click.testing import CliRunner
 
+from siamese_cbow.cli.train import options_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
-from siamese_cbow.training.recipe_file import OPTIONS, read_recipe, recipe_text, write_recipe
+from siamese_cbow.training.recipe import PRESETS, check_options, option, options
+from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
 
 
 @pytest.mark.parametrize(
@@ -46,11 +51,41 @@ from siamese_cbow.training.recipe_file import OPTIONS, read_recipe, recipe_text,
         ("init_std", 0),
         ("gamma", 0),
         ("margin", -0.1),
+        ("dim", None),
+        ("share_stems", "no"),
+        ("separate_matrices", 1),
+        ("init", 5),
     ],
 )
 def test_a_senseless_value_is_named_with_what_was_expected(option, value):
     with pytest.raises(SettingsError, match=rf"{option} is .*; expected"):
         SiameseCBOW(**{option: value})
+
+
+def test_a_path_to_start_from_is_kept_as_text():
+    assert SiameseCBOW(init=Path("models/books")).settings()["init"] == "models/books"
+
+
+def test_one_field_says_all_of_an_option():
+    """A new field is checked and is an option of the command, with its help: nothing else has to be touched."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Longer:
+        patience: int | None = option(7, "Epochs without progress.", paper=3, at_least=2)
+        thorough: bool = option(False, "Look twice.", switch="--thorough/--quick")
+        style: Literal["plain", "fancy"] = option("plain", "How it looks.")
+
+        def __post_init__(self) -> None:
+            check_options(self)
+
+    with pytest.raises(SettingsError, match="patience is 1; expected a whole number, 2 or more"):
+        Longer(patience=1)
+    with pytest.raises(SettingsError, match="style is 'odd'; expected one of plain, fancy"):
+        Longer(style="odd")
+    command = click.command()(options_of(Longer)(lambda **settings: click.echo(sorted(settings.items()))))
+    output = CliRunner().invoke(command, ["--patience", "4", "--quick"]).output
+    assert output == "[('patience', 4), ('style', None), ('thorough', False)]\n"
+    assert "Epochs without progress.  [default: 7; paper: 3]\n" in CliRunner().invoke(command, ["--help"]).output
 
 
 def test_a_batch_holds_a_run_and_a_run_holds_a_pair():
@@ -91,7 +126,7 @@ def test_names():
     [
         SiameseCBOW(),
         SiameseCBOW.paper(max_tokens=50, clip_gradient=0.5),
-        SiameseCBOW(init='odd "name" \\ with\nnewline é.bin', separate_matrices=True, learning_rate=1e-7),
+        SiameseCBOW(init='odd "name" \\ with\nnewline é\x7f 😀.bin', separate_matrices=True, learning_rate=1e-7),
     ],
 )
 def test_a_file_gives_back_what_was_written(recipe, tmp_path):
@@ -110,8 +145,10 @@ def test_a_file_may_change_a_preset(tmp_path):
     [
         ("dimm = 3", "no option 'dimm'"),
         ("dim = 0", "dim is 0; expected"),
-        ("dim =", "no TOML file"),
+        ("dim =", "not a TOML file"),
         ('recipe = "fast"', "expected one of contrastive, paper"),
+        ('recipe = ["paper"]', "expected one of contrastive, paper"),
+        ('share_stems = "no"', "share_stems is 'no'; expected true or false"),
     ],
 )
 def test_a_wrong_file_is_named(text, message, tmp_path):
@@ -129,7 +166,7 @@ def test_a_missing_file(tmp_path):
 
 def test_every_option_of_a_preset_is_an_option():
     for preset in PRESETS.values():
-        assert set(preset) <= set(OPTIONS)
+        assert set(preset) <= {option.name for option in options(SiameseCBOW)}
     assert recipe_text(SiameseCBOW()).startswith('objective = "contrastive"\ndim = 300\n')
 
 

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,17 +17,16 @@ import numpy as np
 import pytest
 
 from siamese_cbow.cli import main
-from siamese_cbow.errors import FormatError, InputError, Interrupted
+from siamese_cbow.errors import FormatError, InputError, Interrupted, SettingsError
 from siamese_cbow.model.storage import load
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.corpus import TextSettings
-from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.checkpoint import Checkpoints
-from siamese_cbow.training.log import read_log
-from siamese_cbow.training.loop import Run
-from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.training.saved_run import Saving, train_into
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.training.checkpoint import Checkpoints, read_log
+from siamese_cbow.training.loop import Callback, Run
+from siamese_cbow.training.recipe import Saving
+from siamese_cbow.training.saved_run import train_into
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 RECIPE = SiameseCBOW(dim=16, epochs=3, batch_size=32, seed=7)
 OFTEN = Saving(checkpoint_minutes=0.001)
@@ -89,6 +89,7 @@ def test_after_a_crash_it_goes_on(stream: Stream, tmp_path: Path, expected: dict
     assert folder_hash(tmp_path / "model") == expected
 
 
+@pytest.mark.slow
 def test_after_kill_9_it_goes_on(stream: Stream, stream_path: Path, tmp_path: Path) -> None:
     """Killed four times, each time a random moment after it has got further, then left alone."""
     recipe = SiameseCBOW(dim=16, epochs=40, batch_size=32, seed=7)
@@ -182,6 +183,87 @@ def test_an_unfinished_run_of_something_else_is_refused(stream: Stream, tmp_path
         train_into(tmp_path / "model", RECIPE, stream, restart=True)
 
 
+OLD_RECIPE = SiameseCBOW(dim=4, epochs=3, batch_size=16, seed=3, subsample=0.0)
+
+
+def old_run(folder: Path) -> Path:
+    """A run that version 0.1.0 began and left after batch 25 of 39."""
+    shutil.copytree(Path(__file__).with_name("run_of_0_1_0"), folder / "training")
+    return folder
+
+
+def old_stream() -> Stream:
+    endings = ["", "s", "ing"]
+    documents = [
+        [[f"{'abc'[i % 3]}word{(i * k + j) % 5}{endings[(i + k) % 3]}" for k in range(1, 5)] for j in range(5)]
+        for i in range(40)
+    ]
+    return Stream.of_words(documents)
+
+
+def test_a_run_of_version_0_1_0_goes_on(tmp_path: Path) -> None:
+    steps: list[int] = []
+
+    class Watch(Callback):
+        every = 1
+
+        def on_batch(self, run: Run) -> None:
+            steps.append(run.state.counters.step)
+
+    resumed = train_into(old_run(tmp_path / "old"), OLD_RECIPE, old_stream(), callbacks=[Watch()])
+    whole = train_into(tmp_path / "new", OLD_RECIPE, old_stream())
+    assert steps == list(range(26, 40))
+    np.testing.assert_allclose(resumed.vectors, whole.vectors, rtol=1e-3, atol=1e-5)  # another machine began it
+    assert resumed.info == whole.info
+    logs = [read_log(tmp_path / name / "training.jsonl") for name in ("old", "new")]
+    assert [line.keys() for line in logs[0]] == [line.keys() for line in logs[1]]
+    assert [line["words"] for line in logs[0]] == [line["words"] for line in logs[1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "run.json",
+            '{"format_version": 2, "recipe": {}, "corpus": ""}',
+            "has format version 2, this siamese-cbow reads 1",
+        ),
+        ("run.json", '{"format_version": 1}', "is missing or broken; give --restart"),
+        ("run.json", "[1, 2]", "is missing or broken; give --restart"),
+        ("checkpoint-000000000025/state.json", '{"step": 25, "arrays": {}, "state": {}}', "array 'vectors.*--restart"),
+    ],
+)
+def test_a_run_of_another_version_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+    folder = old_run(tmp_path / "model")
+    (folder / "training" / name).write_text(content)
+    before = folder_hash(folder / "training" / "checkpoint-000000000025")
+    with pytest.raises(FormatError, match=message):
+        train_into(folder, OLD_RECIPE, old_stream())
+    assert folder_hash(folder / "training" / "checkpoint-000000000025") == before
+
+
+def test_a_damaged_run_can_be_thrown_away_and_nothing_else(tmp_path: Path) -> None:
+    folder = old_run(tmp_path / "model")
+    (folder / "training" / "run.json").unlink()
+    (folder / "training" / ".run.json.abcdefgh.tmp").mkdir()  # killed while it was written
+    with pytest.raises(FormatError, match="give --restart"):
+        train_into(folder, OLD_RECIPE, old_stream())
+    (folder / "training" / "photo.jpg").write_text("x")
+    with pytest.raises(InputError, match=r"no part of a run \(photo\.jpg\)"):
+        train_into(folder, OLD_RECIPE, old_stream(), restart=True)
+    (folder / "training" / "photo.jpg").unlink()
+    assert train_into(folder, OLD_RECIPE, old_stream(), restart=True).dim == 4
+
+
+def test_other_files_are_named_before_any_work(tmp_path: Path) -> None:
+    folder = old_run(tmp_path / "model")
+    (folder / "photo.jpg").write_text("x")
+    with pytest.raises(InputError, match=r"no part of a model \(photo\.jpg\)"):
+        train_into(folder, OLD_RECIPE, old_stream())
+    assert not (folder / "training" / "checkpoint-000000000039").exists()
+    assert len(read_log(folder / "training" / "log.jsonl")) == 25
+
+
 def test_something_else_is_never_touched(stream: Stream, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "me.jpg").write_text("x")
@@ -230,6 +312,12 @@ def test_snapshots(stream: Stream, tmp_path: Path) -> None:
     assert (
         load(tmp_path / "model@200").info["trained"]["examples"] < load(tmp_path / "model").info["trained"]["examples"]
     )
+
+
+@pytest.mark.parametrize("option", ["checkpoint_minutes", "snapshot_batches", "snapshot_epochs"])
+def test_when_to_save_is_checked(option: str) -> None:
+    with pytest.raises(SettingsError, match=rf"{option} is -1; expected .*, 0 or more"):
+        Saving(**{option: -1})
 
 
 def test_the_command(stream_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.machine.memory import aligned
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.words.vocabulary import Vocabulary

@@ -16,7 +16,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.neighbours import units
 from siamese_cbow.model.storage import UNDO, load
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.transform.weights import sif
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -174,7 +174,7 @@ def test_what_it_needs(model: Model, stream: Stream) -> None:
         model.postprocess(Stream.of_words([[["elsewhere"]]]), center=True)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.sampled_from(sorted(STEPS)), st.integers(0, 99))
 def test_a_text_has_one_vector_whatever_stands_beside_it(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,26 +10,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
-from siamese_cbow.words import lazy_vocabulary
-from siamese_cbow.words.lazy_vocabulary import LazyVocabulary
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words import vocabulary as vocabularies
+from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
 
 WORDS = st.text(st.sampled_from("ab3é日.+\\"), min_size=1, max_size=6)
 
 
 @given(st.lists(WORDS, unique=True, min_size=1), st.lists(WORDS | st.sampled_from(["", "a b", "a\n1 b", "\n", " "])))
-@settings(deadline=None)
 def test_the_same_answers_as_at_once(words: list[str], asked: list[str]) -> None:
     plain = Vocabulary(words, np.arange(len(words), 0, -1))
     lazy = LazyVocabulary(plain.to_text())
     assert len(lazy) == len(plain)
-    for word in [*asked, *words][: lazy_vocabulary.FEW // 4]:
+    for word in [*asked, *words][: vocabularies.FEW // 4]:
         assert lazy.id_of(word) == plain.id_of(word)
         assert (word in lazy) == (word in plain)
         assert lazy.first_like(word) == plain.first_like(word)
@@ -42,7 +40,7 @@ def test_the_same_answers_as_at_once(words: list[str], asked: list[str]) -> None
 
 def test_many_questions_make_the_dictionary() -> None:
     lazy = LazyVocabulary("3 the\n2 cat\n")
-    for _ in range(lazy_vocabulary.FEW):
+    for _ in range(vocabularies.FEW):
         assert lazy.id_of("cat") == 1
     assert "index" not in vars(lazy)
     assert lazy.id_of("cat") == 1
@@ -69,7 +67,7 @@ def test_a_loaded_model_answers_before_its_words_are_cut(tmp_path: Path) -> None
             "the cats", "the cat sat"
         )
         assert not {"words", "counts", "index"} & set(vars(loaded.vocabulary))
-        for _ in range(lazy_vocabulary.FEW):
+        for _ in range(vocabularies.FEW):
             assert loaded.encode("cat").tolist() == [0, 1, 0]
         assert "index" in vars(loaded.vocabulary)
         assert loaded == model.with_fallback(fallback)

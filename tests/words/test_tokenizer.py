@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.stream.counting import Counter
+from siamese_cbow.stream.counting import WordCounter
 from siamese_cbow.words import characters
 from siamese_cbow.words.lookup import Lookup, as_lines
 from siamese_cbow.words.tokenizer import UNKNOWN, Tokenizer
@@ -34,7 +34,7 @@ texts = st.one_of(
 
 def scanned(tokenizer: Tokenizer, text: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The words that the counting scanner sees."""
-    counter = Counter(tokenizer, max_distinct=1000, folder=tmp_path_factory.getbasetemp())
+    counter = WordCounter(tokenizer, max_distinct=1000, folder=tmp_path_factory.getbasetemp())
     ids, _ = counter.scan(as_lines([text]).tobytes())
     return [word.decode() for word in counter.words(ids)]
 
@@ -73,14 +73,14 @@ def test_settings_round_trip(tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=NAMES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=texts)
 def test_scanner_equals_definition(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     assert scanned(tokenizer, text, tmp_path_factory) == tokenizer.words(text)
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=NAMES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=st.one_of(st.text(st.sampled_from(TRICKY), max_size=40), st.text(max_size=40)))
 def test_tokenizers_library_equals_definition(tokenizer: Tokenizer, text: str) -> None:
     library = pytest.importorskip("tokenizers")
@@ -89,6 +89,7 @@ def test_tokenizers_library_equals_definition(tokenizer: Tokenizer, text: str) -
     assert [word for word, _ in theirs.pre_tokenizer.pre_tokenize_str(normal)] == tokenizer.words(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", [Tokenizer(), Tokenizer("whitespace")], ids=["words", "whitespace"])
 def test_every_code_point_is_cut_as_the_tokenizers_library_cuts_it(
     tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
@@ -104,7 +105,7 @@ def test_every_code_point_is_cut_as_the_tokenizers_library_cuts_it(
         words = tokenizer.words(text)
         normal = theirs.normalizer.normalize_str(text)
         assert [word for word, _ in theirs.pre_tokenizer.pre_tokenize_str(normal)] == words
-        counter = Counter(tokenizer, max_distinct=1_000_000, folder=tmp_path_factory.getbasetemp())
+        counter = WordCounter(tokenizer, max_distinct=1_000_000, folder=tmp_path_factory.getbasetemp())
         ids, _ = counter.scan(as_lines([text]).tobytes())
         assert [word.decode() for word in counter.words(ids)] == words
 
@@ -118,7 +119,7 @@ def test_ids_of_the_tokenizers_library() -> None:
     assert library.Tokenizer.from_str(spelled).encode("the [UNK] x").ids == [0, 1, 2]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(lines=st.lists(st.one_of(texts, st.text(st.sampled_from("aaaaaaaAé' "), max_size=40)), max_size=8))
 def test_lookup_equals_index(lines: list[str]) -> None:
     tokenizer = Tokenizer()

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.stream.counting import Counter, merge
+from siamese_cbow.stream.counting import WordCounter, merge
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -28,7 +28,6 @@ def test_order_is_by_count_then_bytes() -> None:
 
 @given(counts=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1),
                               st.integers(0, 2**62)))  # fmt: skip
-@settings(deadline=None)
 def test_file_round_trip(tmp_path_factory: pytest.TempPathFactory, counts: dict[str, int]) -> None:
     path = tmp_path_factory.mktemp("vocabulary") / "words.txt"
     vocabulary = Vocabulary.of_counts(counts, min_count=0)
@@ -63,9 +62,10 @@ def test_missing_and_binary_file(tmp_path: Path) -> None:
         Vocabulary.read(tmp_path / "binary")
 
 
-def counters(folder: Path, blocks: list[list[str]], n: int, max_distinct: int = 10**6) -> list[Counter]:
+def counters(folder: Path, blocks: list[list[str]], n: int, max_distinct: int = 10**6) -> list[WordCounter]:
     made = [
-        Counter(Tokenizer("whitespace", lowercase=False), max_distinct=max_distinct, folder=folder) for _ in range(n)
+        WordCounter(Tokenizer("whitespace", lowercase=False), max_distinct=max_distinct, folder=folder)
+        for _ in range(n)
     ]
     for i, block in enumerate(blocks):
         made[i % n].scan((" ".join(block) + "\n").encode())
@@ -73,7 +73,6 @@ def counters(folder: Path, blocks: list[list[str]], n: int, max_distinct: int = 
 
 
 @given(blocks=st.lists(st.lists(WORDS), min_size=1, max_size=6), min_count=st.integers(1, 2))
-@settings(deadline=None)
 def test_counting_equals_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory, blocks: list[list[str]], min_count: int
 ) -> None:
@@ -99,7 +98,7 @@ def test_tables_grow(tmp_path: Path) -> None:
 
 def test_forgetting_keeps_frequent_words_and_remaps_old_ids(tmp_path: Path) -> None:
     """Rare strings without end: memory stays bounded, frequent words keep their exact counts and their ids."""
-    counter = Counter(Tokenizer(), max_distinct=100, folder=tmp_path)
+    counter = WordCounter(Tokenizer(), max_distinct=100, folder=tmp_path)
     scans = []
     for block in range(20):
         line = "the cat " * 10 + " ".join(f"rare{block}x{i}" for i in range(60))

@@ -11,7 +11,6 @@ makes it parallel and gives the same bytes on any number of threads.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,27 +19,29 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.training.recipe import check_batch, check_options, option
+
+INIT_STD = 0.01  # of the numbers that vectors start from
 
 
 @dataclass(frozen=True)
 class FastSent:
     """`FastSent(dim=300).train(stream)` -> Model; `FastSent(autoencode=True)` is FastSent+AE."""
 
-    autoencode: bool = False
-    dim: int = 300
-    negatives: int = 5  # words drawn for each word to guess
-    epochs: int = 1
-    batch_size: int = 64  # sentences
-    run_length: int = 4  # of these follow one another
-    subsample: float = 1e-4
-    learning_rate: float = 0.2  # see docs/baselines.md for others
-    max_tokens: int | None = None
-    seed: int = 1
+    autoencode: bool = option(False, "A sentence guesses its own words, too.")
+    dim: int = option(300, "Numbers in a vector.", at_least=1)
+    negatives: int = option(5, "Words drawn for each word to guess.", at_least=1)
+    epochs: int = option(1, "How often training goes through the text.", at_least=1)
+    batch_size: int = option(64, "Sentences in a batch.", at_least=1)
+    run_length: int = option(4, "Sentences in a row that come into a batch together.", at_least=1)
+    subsample: float = option(1e-4, "Frequent words are left out at random above this share of the text.", at_least=0)
+    learning_rate: float = option(0.2, "Of Adagrad; see docs/baselines.md for others.", above=0)
+    max_tokens: int | None = option(None, "Words of a sentence beyond this are left out.", at_least=1)
+    seed: int = option(1, "Where all randomness comes from.", at_least=0)
 
     def __post_init__(self) -> None:
-        self._plan()  # checks the settings
-        if isinstance(self.negatives, bool) or not isinstance(self.negatives, int) or self.negatives < 1:
-            raise SettingsError(f"negatives is {self.negatives!r}; expected a whole number, 1 or more")
+        check_options(self)
+        check_batch(self.batch_size, self.run_length)
 
     @property
     def name(self) -> str:
@@ -49,44 +50,38 @@ class FastSent:
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
-        from siamese_cbow.baselines.fastsent_engine import Engine
+        from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
+        from siamese_cbow.machine.memory import padded_width
         from siamese_cbow.machine.threads import ThreadTeam
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
-        from siamese_cbow.training.optimizers import learning_rates, rule_of
-        from siamese_cbow.training.state import first_state
+        from siamese_cbow.training.optimizers import rule_of
+        from siamese_cbow.training.state import random_matrices
+        from siamese_cbow.training.strips import StripLayout
 
-        plan = self._plan()
-        shape = batch_shape(plan, stream)._replace(negatives=0)  # of sentences; those of words are drawn elsewhere
-        state = first_state(plan, stream.vocabulary)
-        n_batches = batches_per_epoch(shape)
-        counts = np.asarray(stream.vocabulary.counts)
-        with ThreadTeam(thread_count(threads)) as team:
-            text = text_arrays(plan, stream)
-            engine = Engine(self, text, shape, rule_of(plan), counts, team)
+        n_threads, vocabulary = thread_count(threads), stream.vocabulary
+        shape = batch_shape(stream, batch_size=self.batch_size, run_length=self.run_length, max_tokens=self.max_tokens)
+        text, n_batches = text_arrays(stream, subsample=self.subsample), batches_per_epoch(shape)
+        rule, layout = rule_of("adagrad", self.dim), StripLayout(1, padded_width(self.dim))
+        left, right = (
+            random_matrices(len(vocabulary), self.dim, layout, "adagrad", INIT_STD, self.seed, side)
+            for side in range(2)
+        )
+        guesses = Guesses(self.negatives, self.autoencode, np.asarray(vocabulary.counts))
+        with ThreadTeam(n_threads) as team:
+            engine = FastSentEngine(text, shape, guesses, rule, layout, team)
             for epoch in range(self.epochs):
-                keys, loss, examples = epoch_keys(plan, shape, epoch), 0.0, 0
+                keys, loss, examples = epoch_keys(self.seed, shape, epoch), 0.0, 0
                 for first in range(0, n_batches, engine.batches_per_chunk):
                     n, step = min(engine.batches_per_chunk, n_batches - first), epoch * n_batches + first
-                    rates = learning_rates(plan, step, n, self.epochs * n_batches)
-                    report = engine.run(keys, first, rates, step + 1, state.left, state.right)
+                    rates = np.full(n, self.learning_rate, np.float32)
+                    report = engine.run(keys, first, rates, step + 1, left, right)
                     self._check_finite(float(report.loss.sum()))
                     loss, examples = loss + float(report.loss.sum()), examples + int(report.examples.sum())
                     progress.advance(int(report.words.sum()), f"loss {loss / max(1, examples):.3f}")
                 progress.say(f"epoch {epoch}: loss {loss / max(1, examples):.3f} over {examples:,} sentences")
-        info = {"recipe": {"name": self.name, **self._settings()}, "corpus": stream.fingerprint}
-        return Model(stream.vocabulary, state.vectors.copy(), stream.tokenizer, info)
-
-    def _settings(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-    def _plan(self) -> Any:
-        """What it has in common with our own objectives of sampled negatives: batches, schedule, optimiser, start."""
-        from siamese_cbow.training.recipe import SiameseCBOW
-
-        shared = ("dim", "epochs", "batch_size", "run_length", "subsample", "learning_rate", "max_tokens", "seed")
-        options = {name: getattr(self, name) for name in shared}
-        return SiameseCBOW(objective="softmax", negatives=1, separate_matrices=True, optimizer="adagrad",
-                           share_stems=False, **options)  # fmt: skip
+        settings = {name: value for name, value in asdict(self).items() if value is not None}
+        info = {"recipe": {"name": self.name, **settings}, "corpus": stream.fingerprint}
+        return Model(vocabulary, left.vectors[:, : self.dim].copy(), stream.tokenizer, info)
 
     def _check_finite(self, loss: float) -> None:
         if not np.isfinite(loss):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +10,32 @@ from numpy.typing import NDArray
 from siamese_cbow.kernels.batch.random import alias_table
 from siamese_cbow.kernels.batch.records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
 from siamese_cbow.kernels.objectives.fastsent import DIGITS, N_PHASES, FastSentWork, Pairs, train_fastsent
-from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.memory import aligned
 from siamese_cbow.machine.threads import ThreadTeam
-from siamese_cbow.training.engine import ChunkMaker, ChunkReport
-
-if TYPE_CHECKING:
-    from siamese_cbow.baselines.fastsent import FastSent
+from siamese_cbow.training.engine import BatchPicker, ChunkReport
+from siamese_cbow.training.strips import StripLayout
 
 CHUNK_TOKENS = 32_768  # of the batches that are drawn and sorted at a time; a token takes part in a dozen pairs or more
 
 
-class Engine:
-    """Runs batches of one stream through FastSent's kernels; sentences and words are picked as for our own recipes."""
+class Guesses(NamedTuple):
+    """What a sentence guesses."""
+
+    negatives: int  # words drawn against each word
+    autoencode: bool  # its own words, too
+    counts: NDArray[np.int64]  # (n_words,) in the text: words are drawn by them
+
+
+class FastSentEngine:
+    """Runs batches of one stream through FastSent's kernels."""
 
     def __init__(
-        self, recipe: FastSent, text: Text, shape: Shape, rule: Rule, counts: NDArray[np.int64], team: ThreadTeam
+        self, text: Text, shape: Shape, guesses: Guesses, rule: Rule, layout: StripLayout, team: ThreadTeam
     ) -> None:
-        self._recipe, self._rule, self._team, self._table = recipe, rule, team, alias_table(counts)
-        self.chunks = ChunkMaker(text, shape, team)
-        self.batches_per_chunk = self.chunks.n_batches(CHUNK_TOKENS)
-        self._width = padded_width(recipe.dim)
+        self.picker = BatchPicker(text, shape, team)
+        self.batches_per_chunk = self.picker.n_batches(CHUNK_TOKENS)
+        self._guesses, self._rule, self._width, self._team = guesses, rule, layout.width, team
+        self._table = alias_table(guesses.counts)
 
     def run(
         self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
@@ -39,27 +45,27 @@ class Engine:
         left   the vectors of words that guess, which become the model
         right  the vectors of words that are guessed
         """
-        chunk = self.chunks.make(keys, first_batch, len(rates), N_PHASES)
+        chunk = self.picker.chunk(keys, first_batch, len(rates), N_PHASES)
         pairs, steps = self._pairs(chunk.picked), Steps(self._rule, rates, first_step)
         self._team.run(train_fastsent, chunk, pairs, steps, left, right, self._work(pairs))
         return ChunkReport.of(chunk)
 
     def _pairs(self, picked: Picked) -> Pairs:
-        shape, n_threads, array = self.chunks.shape, self._team.n_threads, self.chunks.scratch.array
-        guessers = (shape.run_length - 1 if shape.groups else 2) + int(self._recipe.autoencode)
-        most = picked.n_tokens * guessers * (1 + self._recipe.negatives)  # a word is guessed by so many sentences
+        shape, n_threads, array = self.picker.shape, self._team.n_threads, self.picker.scratch.array
+        guessers = (shape.run_length - 1 if shape.groups else 2) + int(self._guesses.autoencode)
+        most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # a word is guessed by so many sentences
         n, bounds = len(most), np.concatenate([np.zeros(1, np.int64), np.cumsum(most + 1)])
         size = int(bounds[-1])
         return Pairs(
-            negatives=self._recipe.negatives,
-            autoencode=self._recipe.autoencode,
+            negatives=self._guesses.negatives,
+            autoencode=self._guesses.autoencode,
             table=self._table,
             first=bounds[:-1],
             words=array("pair_words", (size,), np.int32),
             wanted=array("pair_wanted", (size,), np.uint8),
             anchors=array("pair_anchors", (size,), np.int32),
             slopes=array("pair_slopes", (size,), np.float32),
-            starts=array("pair_starts", (n, self.chunks.capacity + 1), np.int64),
+            starts=array("pair_starts", (n, self.picker.capacity + 1), np.int64),
             order=array("pair_order", (size,), np.int64),
             unique=array("pair_unique", (size,), np.int32),
             unique_starts=array("pair_unique_starts", (size,), np.int64),
@@ -69,7 +75,7 @@ class Engine:
         )
 
     def _work(self, pairs: Pairs) -> FastSentWork:
-        capacity, n_threads, array = self.chunks.capacity, self._team.n_threads, self.chunks.scratch.array
+        capacity, n_threads, array = self.picker.capacity, self._team.n_threads, self.picker.scratch.array
         most = pairs.sorting.shape[2]
         return FastSentWork(
             sums=aligned((capacity, self._width)),

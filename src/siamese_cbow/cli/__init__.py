@@ -2,6 +2,34 @@
 
 Results go to standard output, everything else to standard error; `-` is standard input. A command's module is
 imported only when that command runs, so that `siamese-cbow similarity` never waits for numba or pyarrow.
+
+    model_option  the options --model, --language and --fallback
+    rows_options  options that say what a row of text is
+    quick_numpy   NumPy for small commands
+    batched       input in pieces that fit into memory
+    outputs       where `encode` puts its rows
+    hit_lines     how `search` prints a hit
+    demo          a tour in half a minute
+    prepare       text -> stream
+    train         stream -> model
+    encode        lines -> vectors
+    similarity    two texts -> a number
+    neighbours    words -> the words nearest to them
+    search        semantic grep
+    index         files -> an index for `search`
+    dedup         text without its near-duplicates
+    cluster       what a text is about
+    info          what a model is and where it comes from
+    serve         models over HTTP
+    convert       one format of models -> another
+    adapt         model, texts of one kind -> a model for such texts
+    combine       several models -> one
+    compress      model -> a smaller one
+    evaluate      models against people's judgement
+    reproduce     the paper's tables and figures
+    download      public data for evaluation
+
+A new command takes a function in one of these modules, or in a new one, and a line in `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -16,28 +44,34 @@ import click
 
 from siamese_cbow.errors import SiameseCBOWError
 
-# command -> (module below this package, one line of help). The help is repeated here so that
+# command -> (module below this package:function, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("demo", "Train on the State of the Union speeches and look at the result."),
-    "prepare": ("prepare", "Turn text into a stream of word ids on disk."),
-    "train": ("train", "Learn word vectors from a stream that `prepare` has made."),
-    "encode": ("encode", "Turn each line of a text into a vector."),
-    "similarity": ("similarity", "Print how similar two texts are, from -1 to 1."),
-    "neighbours": ("neighbours", "Print the words nearest to a word or a text, with their cosines."),
-    "search": ("search", "Find the lines that are nearest in meaning to a query, best first."),
-    "index": ("index", "Make or update an index of text files, for `search --index`."),
-    "dedup": ("dedup", "Print text without lines that say what an earlier line has said."),
-    "cluster": ("cluster", "Group lines by what they are about, and label the groups with their words."),
-    "info": ("info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
-    "serve": ("serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
-    "convert": ("convert", "Turn a model or word vector file into another format."),
-    "adapt": ("adapt", "Make a model fit texts of one kind: headlines, tickets, captions."),
-    "combine": ("combine", "Make one model of several with the same words: of other seeds, or of other recipes."),
-    "compress": ("compress", "Make a model smaller: fewer bits, dimensions or words."),
-    "evaluate": ("evaluate", "Score models on semantic textual similarity."),
-    "reproduce": ("reproduce", "Train every system of the paper on one stream and write its tables and figures."),
-    "download": ("download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
+    "demo": ("demo:demo", "Train on the State of the Union speeches and look at the result."),
+    "prepare": ("prepare:command", "Turn text into a stream of word ids on disk."),
+    "train": ("train:command", "Learn word vectors from a stream that `prepare` has made."),
+    "encode": ("encode:command", "Turn each line of a text into a vector."),
+    "similarity": ("similarity:command", "Print how similar two texts are, from -1 to 1."),
+    "neighbours": ("neighbours:command", "Print the words nearest to a word or a text, with their cosines."),
+    "search": ("search:command", "Find the lines that are nearest in meaning to a query, best first."),
+    "index": ("index:command", "Make or update an index of text files, for `search --index`."),
+    "dedup": ("dedup:command", "Print text without lines that say what an earlier line has said."),
+    "cluster": ("cluster:command", "Group lines by what they are about, and label the groups with their words."),
+    "info": ("info:command", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
+    "serve": ("serve:serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
+    "convert": ("convert:command", "Turn a model or word vector file into another format."),
+    "adapt": ("adapt:command", "Make a model fit texts of one kind: headlines, tickets, captions."),
+    "combine": (
+        "combine:command",
+        "Make one model of several with the same words: of other seeds, or of other recipes.",
+    ),
+    "compress": ("compress:command", "Make a model smaller: fewer bits, dimensions or words."),
+    "evaluate": ("evaluate:command", "Score models on semantic textual similarity."),
+    "reproduce": (
+        "reproduce:command",
+        "Train every system of the paper on one stream and write its tables and figures.",
+    ),
+    "download": ("download:command", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
 }
 
 
@@ -52,12 +86,12 @@ class LazyGroup(click.Group):
         """The command object, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"siamese_cbow.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
+        module, function = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), function)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command. That the reader of our output (head, less) has left is no error."""
+        """Runs a command. It is not an error that the reader of our output (head, less) has left."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -76,11 +110,11 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="siamese-cbow")
 def group() -> None:
-    """Word vectors that are learnt for being averaged."""
+    """Word vectors trained to be averaged."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; a mistake of the user's ends with one clear line and exit code 2."""
+    """Runs the command line; a mistake of the user's ends with one clear line and exit code 2."""
     try:
         code = group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options, say
-from siamese_cbow.cli.search import progress_bar
+from siamese_cbow.cli.text_options import progress_bar, say, text_options
+from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
-    from siamese_cbow.retrieval.rows import Rows
+    from siamese_cbow.text.row_reader import Rows
 
 
 @click.command(name="cluster", context_settings={"show_default": True})
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--lines", is_flag=True, help="Print every line with the number of its group instead, in order.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines, of the groups or of the lines.")
 @click.option("--seed", default=1, help="Of the choice of the first centres.")
-@rows_options
+@text_options
 @click.option("--threads", type=int, help="[default: all cores]")
 def command(
     files: tuple[str, ...],
@@ -34,9 +34,7 @@ def command(
     lines: bool,
     as_json: bool,
     seed: int,
-    sentences: bool,
-    sentence_language: str,
-    text_column: str,
+    text: TextSettings,
     threads: int | None,
 ) -> None:
     """Group lines by what they are about, and label the groups with their words.
@@ -45,7 +43,6 @@ def command(
     words, and the lines nearest to its centre.
     """
     from siamese_cbow.retrieval.clusters import clusters
-    from siamese_cbow.retrieval.rows import RowSettings
 
     def show(rows: Rows, groups: Any) -> None:
         for i, group in enumerate(groups.tolist()):
@@ -54,10 +51,9 @@ def command(
             shown = f"{group if group >= 0 else ''}\t{place['source']}:{place['line']}:{place['text']}"
             click.echo(json.dumps(entry, ensure_ascii=False) if as_json else shown)
 
-    settings = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
     with progress_bar("grouping", None) as progress:
         found = clusters(
-            list(files), model=open_model(folder), k=k, rows=settings, seed=seed, threads=threads,
+            list(files), model=open_model(folder), k=k, text=text, seed=seed, threads=threads,
             progress=progress, assigned=show if lines else None,
         )  # fmt: skip
     for i, cluster in enumerate(found):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options, say
-from siamese_cbow.cli.search import progress_bar
+from siamese_cbow.cli.text_options import files_or_stdin, progress_bar, say, text_options
+from siamese_cbow.text.records import TextSettings
 
 
 @click.command(name="dedup", context_settings={"show_default": True})
@@ -21,7 +20,7 @@ from siamese_cbow.cli.search import progress_bar
     "--pairs", is_flag=True, help="Print the duplicates instead: cosine, place and text, place of the kept one."
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON lines, of what is kept or of the pairs.")
-@rows_options
+@text_options
 @click.option("--threads", type=int, help="[default: all cores]")
 def command(
     files: tuple[str, ...],
@@ -29,9 +28,7 @@ def command(
     threshold: float,
     pairs: bool,
     as_json: bool,
-    sentences: bool,
-    sentence_language: str,
-    text_column: str,
+    text: TextSettings,
     threads: int | None,
 ) -> None:
     """Print text without lines that say what an earlier line has said.
@@ -39,15 +36,12 @@ def command(
     FILES: files, folders, globs or - for standard input, as for `search`. Lines without a known word are kept.
     """
     from siamese_cbow.retrieval.duplicates import duplicates
-    from siamese_cbow.retrieval.rows import RowSettings, Source
+    from siamese_cbow.text.row_reader import RowReader
 
-    if not files and sys.stdin.isatty():
-        raise click.UsageError("got no FILES; expected some, or text on standard input")
-    settings = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
-    source, n, n_kept = Source(list(files) or ["-"], settings, say), 0, 0
-    with progress_bar("comparing", source.total_bytes) as progress:
+    reader, n, n_kept = RowReader(files_or_stdin(files), text, say=say), 0, 0
+    with progress_bar("comparing", reader.total_bytes) as progress:
         for row in duplicates(
-            source, model=open_model(folder), threshold=threshold, threads=threads, progress=progress
+            reader, model=open_model(folder), threshold=threshold, threads=threads, progress=progress
         ):
             n += 1
             n_kept += row.of is None

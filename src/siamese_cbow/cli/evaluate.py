@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.cli.text_options import text_column_option
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ if TYPE_CHECKING:
     help="Resamples for 95% intervals, such as 1000.",
 )
 @click.option("--probe", "probes", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
-              help="Instead of STS: how well the labels of this file (text, tab, label a line; .csv or .jsonl with "
-              "text and label) can be read off the vectors. May be given several times.")  # fmt: skip
+              help="Instead of STS: how well the labels of this file (text, tab, label per line; or a table with a "
+              "column `label`) can be read off the vectors. May be given several times.")  # fmt: skip
+@text_column_option
 @click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Of --probe, for cross-validation.")
 @click.option("--details", is_flag=True, help="Also words, lexical overlap and unknown words of each set.")
 @click.option(
@@ -73,6 +75,7 @@ def command(
     compare: bool,
     bootstrap: int,
     probes: tuple[Path, ...],
+    text_column: str,
     folds: int,
     details: bool,
     with_random: bool | None,
@@ -81,16 +84,17 @@ def command(
 ) -> None:
     """Score models on semantic textual similarity.
 
-    MODEL is a folder of siamese-cbow, sentence-transformers or model2vec, a word2vec, GloVe or fastText .vec file,
-    the word `pretrained` for the one that comes with the package (the default), or the word `random`.
+    MODEL is what `--model` takes in other commands (by default `pretrained`, the one that comes with the package), the
+    folder of any sentence-transformers or skip-thought model, or the word `random`.
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
-    from siamese_cbow.evaluation.systems import OWN, RANDOM
+    from siamese_cbow.evaluation.systems import RANDOM
+    from siamese_cbow.formats.opening import PRETRAINED
     from siamese_cbow.progress import bar
 
-    models = models or (OWN,)
+    models = models or (PRETRAINED,)
     if probes:
-        _probe(models, probes, folds, seed, as_json)
+        _probe(models, probes, text_column, folds, seed, as_json)
         return
     if compare and len(models) < 2:
         raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
@@ -106,14 +110,16 @@ def command(
     (_print_json if as_json else _print_tables)(scores, comparisons, details=details)
 
 
-def _probe(models: Sequence[str], files: Sequence[Path], folds: int, seed: int, as_json: bool) -> None:
+def _probe(
+    models: Sequence[str], files: Sequence[Path], text_column: str, folds: int, seed: int, as_json: bool
+) -> None:
     """A row for each model and for tf-idf, for each file."""
     from siamese_cbow.evaluation.probe import TFIDF, most_frequent_share, probe, read_labelled
     from siamese_cbow.evaluation.systems import open_system
 
     systems = [*zip(short_names(models), (open_system(name, seed=seed) for name in models), strict=True), (TFIDF, None)]
     for file in files:
-        data = read_labelled(file)
+        data = read_labelled(file, text_column=text_column)
         scores = [probe(system, data, name=shown, folds=folds, seed=seed) for shown, system in systems]
         if as_json:
             for one in scores:

@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from siamese_cbow.base.arrays import Vectors
     from siamese_cbow.model.model import Model
-    from siamese_cbow.retrieval.hits import Hit
+    from siamese_cbow.retrieval.search import Hit
 
 LONGEST = 2_000  # characters of a line on a terminal
 

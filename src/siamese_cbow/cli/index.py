@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.rows_options import rows_options
+from siamese_cbow.cli.text_options import text_options
 from siamese_cbow.progress import bar
+from siamese_cbow.text.records import TextSettings
 
 
 @click.command(name="index", context_settings={"show_default": True})
@@ -16,7 +17,7 @@ from siamese_cbow.progress import bar
 @click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
               help="The folder of the index.")  # fmt: skip
 @model_option
-@rows_options
+@text_options
 @click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
 @click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
 @click.option("--threads", type=int, help="[default: all cores]")
@@ -24,9 +25,7 @@ def command(
     files: tuple[str, ...],
     folder_of_index: Path,
     folder: Path | None,
-    sentences: bool,
-    sentence_language: str,
-    text_column: str,
+    text: TextSettings,
     rebuild: bool,
     check: bool,
     threads: int | None,
@@ -38,19 +37,16 @@ def command(
     """
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.manifest import NAME, kept_model
-    from siamese_cbow.retrieval.rows import RowSettings
     from siamese_cbow.retrieval.updating import update
 
     is_new = not (folder_of_index / NAME).exists()
     kept, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
     folder = folder or kept
     model = open_model(folder, fallback=fallback)
-    given = RowSettings(sentences=sentences, language=sentence_language, text_column=text_column)
-    rows = given if given != RowSettings() else None
     with bar("indexing", None, unit="B") as progress:
         changes = update(
-            folder_of_index, files, model=model, rows=rows, rebuild=rebuild, model_folder=folder,
-            threads=threads, progress=progress,
+            folder_of_index, files, model=model, text=text if text != TextSettings() else None, rebuild=rebuild,
+            model_folder=folder, threads=threads, progress=progress,
         )  # fmt: skip
     files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} gone"
     click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} as before", err=True)

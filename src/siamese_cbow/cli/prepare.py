@@ -8,9 +8,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from siamese_cbow.cli.text_options import text_column_option
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare).parameters.items()}
@@ -33,8 +35,9 @@ TOKENIZER = WORDS_ONLY
                    "text in short lines; auto: look and choose.")  # fmt: skip
 @click.option("--boundary", default=TEXT.boundary, type=CHOICES["boundary"],
               help="What adjacency never crosses.")  # fmt: skip
-@click.option("--language", default=TEXT.language, help="For splitting into sentences: en, de, zh, ...")
-@click.option("--text-column", default=TEXT.text_column, help="The column of JSON lines, CSV, TSV and Parquet to read.")
+@click.option("--sentence-language", "--language", "language", default=TEXT.language, metavar="CODE",
+              help="For splitting into sentences: en, de, zh, ...")  # fmt: skip
+@text_column_option
 @click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
               help="groups: phrase pairs (PPDB, or tab separated), not running text.")  # fmt: skip
 @click.option("--languages", default="", metavar="LIST", show_default=False,

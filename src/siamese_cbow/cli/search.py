@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +11,12 @@ import click
 from siamese_cbow.cli.hit_lines import HitLines, json_line
 from siamese_cbow.cli.model_option import model_option, open_model
 from siamese_cbow.cli.quick_numpy import import_numpy_quickly
-from siamese_cbow.cli.rows_options import rows_options, say
-from siamese_cbow.progress import SILENT, Progress, bar
+from siamese_cbow.cli.text_options import files_or_stdin, progress_bar, say, text_options
+from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
-    from siamese_cbow.retrieval.hits import Hit
+    from siamese_cbow.retrieval.search import Hit
 
 
 @click.command(name="search", context_settings={"show_default": True, "help_option_names": ["--help"]})
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
               help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
 @click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
               help="Whether hits tell their line.")  # fmt: skip
-@rows_options
+@text_options
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
               help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
@@ -55,18 +53,16 @@ def command(
     context: int | None,
     with_file: bool | None,
     with_line: bool,
-    sentences: bool,
-    sentence_language: str,
-    text_column: str,
+    text: TextSettings,
     as_json: bool,
     color: str,
     threads: int | None,
 ) -> None:
     """Find the lines that are nearest in meaning to a query, best first.
 
-    FILES: files, folders, globs or - for standard input; plain text, also packed (.gz .bz2 .xz .zst), JSON lines, CSV,
-    TSV or Parquet. Prints the cosine, then file, line and text as grep does; leaves with exit code 1 where nothing
-    was found.
+    FILES: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also compressed
+    (.gz .bz2 .xz .zst). Prints the cosine, then file, line and text as grep does; leaves with exit code 1 where
+    nothing was found.
     """
     before, after = (before_context, after_context) if context is None else (context, context)
     wanted: Any = {"k": k or None, "threshold": threshold, "before": before, "after": after}
@@ -75,10 +71,7 @@ def command(
             raise click.UsageError(f"got FILES ({files[0]}) and --index; expected one of them")
         model, hits, several = _in_index(query, index, folder, wanted)
     else:
-        if not files and sys.stdin.isatty():
-            raise click.UsageError("got no FILES; expected some, or text on standard input")
-        rows = {"sentences": sentences, "language": sentence_language, "text_column": text_column}
-        model, hits, several = _in_files(query, list(files) or ["-"], folder, rows, {**wanted, "threads": threads})
+        model, hits, several = _in_files(query, files_or_stdin(files), folder, text, {**wanted, "threads": threads})
     tell_unknown(model, query)
     with_file = several if with_file is None else with_file
     lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
@@ -90,16 +83,16 @@ def command(
 
 
 def _in_files(
-    query: str, files: list[str], folder: Path | None, rows: Mapping[str, Any], wanted: Mapping[str, Any]
+    query: str, files: list[str], folder: Path | None, text: TextSettings, wanted: Mapping[str, Any]
 ) -> tuple[Model, list[Hit], bool]:
     """The model, the hits, and whether there are several files."""
-    from siamese_cbow.retrieval.rows import RowSettings, Source
     from siamese_cbow.retrieval.search import search
+    from siamese_cbow.text.row_reader import RowReader
 
     model = open_model(folder)
-    source = Source(files, RowSettings(**rows), say)
-    with progress_bar("searching", source.total_bytes) as progress:
-        return model, search(query, source, model=model, progress=progress, **wanted), source.n_files > 1
+    reader = RowReader(files, text, say=say)
+    with progress_bar("searching", reader.total_bytes) as progress:
+        return model, search(query, reader, model=model, progress=progress, **wanted), reader.names_help
 
 
 def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str, Any]) -> tuple[Model, list[Hit], bool]:
@@ -120,9 +113,3 @@ def tell_unknown(model: Model, query: str) -> None:
         say(f"the model does not know {', '.join(left_out)}: left out of the query")
     if others := [f"{word} counts as {other}" for word, other in counted.items() if other is not None]:
         say(f"the model does not know some words: {', '.join(others)}")
-
-
-def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:
-    """A bar where somebody is watching and the work is long enough for it: importing it takes a tenth of a second."""
-    small = total is not None and total < 50_000_000
-    return nullcontext(SILENT) if small or not sys.stderr.isatty() else bar(title, total, unit="B")

@@ -34,7 +34,7 @@ MEGABYTE = 1 << 20
 @click.option("--max-concurrent", default=256, metavar="N", help="Requests under way at once.")
 @click.option("--max-idle", default=75.0, metavar="N", help="Seconds a connection may stay without a whole request.")
 @click.option("--verbose", is_flag=True, help="Write a line for each request to standard error.")
-def command(
+def serve(
     given: tuple[str, ...],
     folder: Path | None,
     host: str,
@@ -54,10 +54,10 @@ def command(
     """
     try:
         from siamese_cbow.serve.app import build
+        from siamese_cbow.serve.middleware import Limits
         from siamese_cbow.serve.server import listen, run
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "serve") from error
-    from siamese_cbow.serve.limits import Limits
 
     if api_key == "":
         raise SettingsError("the API key is empty; expected some characters, or no --api-key for a server without one")
@@ -70,10 +70,10 @@ def command(
     )
     models = _models(given, folder)
     app = build(models, limits=limits, api_key=api_key)
-    with listen(host, port) as heard:
+    with listen(host, port) as listening:
         address = f"[{host}]" if ":" in host else host
-        click.echo(f"serving {', '.join(models)} on http://{address}:{heard.getsockname()[1]}", err=True)
-        run(app, heard, limits, log_level="info" if verbose else "warning")
+        click.echo(f"serving {', '.join(models)} on http://{address}:{listening.getsockname()[1]}", err=True)
+        run(app, listening, limits, log_level="info" if verbose else "warning")
 
 
 def _models(given: tuple[str, ...], folder: Path | None) -> dict[str, Model]:

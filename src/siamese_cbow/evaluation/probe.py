@@ -1,7 +1,7 @@
 """Supervised use: how well labels can be read off frozen vectors, by logistic regression with cross-validation.
 
-    great film <TAB> good      a text and its label a line; or CSV with columns text and label; or JSON lines with both
-    dull film  <TAB> bad
+    great film <TAB> good      a text and its label per line; or a table (JSON lines, CSV, TSV, Parquet) with the
+    dull film  <TAB> bad       columns text and label
 
 The vectors are not trained further. Beside them stands tf-idf on the same folds: what counting words gives without any
 vectors; and the share of the most frequent label, which is what no knowledge at all gives.
@@ -9,8 +9,6 @@ vectors; and the share of the most frequent label, which is what no knowledge at
 
 from __future__ import annotations
 
-import csv
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,9 +19,11 @@ import numpy as np
 
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.evaluate import System
-from siamese_cbow.text.chunks import iter_lines
+from siamese_cbow.text.reader import format_of, read_columns
+from siamese_cbow.text.row_reader import iter_lines
 
 TFIDF = "tf-idf"
+TEXT, LABEL = "text", "label"  # columns
 FOLDS = 10
 
 
@@ -60,40 +60,31 @@ class ProbeScore:
         return {"name": self.name, "probe": self.data, **means, "folds": list(self.accuracies)}
 
 
-def read_labelled(path: str | Path) -> Labelled:
-    """The texts and labels of a file: .csv, .jsonl, or lines of text, tab, label."""
+def read_labelled(path: str | Path, *, text_column: str = TEXT) -> Labelled:
+    """The texts and labels of a table with a column `label`, or of lines: a text, a tab, a label."""
     path = Path(path)
-    suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".bz2", ".xz", ".zst")]
-    reader = {".csv": _csv_rows, ".jsonl": _json_rows}.get(suffixes[-1] if suffixes else "", _tab_rows)
-    rows = list(reader(path))
+    rows = list(read_columns(path, [text_column], [LABEL]) if _has_columns(path, text_column) else _tab_rows(path))
     if not rows:
-        raise InputError(f"{path} is empty; expected a text and a label a line")
+        raise InputError(f"{path} is empty; expected a text and a label per line, or per record")
+    for number, (text, label) in enumerate(rows, start=1):
+        if not label:
+            raise InputError(f"{path}: the text {text[:60]!r} (number {number:,}) has no label; expected one for each")
     return Labelled(path.name, [text for text, _ in rows], [label for _, label in rows])
 
 
+def _has_columns(path: Path, text_column: str) -> bool:
+    """Whether a file is a table; a .tsv file may do without a header, and then it is lines."""
+    if format_of(path).name != "TSV" or text_column != TEXT:
+        return format_of(path).is_table
+    return {TEXT, LABEL} <= set(next(iter_lines(path), "").split("\t"))
+
+
 def _tab_rows(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(iter_lines(str(path)), start=1):
+    for number, line in enumerate(iter_lines(path), start=1):
         text, tab, label = line.rpartition("\t")
         if not tab:
             raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected a text, a tab and a label")
         yield text, label.strip()
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[str, str]]:
-    rows = csv.DictReader(line + "\n" for line in iter_lines(str(path)))
-    if not {"text", "label"} <= set(rows.fieldnames or ()):
-        raise InputError(f"{path} has the columns {', '.join(rows.fieldnames or ())}; expected text and label")
-    for row in rows:
-        yield row["text"] or "", row["label"] or ""
-
-
-def _json_rows(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(iter_lines(str(path)), start=1):
-        try:
-            row = json.loads(line)
-            yield str(row["text"]), str(row["label"])
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f'{path} line {number:,}: {line[:60]!r}; expected {{"text": ..., "label": ...}}') from None
 
 
 def probe(

@@ -12,20 +12,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.formats.guessing import format_to_read, format_to_write
-from siamese_cbow.formats.table import COUNTS, INFO, OURS, SPACES, TOKENIZER, Format, spaced_words
+from siamese_cbow.formats.known_formats import (
+    COUNTS,
+    DTYPE,
+    INFO,
+    OURS,
+    SPACES,
+    TOKENIZER,
+    UNDO,
+    Format,
+    format_to_read,
+    format_to_write,
+)
+from siamese_cbow.formats.opening import local_path, open_model
+from siamese_cbow.formats.vector_files import spaced_words
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import PRETRAINED
 from siamese_cbow.progress import SILENT, Progress, Silent
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
-
-HUB = "hf://"
-OWN = "pretrained"  # the model that comes with the package
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was done: the two formats, the model in between, and what there is to know, a sentence each."""
+    """What was done: the two formats, the model in between, and what there is to know, one sentence each."""
 
     source: str
     target: str
@@ -46,30 +54,19 @@ def convert(
     `convert("models/books", "books.vec").notes` -> ("how often each word was seen is not kept", ...)
 
     Formats are guessed: of the source by its content, of the target by its ending; without one it is a folder of ours.
-    A source `hf://user/name` is fetched from the Hugging Face Hub; `pretrained` is the model in the package.
+    The source may be any name that `open_model` takes, such as "pretrained" or "user/name" on the Hugging Face Hub.
     """
-    here = Path(target)
-    writing = format_to_write(here, target_format)  # a wrong name is said before minutes of reading
-    there = _local(source)
-    reading = format_to_read(there, source_format)
-    if there.resolve() == here.resolve():
-        raise SettingsError(f"{there} is both source and target; choose another name for the target")
-    heard = _Heard(progress)
-    model = _read(reading, there, heard)
-    notes = (*heard.messages, *_absent(model, reading), *_lost(model, writing))
-    _write(writing, model, here)
+    output = Path(target)
+    writing = format_to_write(output, target_format)  # a wrong name is said before minutes of reading
+    path = local_path(source)
+    reading = format_to_read(path, source_format)
+    if path.resolve() == output.resolve():
+        raise SettingsError(f"{path} is both source and target; choose another name for the target")
+    messages = _Messages(progress)
+    model = open_model(path, kind=reading.name, progress=messages)
+    notes = (*messages.said, *_absent(model, reading), *_lost(model, writing))
+    _write(writing, model, output)
     return Conversion(reading.name, writing.name, model, notes)
-
-
-def read_model(
-    path: str | os.PathLike[str],
-    *,
-    kind: str | None = None,
-    progress: Progress = SILENT,
-) -> Model:
-    """The model in a file or folder of any format that can be read: `read_model("glove.6B.300d.txt")`."""
-    local = _local(path)
-    return _read(format_to_read(local, kind), local, progress)
 
 
 def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None = None) -> tuple[str, ...]:
@@ -77,23 +74,6 @@ def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None 
     writing = format_to_write(Path(path), kind)
     _write(writing, model, Path(path))
     return tuple(_lost(model, writing))
-
-
-def _local(source: str | os.PathLike[str]) -> Path:
-    """The path itself; of `hf://user/name` the folder that was fetched from the Hugging Face Hub."""
-    if source == OWN and not Path(source).exists():
-        return PRETRAINED
-    if isinstance(source, str) and source.startswith(HUB):
-        from siamese_cbow.formats.hub import download
-
-        return download(source.removeprefix(HUB))
-    return Path(source)
-
-
-def _read(reading: Format, path: Path, progress: Progress) -> Model:
-    if reading.read is None:
-        raise InputError(f"{path} is of the format {reading.name}, which is only written")
-    return reading.read(path, progress)
 
 
 def _write(writing: Format, model: Model, path: Path) -> None:
@@ -105,7 +85,7 @@ def _write(writing: Format, model: Model, path: Path) -> None:
         "".join(model.vocabulary.words).encode()
     except UnicodeEncodeError as error:
         around = error.object[max(0, error.start - 9) : error.end]
-        raise InputError(f"{around!r} in the words is no valid Unicode; remove that word") from None
+        raise InputError(f"{around!r} in the words is not valid Unicode; remove that word") from None
     writing.write(model, path)
 
 
@@ -123,34 +103,30 @@ def _lost(model: Model, writing: Format) -> Iterator[str]:
         yield f"not kept in {writing.name}: how often each word was seen"
     if TOKENIZER not in writing.keeps:
         settings = ", ".join(f"{key} {value}" for key, value in model.tokenizer.settings().items())
-        how = "its words are parts of words, which no other tokenizer finds" if _is_subword(model) else settings
+        is_subword = isinstance(model.tokenizer, JsonTokenizer)
+        how = "its words are parts of words, which no other tokenizer finds" if is_subword else settings
         yield f"not kept in {writing.name}: the tokenizer ({how})"
-    if model.dtype != "float32" and (not writing.is_ours or (model.dtype == "int4" and writing.name != OURS)):
+    if model.dtype != "float32" and (DTYPE not in writing.keeps or (model.dtype == "int4" and writing.name != OURS)):
         yield f"{model.dtype} numbers become float32 in {writing.name}: the same numbers, in more bytes"
-    if model.undo is not None and not writing.is_ours:
+    if model.undo is not None and UNDO not in writing.keeps:
         yield f"not kept in {writing.name}: how to undo the post-processing"
     if model.fallback != "none" and INFO not in writing.keeps:
         yield f"not kept in {writing.name}: what unknown words count as (fallback {model.fallback}); they are left out"
     if INFO not in writing.keeps and model.info:
         yield f"not kept in {writing.name}: where the model comes from ({', '.join(model.info)})"
-    spaced = {} if SPACES in writing.keeps else spaced_words(model)
-    if spaced:
-        yield f"left out: {len(spaced):,} words with white space in them, such as {next(iter(spaced))!r}"
+    if SPACES not in writing.keeps and (spaced := spaced_words(model.vocabulary.words)):
+        yield f"left out: {len(spaced):,} words with white space in them, such as {spaced[0]!r}"
 
 
-def _is_subword(model: Model) -> bool:
-    return isinstance(model.tokenizer, JsonTokenizer)
-
-
-class _Heard(Silent):
+class _Messages(Silent):
     """Keeps what a reader says, and passes its progress on."""
 
     def __init__(self, progress: Progress) -> None:
-        self.messages: list[str] = []
+        self.said: list[str] = []
         self._progress = progress
 
     def advance(self, amount: float, note: str = "") -> None:
         self._progress.advance(amount, note)
 
     def say(self, message: str) -> None:
-        self.messages.append(message)
+        self.said.append(message)

@@ -122,6 +122,6 @@ def tokens_of(encodings: Sequence[Sequence[int]], unknown_id: int) -> tuple[Offs
 
     `tokens_of([[4, 7], [], [9]], unknown_id=7)` -> [4, 9], [0, 1, 1]
     """
-    kept = [[i for i in ids if i != unknown_id] for ids in encodings]
-    offsets = np.cumsum([0, *map(len, kept)])[:-1]
-    return np.array([i for ids in kept for i in ids], np.int64), offsets.astype(np.int64)
+    known = [[i for i in ids if i != unknown_id] for ids in encodings]
+    offsets = np.cumsum([0, *map(len, known)])[:-1]
+    return np.array([i for ids in known for i in ids], np.int64), offsets.astype(np.int64)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.formats.safe_pickle import Record, load_npy, load_pickle
-from siamese_cbow.formats.vector_file import has_capitals
+from siamese_cbow.formats.vector_files import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -29,12 +29,42 @@ EXPECTED = "expected what the original Siamese CBOW program or gensim's KeyedVec
 
 def read_original(path: Path, progress: Progress = SILENT) -> Model:
     """The vectors that the original program saved; whether it lowercased its text is in the file, counts are not."""
-    return _original(path, load_pickle(path, records=RECORDS))
+    content = load_pickle(path, records=RECORDS)
+    fields = content if isinstance(content, dict) else {}
+    table, vocabulary, arguments = (fields.get(name) for name in ("npaWordEmbeddings", "oVocab", "oArgs"))
+    rows = vocabulary.fields.get("dVocab") if isinstance(vocabulary, Record) else None
+    if not isinstance(rows, dict) or not isinstance(table, np.ndarray):
+        raise InputError(f"{path} has no npaWordEmbeddings and oVocab; {EXPECTED}")
+    # Row 0 belongs to no word. The matrix may be larger than the vocabulary, never smaller.
+    words = {row: str(word) for word, row in rows.items() if type(row) is int and row != 0}
+    n_words = len(words)
+    if set(words) != set(range(1, n_words + 1)) or table.ndim != 2 or len(table) <= n_words:
+        raise InputError(f"{path} has {n_words:,} words and a matrix of {table.shape}; expected a row for each word")
+    settings = arguments.fields if isinstance(arguments, Record) else {}
+    listed = [words[row] for row in range(1, n_words + 1)]
+    lowercase = not settings["bDontLowercase"] if "bDontLowercase" in settings else not has_capitals(listed)
+    plain = {key: value for key, value in settings.items() if isinstance(value, str | int | float | bool | None)}
+    finite = {key: value for key, value in plain.items() if not isinstance(value, float) or np.isfinite(value)}
+    info = {"recipe": {"name": "original program", "file": path.name, "arguments": finite}}
+    return _model(path, listed, table[1 : n_words + 1], None, Tokenizer(lowercase=bool(lowercase)), info)
 
 
 def read_keyed_vectors(path: Path, progress: Progress = SILENT) -> Model:
     """What gensim's `KeyedVectors.save` wrote, with counts if there are any."""
-    return _keyed_vectors(path, load_pickle(path, records=RECORDS))
+    content = load_pickle(path, records=RECORDS)
+    fields = content.fields if isinstance(content, Record) and content.name == KEYED_VECTORS else {}
+    words = fields.get("index_to_key")
+    beside = path.with_name(f"{path.name}.vectors.npy")
+    table = load_npy(beside) if "vectors" not in fields and beside.exists() else fields.get("vectors")
+    if not isinstance(words, list) or not isinstance(table, np.ndarray) or not all(isinstance(w, str) for w in words):
+        where = f"; its vectors may be in {beside.name}, which must stand beside it" if words else ""
+        raise InputError(f"{path} is not a whole KeyedVectors{where}; {EXPECTED}")
+    if table.ndim != 2 or len(table) != len(words):
+        raise InputError(f"{path} has {len(words):,} words and a matrix of {table.shape}; expected a row for each word")
+    attributes = fields.get("expandos")
+    counts = attributes.get("count") if isinstance(attributes, dict) else None
+    info = {"recipe": {"name": "gensim KeyedVectors", "file": path.name}}
+    return _model(path, words, table, counts, Tokenizer(lowercase=not has_capitals(words)), info)
 
 
 def is_keyed_vectors(path: Path) -> bool:
@@ -43,48 +73,12 @@ def is_keyed_vectors(path: Path) -> bool:
         return b"gensim" in file.read(200)
 
 
-def _original(path: Path, content: Any) -> Model:
-    vocabulary = content.get("oVocab") if isinstance(content, dict) else None
-    table = content.get("npaWordEmbeddings") if isinstance(content, dict) else None
-    index = vocabulary.fields.get("dVocab") if isinstance(vocabulary, Record) else None
-    if not isinstance(index, dict) or not isinstance(table, np.ndarray):
-        raise InputError(f"{path} has no npaWordEmbeddings and oVocab; {EXPECTED}")
-    # Row 0 belongs to no word. The matrix may be larger than the vocabulary, never smaller.
-    words = {row: word for word, row in index.items() if row != 0}
-    n_words = len(words)
-    if set(words) != set(range(1, n_words + 1)) or table.ndim != 2 or len(table) <= n_words:
-        raise InputError(f"{path} has {n_words:,} words and a matrix of {table.shape}; expected a row for each word")
-    arguments = content.get("oArgs")
-    settings = arguments.fields if isinstance(arguments, Record) else {}
-    listed = [str(words[row]) for row in range(1, n_words + 1)]
-    lowercase = not settings["bDontLowercase"] if "bDontLowercase" in settings else not has_capitals(listed)
-    kept = {key: value for key, value in settings.items() if isinstance(value, str | int | float | bool | None)}
-    finite = {key: value for key, value in kept.items() if not isinstance(value, float) or np.isfinite(value)}
-    info = {"recipe": {"name": "original program", "file": path.name, "arguments": finite}}
-    return _model(listed, table[1 : n_words + 1], np.zeros(n_words, np.int64), Tokenizer(lowercase=lowercase), info)
-
-
-def _keyed_vectors(path: Path, content: Any) -> Model:
-    fields = content.fields if isinstance(content, Record) and content.name == KEYED_VECTORS else {}
-    words = fields.get("index_to_key")
-    beside = path.with_name(f"{path.name}.vectors.npy")
-    table = load_npy(beside) if "vectors" not in fields and beside.exists() else fields.get("vectors")
-    if not isinstance(words, list) or not isinstance(table, np.ndarray) or not all(isinstance(w, str) for w in words):
-        where = f"; its vectors may be in {beside.name}, which must stand beside it" if words else ""
-        raise InputError(f"{path} is no whole KeyedVectors{where}; {EXPECTED}")
-    if table.ndim != 2 or len(table) != len(words):
-        raise InputError(f"{path} has {len(words):,} words and a matrix of {table.shape}; expected a row for each word")
-    counts = fields.get("expandos", {}).get("count", np.zeros(len(words), np.int64))
-    info = {"recipe": {"name": "gensim KeyedVectors", "file": path.name}}
-    return _model(words, table, counts, Tokenizer(lowercase=not has_capitals(words)), info)
-
-
 def _model(
-    words: list[str], table: NDArray[Any], counts: NDArray[Any], tokenizer: Tokenizer, info: dict[str, Any]
+    path: Path, words: list[str], table: NDArray[Any], counts: Any, tokenizer: Tokenizer, info: dict[str, Any]
 ) -> Model:
-    if table.dtype.kind != "f" or counts.shape != (len(words),):
-        raise InputError(
-            f"vectors are {table.dtype} and counts {counts.shape}; expected numbers, one row for each word"
-        )
+    counts = np.zeros(len(words), np.int64) if counts is None else counts
+    is_one_each = isinstance(counts, np.ndarray) and counts.shape == (len(words),) and counts.dtype.kind in "iuf"
+    if table.dtype.kind != "f" or not is_one_each:
+        raise InputError(f"{path} has vectors of {table.dtype}, or not a count for each word; {EXPECTED}")
     vectors = np.ascontiguousarray(table, np.float32)
     return Model(Vocabulary(words, counts.astype(np.int64)), vectors, tokenizer, info)

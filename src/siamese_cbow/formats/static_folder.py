@@ -32,7 +32,11 @@ def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
     folder = find_table(path)
     if folder is None:
         raise InputError(f"{path} has no {TENSORS} with {TOKENIZER} beside it; {AGAIN}")
-    _check_modules(path)
+    if others := other_modules(path):
+        raise InputError(
+            f"{path} is a sentence-transformers model with {', '.join(others)}; only a table of vectors can be read "
+            f"({' and '.join(HARMLESS)}). Models of any kind can be evaluated: siamese-cbow evaluate {path}"
+        )
     tensors = _tensors(folder / TENSORS)
     tokenizer = JsonTokenizer(json=_text(folder / TOKENIZER))
     vectors = _folded(tensors, folder / TENSORS)
@@ -59,15 +63,11 @@ def find_table(path: Path) -> Path | None:
     return next((place for place in places if (place / TENSORS).is_file() and (place / TOKENIZER).is_file()), None)
 
 
-def _check_modules(path: Path) -> None:
-    modules = _json(path / MODULES, [])
+def other_modules(path: Path) -> list[str]:
+    """The modules of sentence-transformers that a mean of rows can't stand for: ["Transformer", "Pooling"]."""
+    modules = read_json(path / MODULES, [])
     kinds = [str(module.get("type")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
-    strange = [kind for kind in kinds if kind not in HARMLESS]
-    if strange:
-        raise InputError(
-            f"{path} is a sentence-transformers model with {', '.join(strange)}; only a table of vectors can be read "
-            f"({' and '.join(HARMLESS)}). Models of any kind can be evaluated: siamese-cbow evaluate {path}"
-        )
+    return [kind for kind in kinds if kind not in HARMLESS]
 
 
 def _tensors(path: Path) -> dict[str, NDArray[Any]]:
@@ -84,8 +84,8 @@ def _folded(tensors: dict[str, NDArray[Any]], path: Path) -> Vectors:
     """One float32 row for each token: vectors[mapping[token]] * weights[token]."""
     table = tensors.get("embeddings", tensors.get("embedding.weight"))
     if table is None or table.ndim != 2 or 0 in table.shape or table.dtype.kind not in "fi":
-        found = {name: f"{tensor.dtype} {tensor.shape}" for name, tensor in tensors.items()}
-        raise InputError(f"{path} has {found}; expected a table `embeddings` or `embedding.weight`; {AGAIN}")
+        shapes = {name: f"{tensor.dtype} {tensor.shape}" for name, tensor in tensors.items()}
+        raise InputError(f"{path} has {shapes}; expected a table `embeddings` or `embedding.weight`; {AGAIN}")
     rows = table.astype(np.float32)
     mapping, weights = tensors.get("mapping"), tensors.get("weights")
     if mapping is not None:
@@ -100,23 +100,24 @@ def _folded(tensors: dict[str, NDArray[Any]], path: Path) -> Vectors:
 
 
 def _differences(path: Path, tensors: dict[str, NDArray[Any]], library: str) -> Iterator[str]:
-    config = _json(path / CONFIG, {})
+    config = read_json(path / CONFIG, {})
     table = tensors.get("embeddings", tensors.get("embedding.weight"))
     if table is not None and table.dtype != np.float32:
         yield f"{table.dtype} numbers became float32: nothing is lost, but the model is larger"
-    if config.get("normalize") or "Normalize" in json.dumps(_json(path / MODULES, [])):
+    if config.get("normalize") or "Normalize" in json.dumps(read_json(path / MODULES, [])):
         yield f"{library} gives this model's vectors at length 1; here that is encode(..., normalize_embeddings=True)"
     limit = config.get("max_length", 512) if library == "model2vec" else None
     if limit is not None:
         yield f"model2vec cuts texts after {limit} tokens; here they are read to the end"
 
 
-def _json(path: Path, default: Any) -> Any:
+def read_json(path: Path, default: Any) -> Any:
+    """What a JSON file holds; `default` where it is missing, broken or of another type than `default`."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return default
-    return found if isinstance(found, type(default)) else default
+    return content if isinstance(content, type(default)) else default
 
 
 def _text(path: Path) -> str:

@@ -1,12 +1,13 @@
-"""Word vector files of other programs: read word2vec text and binary, GloVe text, fastText `.vec`; write word2vec.
+"""Word vector files: word2vec text and binary, GloVe text, fastText `.vec`; as arrays, and as models that average them.
 
     3 2                    header: number of words, dim (word2vec and fastText; GloVe has none)
     the 0.1 0.2            a word and its numbers; binary files hold `the`, a space, 2 little-endian float32
     cat 0.3 0.4
     New York 0.5 0.6       GloVe has such words: the last `dim` fields are the numbers, the rest is the word
 
-Nothing in a file is run, and memory grows only with the rows that really arrive. Does not read gensim's pickles or
-fastText's `.bin` models, and says what to do instead.
+Nothing in a file is run, and memory grows only with the rows that really arrive. Does not read fastText's `.bin`
+models, and says what to do instead. A file does not say how its text was cut: a model of it has our tokenizer, which
+lowercases text unless the file has words with capitals.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +27,15 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError
 from siamese_cbow.formats.vector_layouts import ADVICE, Layout, find_layout, opened
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
 
-PACKERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by the ending of a file to write
+COMPRESSORS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by the ending of a file to write
+CAPITALS = 0.01  # a file with more capitalised words than this was made from text in its own case
+SPACE = re.compile(r"[\t-\r ]")
 
 
 def read_word_vectors(
@@ -63,22 +71,74 @@ def write_word_vectors(
 
     (["the", "cat"], [[0.5, 0.2], [0.3, 0.4]]) -> "2 2\\nthe 0.5 0.200000003\\ncat 0.300000012 0.400000006\\n"
 
-    Without its header it is a GloVe file. A name that ends in .gz, .bz2 or .xz is packed.
+    Without its header it is a GloVe file. A name that ends in .gz, .bz2 or .xz is compressed.
     """
     path = Path(path)
     if vectors.ndim != 2 or len(words) != len(vectors):
         raise InputError(f"{len(words)} words and vectors of shape {vectors.shape}; expected one row for each word")
-    for word in words:
-        if not word or re.search(r"[\t-\r ]", word):
-            raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it by _")
+    for word in spaced_words(words):
+        raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it by _")
     # Nine digits give every float32 back exactly, and printf is three times faster than the shortest such text.
     pattern = " ".join(["%.9g"] * vectors.shape[1])
-    with atomic_file(path) as target, PACKERS.get(path.suffix, Path.open)(target, "wb") as file:  # type: ignore[operator]
+    with atomic_file(path) as target, COMPRESSORS.get(path.suffix, Path.open)(target, "wb") as file:  # type: ignore[operator]
         if header:
             file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
         for word, row in zip(words, vectors, strict=True):
             numbers = row.astype("<f4").tobytes() if binary else (pattern % tuple(row.tolist())).encode()
             file.write(word.encode("utf-8") + b" " + numbers + b"\n")
+
+
+def spaced_words(words: Sequence[str]) -> list[str]:
+    """The words that no such file can hold: those with white space of ASCII in them, and empty ones."""
+    return [word for word in words if not word or SPACE.search(word)]
+
+
+def has_capitals(words: Sequence[str]) -> bool:
+    """Whether the words keep the case of their text: ["the", "The", "Paris"] -> True."""
+    return sum(word != word.lower() for word in words) > CAPITALS * len(words)
+
+
+# as models
+
+
+def read_vector_file(path: str | Path, progress: Progress = SILENT, *, keep: Container[str] | None = None) -> Model:
+    """The vectors of a file as a model; `keep` leaves out every other word while reading."""
+    words, vectors = read_word_vectors(path, keep=keep, progress=progress)
+    if not words:
+        raise InputError(f"{path} has none of the words that are needed; check that it is of the same language")
+    info = {"recipe": {"name": "vector file", "file": Path(path).name}}
+    return Model(Vocabulary.of_words(words), vectors, Tokenizer(lowercase=not has_capitals(words)), info)
+
+
+def write_vector_file(model: Model, path: Path, *, binary: bool = False, header: bool = True) -> None:
+    """Writes the words of a model, but for those with white space in them."""
+    spaced = set(spaced_words(model.vocabulary.words))
+    rows = [row for row, word in enumerate(model.vocabulary.words) if word not in spaced]
+    if not rows:
+        raise InputError(f"can't write {path}: none of its words is free of white space; choose another format")
+    words, vectors = [model.vocabulary.words[row] for row in rows], model.vectors
+    write_word_vectors(path, words, vectors[rows] if spaced else vectors, binary=binary, header=header)
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """A file's vectors for the words of a stream; words that the file lacks have none.
+
+    `VectorFile("glove.6B.300d.txt").train(stream)` -> Model
+    """
+
+    path: str
+
+    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
+        """Nothing is trained: the rows are looked up, so that the vocabulary and the tokenizer are the stream's."""
+        words, vectors = read_word_vectors(self.path, keep=stream.vocabulary.index, progress=progress)
+        if not words:
+            raise InputError(f"{self.path} has no word of the stream; check that it is of the same language and case")
+        ids = np.array([stream.vocabulary.index[word] for word in words])
+        order = np.argsort(ids)
+        vocabulary = Vocabulary([words[place] for place in order], stream.vocabulary.counts[ids[order]])
+        info = {"recipe": {"name": "vector file", "file": Path(self.path).name}, "corpus": stream.fingerprint}
+        return Model(vocabulary, vectors[order], stream.tokenizer, info)
 
 
 class _Rows:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.vector_file import has_capitals
-from siamese_cbow.integrations.columns import as_matrix
+from siamese_cbow.formats.vector_files import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
@@ -54,7 +55,7 @@ def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
         table = pq.read_table(path)
         names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no Parquet file that can be read ({error}); write it again") from None
+        raise InputError(f"{path} is not a Parquet file that can be read ({error}); write it again") from None
     if not {"word", "vector"} <= set(names):
         raise InputError(f"{path} has the columns {', '.join(names)}; expected `word` and `vector` (and `count`)")
     try:
@@ -84,3 +85,41 @@ def _tokenizer(settings: dict[str, Any] | None, words: list[str]) -> Tokenizer:
     if settings is None:
         return Tokenizer(lowercase=not has_capitals(words))
     return JsonTokenizer(json=settings["json"]) if "json" in settings else Tokenizer.from_settings(settings)
+
+
+def as_matrix(column: Any) -> Vectors:
+    """A column of vectors as a matrix, (n, dim) float32: lists, arrays, fixed-size lists, of any of the libraries.
+
+    `as_matrix(pandas.Series([[1.0, 2.0], [3.0, 4.0]]))` -> [[1, 2], [3, 4]]
+    """
+    if type(column).__module__.startswith("pyarrow"):
+        return _of_arrow(column)
+    if type(column).__module__.startswith("polars"):
+        return _of_arrow(column.to_arrow())
+    listed = [np.asarray(row, np.float32) if row is not None else None for row in column]
+    lengths = {None if row is None or row.ndim != 1 else len(row) for row in listed}
+    if len(lengths) != 1 or None in lengths:
+        raise _uneven(lengths)
+    rows = [row for row in listed if row is not None]
+    return np.stack(rows)
+
+
+def _of_arrow(column: Any) -> Vectors:
+    """Without a Python object for each number: the values of all lists are one array."""
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray):  # of no chunks
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    if not hasattr(whole, "flatten") or not pa.types.is_nested(whole.type):
+        raise InputError(f"a column of type {whole.type}; expected lists of numbers")
+    lengths = set(pa.compute.list_value_length(whole).to_pylist()) if len(whole) else set()
+    if len(lengths) != 1 or None in lengths:
+        raise _uneven(lengths)
+    values: NDArray[Any] = whole.flatten().to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(values.reshape(len(whole), -1), np.float32)
+
+
+def _uneven(lengths: set[int | None]) -> InputError:
+    found = "no rows" if not lengths else "rows of " + ", ".join(sorted(str(n) for n in lengths)[:4]) + " numbers"
+    return InputError(f"a column with {found}; expected vectors of one length in every row")

@@ -1,10 +1,9 @@
-"""Other libraries: their files as our models, our models in their hands.
+"""Our models in the hands of other libraries, in memory; their files are the work of `formats`.
 
-formats        every file format: how to tell it, read it, write it, and what it keeps
-convert        from one format to another, saying what is lost
-static_folder  model2vec and sentence-transformers' static models      pickled     the original program, gensim's .kv
-gensim         KeyedVectors        spacy        pipelines              onnx        a graph for onnxruntime
-sklearn        SentenceVectorizer  langchain    Embeddings             columns     pandas, polars, pyarrow
+    gensim     KeyedVectors, both ways
+    sklearn    SentenceVectorizer, for pipelines and grid searches
+    langchain  Embeddings, for vector stores and retrievers
+    columns    columns of texts -> columns of vectors: pandas, polars, pyarrow
 
-Each module asks for its library when it is used, and a missing one says what to type. No code in a file is run.
+Each module imports its library when it is used, and a missing one says what to type.
 """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.formats.vector_file import has_capitals
+from siamese_cbow.formats.vector_files import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary

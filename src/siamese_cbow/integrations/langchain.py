@@ -10,8 +10,8 @@ import os
 from typing import Any
 
 from siamese_cbow.errors import MissingExtra
+from siamese_cbow.formats.opening import open_model
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import load
 
 try:
     from langchain_core.embeddings import Embeddings
@@ -22,7 +22,7 @@ except ImportError:
 class SentenceEmbeddings(Embeddings):
     """Vectors of documents and queries, made in the same way.
 
-    model      a model, or the folder of one; None: the model that comes with the package
+    model      a model, or the name of one as for `siamese_cbow.load`; None: the model that comes with the package
     normalize  vectors of length 1, which stores that compare by dot product expect
     options    passed on to `Model.encode`: truncate_dim, batch_size, threads, ...
     """
@@ -30,7 +30,7 @@ class SentenceEmbeddings(Embeddings):
     def __init__(
         self, model: Model | str | os.PathLike[str] | None = None, *, normalize: bool = True, **options: Any
     ) -> None:
-        self.model = model if isinstance(model, Model) else load(model)
+        self.model = model if isinstance(model, Model) else open_model(model)
         self._options = {"normalize_embeddings": normalize, **options}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.formats.opening import open_model
 from siamese_cbow.model.encoding import as_list, check_strings
 from siamese_cbow.model.model import Model
 
@@ -27,7 +28,7 @@ except ImportError:
 class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Raw texts -> (n_texts, dim) float32, the means of their words' vectors.
 
-    model         a model, or the folder of one; None: `fit` learns word vectors from the texts it gets
+    model         a model, or the name of one as for `siamese_cbow.load`; None: `fit` learns word vectors from its texts
     adapt         `fit` makes the model fit the texts it gets: see `Model.adapt`
     normalize     vectors of length 1
     truncate_dim  only the first dimensions; None: all
@@ -90,13 +91,11 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _given(self) -> Model:
         if isinstance(self.model, Model):
             return self.model
-        from siamese_cbow.formats.convert import read_model
-
-        return read_model(cast("str | os.PathLike[str]", self.model))
+        return open_model(cast("str | os.PathLike[str]", self.model))
 
     def _learn(self, texts: Sequence[str]) -> Model:
         from siamese_cbow.stream.preparation import prepare
-        from siamese_cbow.training.recipe import SiameseCBOW
+        from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
         settings = {"dim": self.dim, "epochs": self.epochs, "seed": self.seed, **(self.changes or {})}
         recipe = SiameseCBOW.preset(self.recipe, **settings)

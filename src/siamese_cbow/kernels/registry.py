@@ -42,15 +42,16 @@ class OptimizerKind(NamedTuple):
     epsilon: float  # added to denominators
     state: tuple[str, str]  # what it remembers of each row, twice: "" nothing, "one" number, a full "row"
     elementwise: bool  # the numbers of a row move one by one, so that a row may be cut into strips
+    settings: tuple[Literal["momentum", "second_momentum"], ...] = ()  # of the recipe, beside the learning rate
 
 
 OPTIMIZERS: Mapping[OptimizerName, OptimizerKind] = {
     "sgd": OptimizerKind(0, 0.0, ("", ""), elementwise=True),
-    "nesterov": OptimizerKind(1, 0.0, ("row", ""), elementwise=True),
+    "nesterov": OptimizerKind(1, 0.0, ("row", ""), elementwise=True, settings=("momentum",)),
     "adagrad": OptimizerKind(2, 1e-10, ("one", ""), elementwise=False),
-    "adadelta": OptimizerKind(3, 1e-6, ("row", "row"), elementwise=True),
-    "adam": OptimizerKind(4, 1e-8, ("row", "row"), elementwise=True),
-    "adamax": OptimizerKind(5, 1e-8, ("row", "row"), elementwise=True),
+    "adadelta": OptimizerKind(3, 1e-6, ("row", "row"), elementwise=True, settings=("momentum",)),
+    "adam": OptimizerKind(4, 1e-8, ("row", "row"), elementwise=True, settings=("momentum", "second_momentum")),
+    "adamax": OptimizerKind(5, 1e-8, ("row", "row"), elementwise=True, settings=("momentum", "second_momentum")),
 }
 
 
@@ -60,3 +61,17 @@ def objective_kind(number: int) -> ObjectiveKind:
         if kind.number == number:
             return kind
     raise ValueError(f"no objective has the number {number}; expected one of {[k.number for k in OBJECTIVES.values()]}")
+
+
+def sampled_objectives(sampled: bool = True) -> str:
+    """Their names in words: "softmax, sigmoid and logistic"; with `sampled=False` "contrastive and margin"."""
+    return _listed([name for name, kind in OBJECTIVES.items() if kind.sampled == sampled])
+
+
+def optimizers_with(setting: str) -> str:
+    """The names of those that have a setting, in words: "adam and adamax" have "second_momentum"."""
+    return _listed([name for name, kind in OPTIMIZERS.items() if setting in kind.settings])
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -19,10 +19,9 @@ from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.packed_rows import Rows, as_array
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.words.fallback import Fallback, finder
-from siamese_cbow.words.lazy_vocabulary import FEW
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.unknown_words import Fallback, finder
+from siamese_cbow.words.vocabulary import FEW, Vocabulary
 
 if TYPE_CHECKING:
     from siamese_cbow.words.lookup import AnyLookup

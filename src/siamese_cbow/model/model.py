@@ -34,8 +34,8 @@ from siamese_cbow.model.checks import checked_rows, plain_info, without_scores
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array
 from siamese_cbow.progress import SILENT, bar
-from siamese_cbow.words.fallback import Fallback, finder
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -455,16 +455,16 @@ class Model:
 
     @classmethod
     def from_pretrained(cls, name_or_path: str | os.PathLike[str], **options: Any) -> Model:
-        """The model in a folder, or on the Hugging Face Hub (options: see `hub.from_pretrained`)."""
-        from siamese_cbow.formats.hub import from_pretrained
+        """The model in a folder, or on the Hugging Face Hub: `siamese_cbow.load`, which has the options."""
+        import siamese_cbow
 
-        return from_pretrained(name_or_path, **options)
+        return siamese_cbow.load(name_or_path, **options)
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Uploads the model to the Hugging Face Hub; returns its address (options: see `hub.push_to_hub`)."""
-        from siamese_cbow.formats.hub import push_to_hub
+        """Uploads the model to the Hugging Face Hub; returns its address: `siamese_cbow.push_to_hub`."""
+        import siamese_cbow
 
-        return push_to_hub(self, repo_id, **options)
+        return siamese_cbow.push_to_hub(self, repo_id, **options)
 
 
 def _shown(value: Any) -> str:

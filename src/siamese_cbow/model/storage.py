@@ -29,9 +29,8 @@ from siamese_cbow.model.checks import check_numbers
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.model.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
-from siamese_cbow.words.lazy_vocabulary import LazyVocabulary
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
 
 if TYPE_CHECKING:
     from siamese_cbow.transform.folding import Undo

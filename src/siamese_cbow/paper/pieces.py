@@ -159,7 +159,7 @@ def _word2vec(job: Job, notes: Notes) -> Model:
 
 
 def _curve(piece: Piece, job: Job, notes: Notes) -> dict[str, Any]:
-    from siamese_cbow.training.callbacks import Callback
+    from siamese_cbow.training.loop import Callback
 
     points: list[dict[str, Any]] = []
 

@@ -14,7 +14,7 @@ from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 PAPER_SYSTEMS = ("skipgram", "cbow", "skip-thought", "siamese")  # of the paper's Table 1
 BASELINES = ("skipgram", "cbow", "skip-thought")
@@ -67,7 +67,7 @@ class System:
 
 
 def _skip_thought(scale: Scale, seed: int) -> Any:
-    from siamese_cbow.baselines.skip_thought import SkipThought
+    from siamese_cbow.baselines.skip_thought.recipe import SkipThought
 
     return SkipThought(seed=seed, **scale.skip_thought)
 

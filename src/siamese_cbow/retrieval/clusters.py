@@ -24,12 +24,12 @@ from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.encoded import encoded_blocks
 from siamese_cbow.retrieval.graph import fingerprints, shrunk
-from siamese_cbow.retrieval.hits import Hit
-from siamese_cbow.retrieval.rows import Rows, RowSettings, Source
+from siamese_cbow.retrieval.search import Hit, encoded_blocks
+from siamese_cbow.text.inputs import Texts
 from siamese_cbow.text.opening import STDIN, open_bytes
-from siamese_cbow.text.rows import Texts
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader, Rows
 
 SAMPLE = 50_000
 N_WORDS, N_EXAMPLES = 5, 3
@@ -57,7 +57,7 @@ def clusters(
     *,
     model: Model,
     k: int | None = None,
-    rows: RowSettings | None = None,
+    text: TextSettings | None = None,
     seed: int = 1,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -67,41 +67,41 @@ def clusters(
 
     inputs    a file, folder, glob, "-", a list of those, or `Texts([...])` of a list
     k         how many groups; by default the root of half the number of rows, and at most 20
+    text      how text is read, and what a row is; a line, unless said
     assigned  called with the rows of each block and the group of each, a position in the result
     """
-    with _readable_twice(inputs, rows or RowSettings(), progress) as source:
-        sample = _sample(encoded_blocks(source, model, threads, SILENT), seed)
+    with _readable_again(inputs, text, progress) as reader:
+        sample = _sample(encoded_blocks(reader, model, threads, SILENT), seed)
         centres = _centres(sample, k, seed)
         tally = _Tally(model, centres)
-        for block, vectors in encoded_blocks(source, model, threads, progress):
-            tally.take(block, vectors)
+        for rows, vectors in encoded_blocks(reader, model, threads, progress):
+            tally.take(rows, vectors)
         order = [i for i in np.argsort(-tally.sizes, kind="stable").tolist() if tally.sizes[i]]
         if assigned is not None:
             position = np.full(len(centres) + 1, -1)
             position[order] = np.arange(len(order))
-            for block, vectors in encoded_blocks(source, model, threads, SILENT):
-                assigned(block, position[tally.groups(vectors)])
+            for rows, vectors in encoded_blocks(reader, model, threads, SILENT):
+                assigned(rows, position[tally.groups(vectors)])
         words = tally.words()
     return [Cluster(int(tally.sizes[i]), words[i], tally.examples[i]) for i in order]
 
 
 @contextmanager
-def _readable_twice(inputs: Any, settings: RowSettings, progress: Progress) -> Iterator[Source]:
-    """The source; standard input goes to a temporary file first."""
-    given = inputs if isinstance(inputs, Source) else None
+def _readable_again(inputs: Any, settings: TextSettings | None, progress: Progress) -> Iterator[RowReader]:
+    """A reader; standard input goes to a temporary file first, and texts that come one by one to a list."""
     names = [inputs] if isinstance(inputs, str | Path) else inputs
-    if given is not None or not isinstance(names, list | tuple) or "-" not in names:
-        again = Texts(list(inputs.texts)) if isinstance(inputs, Texts) else inputs
-        yield given or Source(again, settings, progress.say)
+    if isinstance(inputs, RowReader) or not isinstance(names, list | tuple) or "-" not in names:
+        texts = inputs.texts if isinstance(inputs, Texts) else inputs
+        yield RowReader.of(Texts(list(texts)) if isinstance(texts, Iterator) else inputs, settings, progress.say)
         return
     with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
         path = Path(folder) / STDIN.replace(" ", "-")
         with open_bytes(None) as stream, path.open("wb") as file:
             while piece := stream.read(1 << 20):
                 file.write(piece)
-        source = Source([path if name == "-" else name for name in names], settings, progress.say)
-        source.aliases[str(path)] = STDIN
-        yield source
+        reader = RowReader([path if name == "-" else name for name in names], settings, say=progress.say)
+        reader.aliases[str(path)] = STDIN
+        yield reader
 
 
 def _sample(blocks: Iterator[tuple[Rows, Vectors]], seed: int) -> Vectors:
@@ -163,7 +163,7 @@ class _Tally:
     def _count(self, rows: Rows, groups: NDArray[np.int64]) -> None:
         from scipy.sparse import coo_array
 
-        ids, offsets = self._lookup.ids(rows.texts(0, len(rows)))
+        ids, offsets = self._lookup.ids(rows.texts())
         group_of_word = np.repeat(groups, np.diff(offsets))
         inside = group_of_word < len(self._centres)  # not the words of a row whose vectors add up to nothing
         places = (group_of_word[inside], ids[inside])

@@ -23,9 +23,10 @@ from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.encoded import encoded_blocks
 from siamese_cbow.retrieval.graph import Graph, add, fingerprints, nearest, new_graph, shrunk
-from siamese_cbow.retrieval.rows import RowSettings, Source
+from siamese_cbow.retrieval.search import encoded_blocks
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader
 
 BATCH = 512
 FEW = 16_384  # kept rows that are compared one by one: 20 MB of vectors in 300 dimensions
@@ -50,7 +51,7 @@ def duplicates(
     *,
     model: Model,
     threshold: float = 0.95,
-    rows: RowSettings | None = None,
+    text: TextSettings | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Iterator[CheckedRow]:
@@ -58,12 +59,13 @@ def duplicates(
 
     inputs     a file, folder, glob, "-", a list of those, or `Texts([...])`
     threshold  the cosine from which on two rows say the same
+    text       how text is read, and what a row is; a line, unless said
     """
     if not 0 < threshold <= 1:
         raise SettingsError(f"threshold is {threshold}; expected a cosine, more than 0 and at most 1")
-    source = inputs if isinstance(inputs, Source) else Source(inputs, rows or RowSettings(), progress.say)
+    reader = RowReader.of(inputs, text, progress.say)
     kept, places = Kept(model.dim, threshold, thread_count(threads)), list[tuple[str, int]]()
-    for block, vectors in encoded_blocks(source, model, threads, progress):
+    for block, vectors in encoded_blocks(reader, model, threads, progress):
         for start in range(0, len(block), BATCH):
             for i, (twin, score) in enumerate(kept.take(vectors[start : start + BATCH]), start):
                 place = (block.source, block.number(i))

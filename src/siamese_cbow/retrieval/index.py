@@ -23,12 +23,11 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
-from siamese_cbow.retrieval.hits import Hit
 from siamese_cbow.retrieval.manifest import Manifest
-from siamese_cbow.retrieval.rows import RowSettings
 from siamese_cbow.retrieval.scoring import cosines
-from siamese_cbow.retrieval.search import query_vector, start
+from siamese_cbow.retrieval.search import Hit, query_vector, start
 from siamese_cbow.retrieval.segment import Segment
+from siamese_cbow.text.records import TextSettings
 
 # Rows that the graph names: three times as many as are wanted, at least 96, as its int8 vectors are not exact.
 # Recall@10 over a million sentences of Wikipedia with the package's model is .960 with 32 of them, .972 with 64, .976
@@ -72,14 +71,14 @@ class Index:
         inputs: Any = (),
         *,
         model: Model,
-        rows: RowSettings | None = None,
+        text: TextSettings | None = None,
         rebuild: bool = False,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> Index:
         """Makes an index of files and folders, or brings it up to date; without inputs, with the files it knows."""
         updating.update(
-            Path(folder), inputs, model=model, rows=rows, rebuild=rebuild, threads=threads, progress=progress
+            Path(folder), inputs, model=model, text=text, rebuild=rebuild, threads=threads, progress=progress
         )
         return cls(folder, model=model)
 
@@ -177,7 +176,7 @@ class Index:
             for place in self._ranges[i]:
                 first = place.first
                 for rows in segment.blocks(place.first, place.last, place.file):
-                    yield i, place, first, self.model.encode(rows.texts(0, len(rows)), normalize_embeddings=True)
+                    yield i, place, first, self.model.encode(rows.texts(), normalize_embeddings=True)
                     first += len(rows)
 
     def _hit(self, found: _Found, before: int, after: int) -> Hit:

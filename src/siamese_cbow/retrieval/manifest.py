@@ -13,11 +13,11 @@ import numpy as np
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.rows import RowSettings
-from siamese_cbow.words.fallback import Fallback
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.words.unknown_words import Fallback
 
 NAME = "index.json"
-FORMAT, FORMAT_VERSION = "siamese-cbow index", 2
+FORMAT, FORMAT_VERSION, READABLE = "siamese-cbow index", 3, (2, 3)
 REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 
 
@@ -39,7 +39,7 @@ class Manifest:
 
     model       the fingerprint of the model, and where it was found
     fallback    what unknown words count as
-    settings    what a row is
+    settings    how text was read, and what a row is
     segments    name of a segment's folder -> what its files look like
     files       path -> entry; rows of a segment that no file claims are dead
     recall      what the last check measured
@@ -47,7 +47,7 @@ class Manifest:
 
     model: str
     model_folder: str = ""
-    settings: RowSettings = field(default_factory=RowSettings)
+    settings: TextSettings = field(default_factory=TextSettings)
     segments: dict[str, Any] = field(default_factory=dict)
     files: dict[str, FileEntry] = field(default_factory=dict)
     recall: dict[str, Any] = field(default_factory=dict)
@@ -91,16 +91,15 @@ class Manifest:
             raise FormatError(f"{path} can't be read ({error}); {REBUILD}") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise FormatError(f"{path} is not the list of an index; {REBUILD}")
-        if content.get("format_version") != FORMAT_VERSION:
-            raise FormatError(
-                f"{path} has format version {content.get('format_version')!r}, this siamese-cbow reads "
-                f"{FORMAT_VERSION}; {REBUILD}"
-            )
+        version = content.get("format_version")
+        if version not in READABLE:
+            known = " and ".join(map(str, READABLE))
+            raise FormatError(f"{path} has format version {version!r}, this siamese-cbow reads {known}; {REBUILD}")
         try:
             return cls(
                 str(content["model"]),
                 str(content["model_folder"]),
-                RowSettings(**content["settings"]),
+                _settings(version, **content["settings"]),
                 dict(content["segments"]),
                 {name: FileEntry(**entry) for name, entry in content["files"].items()},
                 dict(content["recall"]),
@@ -108,6 +107,13 @@ class Manifest:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{path} has not what belongs there ({error!r}); {REBUILD}") from None
+
+
+def _settings(version: int, **settings: Any) -> TextSettings:
+    """Of version 2, `sentences` said what the unit is."""
+    if version == 2:
+        settings["unit"] = "sentence" if settings.pop("sentences") else "line"
+    return TextSettings(**settings)
 
 
 def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, Fallback | None]:

@@ -7,6 +7,7 @@ with the same kernel and so with the same result. The cutoff rises as good rows 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
@@ -16,8 +17,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.hits import Cutoff
-from siamese_cbow.retrieval.rows import Rows
+from siamese_cbow.text.row_reader import Rows
 
 LITTLE_TEXT = 1_500_000  # bytes: what the plain path reads while numba is being loaded
 PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
@@ -26,6 +26,30 @@ SAMPLE_ROWS = 500  # rows that tell the main directions
 MARGIN = 1e-4  # far more than sums in float32 are off
 
 Scored = tuple[NDArray[np.int64], Vectors]  # rows that reach the cutoff, rising, and their scores
+
+
+class Cutoff:
+    """The score that a row has to reach to be among the k best, as far as known; threads share it.
+
+    Only ever rises, so whoever reads an old one does too much work, never too little.
+    """
+
+    def __init__(self, k: int | None, threshold: float | None) -> None:
+        self._k, self.value = k, -np.inf if threshold is None else threshold
+        self._best: Vectors = np.empty(0, np.float32)
+        self._lock = threading.Lock()
+
+    def offer(self, scores: Vectors) -> None:
+        """Scores of rows nobody has offered before."""
+        if self._k is None:
+            return
+        with self._lock:
+            together = np.concatenate([self._best, scores])
+            if len(together) > self._k:
+                together = np.partition(together, len(together) - self._k)[-self._k :]
+            self._best = together
+            if len(together) == self._k:
+                self.value = max(self.value, float(together.min()))
 
 
 class Scorer(Protocol):
@@ -43,7 +67,7 @@ class Plain:
 
     def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
         """The rows of a block that may be among the best."""
-        vectors = self._model.encode(rows.texts(0, len(rows)), normalize_embeddings=True)
+        vectors = self._model.encode(rows.texts(), normalize_embeddings=True)
         return _reaching(np.arange(len(rows)), vectors, self._query, cutoff)
 
 

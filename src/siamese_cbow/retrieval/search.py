@@ -5,6 +5,7 @@ search("a pet", "notes.txt", model=model, k=2)   ->   [Hit(0.71, "notes.txt", 12
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections import deque
 from collections.abc import Iterator
@@ -18,10 +19,28 @@ from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import scoring
-from siamese_cbow.retrieval.hits import Best, Cutoff, Hit
-from siamese_cbow.retrieval.rows import Block, Rows, RowSettings, Source, finished
-from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Plain, Scored, Scorer
+from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Cutoff, Plain, Scored, Scorer
+from siamese_cbow.text.records import RawBlock, TextSettings
+from siamese_cbow.text.row_reader import Line, RowReader, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A row near the query: `Hit(0.71, "notes.txt", 12, "a cat sat")`.
+
+    score   the cosine of its vector and the query's, from -1 to 1
+    source  the file, "standard input" or "the iterable"
+    line    its number there, from 1
+    before  the rows before it, as many as were asked for; `after` those after it
+    """
+
+    score: float
+    source: str
+    line: int
+    text: str
+    before: tuple[Line, ...] = ()
+    after: tuple[Line, ...] = ()
 
 
 def search(
@@ -33,7 +52,7 @@ def search(
     threshold: float | None = None,
     before: int = 0,
     after: int = 0,
-    rows: RowSettings | None = None,
+    text: TextSettings | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> list[Hit]:
@@ -43,16 +62,24 @@ def search(
     k              how many; None for all that reach the threshold
     threshold      the lowest score of a hit
     before, after  how many rows around a hit come with it
-    rows           what a row is; a line, unless said
+    text           how text is read, and what a row is; a line, unless said
     """
     best, cutoff = start(k, threshold, before, after)
     vector = query_vector(model, query)
-    source = inputs if isinstance(inputs, Source) else Source(inputs, rows or RowSettings(), progress.say)
-    found = Found(best, before, after)
-    for block, row, scored in _scored_blocks(source, model, vector, cutoff, thread_count(threads)):
-        found.take(row, scored, cutoff)
+    reader = RowReader.of(inputs, text, progress.say)
+    hits = BestHits(best, before, after)
+    for block, rows, scored in _scored_blocks(reader, model, vector, cutoff, thread_count(threads)):
+        hits.take(rows, scored, cutoff)
         progress.advance(block.n_source_bytes)
-    return found.hits()
+    return hits.ranked()
+
+
+def encoded_blocks(
+    reader: RowReader, model: Model, threads: int | None, progress: Progress
+) -> Iterator[tuple[Rows, Vectors]]:
+    """The rows of each block and their vectors of length 1, (n_rows, dim); zeros where a row has no known word."""
+    for rows in reader.row_blocks(progress):
+        yield rows, model.encode(rows.texts(), normalize_embeddings=True, threads=threads)
 
 
 def query_vector(model: Model, query: str) -> Vectors:
@@ -80,23 +107,23 @@ def start(k: int | None, threshold: float | None, before: int, after: int) -> tu
 
 
 def _scored_blocks(
-    source: Source, model: Model, query: Vectors, cutoff: Cutoff, threads: int
-) -> Iterator[tuple[Block, Rows, Scored]]:
+    reader: RowReader, model: Model, query: Vectors, cutoff: Cutoff, threads: int
+) -> Iterator[tuple[RawBlock, Rows, Scored]]:
     """Each block with its rows and the scores that matter, in order; a few blocks are on their way at a time."""
-    blocks = source.blocks()
+    blocks = reader.blocks()
     first = list(_until_much(blocks))
     blocks = itertools.chain(first, blocks)
-    settings, score = source.settings, _scorer(first, source.settings, model, query)
+    score = _scorer(first, reader, model, query)
 
-    def work(block: Block) -> tuple[Block, Rows, Scored]:
-        rows = finished(block, settings)
+    def work(block: RawBlock) -> tuple[RawBlock, Rows, Scored]:
+        rows = reader.rows(block)
         return block, rows, score(rows, cutoff)
 
     if isinstance(score, Plain) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
         yield from map(work, blocks)
         return
     with ThreadPoolExecutor(threads) as pool:
-        running: deque[Future[tuple[Block, Rows, Scored]]] = deque()
+        running: deque[Future[tuple[RawBlock, Rows, Scored]]] = deque()
         try:
             for block in blocks:
                 running.append(pool.submit(work, block))
@@ -109,7 +136,7 @@ def _scored_blocks(
                 future.cancel()
 
 
-def _until_much(blocks: Iterator[Block]) -> Iterator[Block]:
+def _until_much(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
     n = 0
     for block in blocks:
         yield block
@@ -118,21 +145,45 @@ def _until_much(blocks: Iterator[Block]) -> Iterator[Block]:
             return
 
 
-def _scorer(first: list[Block], settings: RowSettings, model: Model, query: Vectors) -> Scorer:
+def _scorer(first: list[RawBlock], reader: RowReader, model: Model, query: Vectors) -> Scorer:
     if type(model.tokenizer) is not Tokenizer or sum(len(block.data) for block in first) <= scoring.LITTLE_TEXT:
         return Plain(model, query)  # another library's tokenizer has no scanner
     sample: list[str] = []
     for block in first:
-        end = block.data.find(b"\n", 1 << 19) + 1 or len(block.data)
-        rows = finished(replace(block, data=block.data[:end]), settings)
+        rows = reader.rows(block.start(1 << 19))
         sample += [text[:1000] for text in rows.texts(0, SAMPLE_ROWS - len(sample))]
         if len(sample) >= SAMPLE_ROWS:
             break
     return Bulk(model, query, sample)
 
 
+class Best:
+    """The k best of what is offered, or all (k None); of equal scores, those that come first.
+
+    `place` is anything that grows from one offer to the next.
+    """
+
+    def __init__(self, k: int | None) -> None:
+        self._k = k
+        self._heap: list[tuple[float, int, int]] = []  # score, -place, key: the first is the worst
+
+    def offer(self, score: float, place: int) -> tuple[bool, int | None]:
+        """Whether it is taken in, and the place of the one that has to leave for it."""
+        entry = (score, -place, place)
+        if self._k is None or len(self._heap) < self._k:
+            heapq.heappush(self._heap, entry)
+            return True, None
+        if entry < self._heap[0]:
+            return False, None
+        return True, heapq.heapreplace(self._heap, entry)[2]
+
+    def places(self) -> list[int]:
+        """The places of the best, best first."""
+        return [place for _, _, place in sorted(self._heap, reverse=True)]
+
+
 @dataclass
-class Found:
+class BestHits:
     """The hits so far, with the rows around them; fed with blocks in order."""
 
     best: Best
@@ -145,7 +196,7 @@ class Found:
 
     def take(self, rows: Rows, scored: Scored, cutoff: Cutoff) -> None:
         """The rows of the next block, and which of them may be hits."""
-        if rows.first_line == 1:  # another file
+        if rows.first == 1:  # another file
             self._last = None
             self._short.clear()
         for place in [place for place in self._short if place in self._hits]:
@@ -178,6 +229,6 @@ class Found:
         after = rows.lines(row + 1, row + 1 + self.after)
         return Hit(score, rows.source, rows.number(row), rows.row(row), before, after)
 
-    def hits(self) -> list[Hit]:
+    def ranked(self) -> list[Hit]:
         """The best, best first."""
         return [self._hits[place] for place in self.best.places()]

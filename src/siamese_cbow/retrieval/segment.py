@@ -28,7 +28,7 @@ from siamese_cbow.base.files import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.graph import Graph, add, fingerprints, mapped_graph, nearest, new_graph, shrunk
-from siamese_cbow.retrieval.rows import Line, Rows
+from siamese_cbow.text.row_reader import Line, Rows
 
 TEXT, STARTS, NUMBERS, GRAPH, COPIES = "rows.txt", "starts.npy", "numbers.npy", "graph.usearch", "copies.npy"
 FILES = (TEXT, STARTS, NUMBERS, GRAPH, COPIES)
@@ -49,7 +49,7 @@ class SegmentWriter:
 
     def write(self, rows: Rows) -> None:
         """Appends rows."""
-        vectors = self._model.encode(rows.texts(0, len(rows)), normalize_embeddings=True, threads=self._threads)
+        vectors = self._model.encode(rows.texts(), normalize_embeddings=True, threads=self._threads)
         known = np.flatnonzero(vectors.any(axis=1))
         small = shrunk(vectors[known])
         new = []

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.manifest import NAME, REBUILD, FileEntry, Manifest, fingerprint
-from siamese_cbow.retrieval.rows import RowSettings, Source, finished
 from siamese_cbow.retrieval.segment import Segment, SegmentWriter, check, description
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader
 
 PREFIX = "segment-"
 A_DAY = 86_400
@@ -45,7 +46,7 @@ def update(
     inputs: Any = (),
     *,
     model: Model,
-    rows: RowSettings | None = None,
+    text: TextSettings | None = None,
     rebuild: bool = False,
     model_folder: Path | None = None,
     threads: int | None = None,
@@ -53,24 +54,27 @@ def update(
 ) -> Changes:
     """Makes the index in `folder`, or brings it up to date with its files and with `inputs`, which come to it.
 
-    rows          what a row is; of an index that is there already, what it was made with
+    text          how text is read, and what a row is; of an index that is there already, what it was made with
     rebuild       read everything anew, whatever is there; without inputs, the files that it was made of
     model_folder  kept as the place to look for the model when the index is opened from the command line
     """
     check_target(folder)
-    old = _old_manifest(folder, model, rows, rebuild=rebuild)
-    source = _source(inputs, old, rows or (old.settings if old else RowSettings()), progress.say)
-    manifest = Manifest(fingerprint(model), settings=source.settings, fallback=model.fallback)
+    old = _old_manifest(folder, model, text, rebuild=rebuild)
+    reader = _reader(inputs, old, text or (old.settings if old else None))
+    manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
         manifest.segments, manifest.files = dict(old.segments), dict(old.files)
-    manifest.model_folder = str(model_folder.resolve()) if model_folder else old.model_folder if old else ""
+    if model_folder is not None:  # a name such as `pretrained` stays as it is
+        manifest.model_folder = str(model_folder.resolve() if model_folder.exists() else model_folder)
+    else:
+        manifest.model_folder = old.model_folder if old else ""
     gone = [name for name in manifest.files if not Path(name).is_file()]
     for name in gone:
         del manifest.files[name]
-    todo, changes = _todo(source.files, manifest)
+    todo, changes = _todo(reader.files, manifest)
     if todo:
         named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
-        _add_segment(folder, manifest, todo, source, named, model, thread_count(threads), progress)
+        _add_segment(folder, manifest, todo, reader, named, model, thread_count(threads), progress)
     manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
     if manifest != old:
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +93,7 @@ def check_target(folder: Path) -> None:
         raise InputError(f"{folder} has files that are no part of an index ({strange[0]}); choose another folder")
 
 
-def _old_manifest(folder: Path, model: Model, rows: RowSettings | None, *, rebuild: bool) -> Manifest | None:
+def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebuild: bool) -> Manifest | None:
     if not folder.exists() or not any(folder.iterdir()):
         return None
     try:
@@ -103,8 +107,8 @@ def _old_manifest(folder: Path, model: Model, rows: RowSettings | None, *, rebui
             return None
         raise
     old.check_model(model, folder)
-    if rows is not None and rows != old.settings:
-        raise SettingsError(f"{folder} was made with {old.settings}, not with {rows}; leave them out, or {REBUILD}")
+    if text is not None and text != old.settings:
+        raise SettingsError(f"{folder} was made with {old.settings}, not with {text}; leave them out, or {REBUILD}")
     return old
 
 
@@ -116,16 +120,16 @@ def check_segment(folder: Path, entry: Any, *, whole: bool = False) -> None:
         raise FormatError(f"{error}; {REBUILD}") from None
 
 
-def _source(inputs: Any, old: Manifest | None, settings: RowSettings, say: Callable[[str], None]) -> Source:
-    """The files that were given, and those that the index knows and that are still there."""
+def _reader(inputs: Any, old: Manifest | None, settings: TextSettings | None) -> RowReader:
+    """Of the files that were given, and of those that the index knows and that are still there."""
     given = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]
     if not given and not known:
         raise InputError("no files were given, and the index knows of none that is there; expected files or folders")
-    source = Source([*given, *known], settings, say)
-    if not source.files:
+    reader = RowReader([*given, *known], settings)
+    if not reader.files:
         raise InputError("standard input can't be indexed, as it can't be read again; expected files or folders")
-    return source
+    return reader
 
 
 def _listed(inputs: Any) -> list[str | Path]:
@@ -155,7 +159,7 @@ def _add_segment(
     folder: Path,
     manifest: Manifest,
     todo: dict[str, FileEntry],
-    source: Source,
+    reader: RowReader,
     named: set[Path],
     model: Model,
     threads: int,
@@ -167,7 +171,7 @@ def _add_segment(
     with atomic_folder(folder / name) as written, SegmentWriter(written, model, threads) as writer:
         for path, entry in todo.items():
             first = writer.n_rows
-            if not _read_file(Path(path), source, writer, named, progress):
+            if not _read_file(Path(path), reader, writer, named, progress):
                 continue
             manifest.files[path] = replace(entry, segment=name, first=first, last=writer.n_rows)
         for absorbed in _small_segments(manifest, writer.n_rows, name):
@@ -181,11 +185,11 @@ def _add_segment(
         manifest.segments[name] = description(written)
 
 
-def _read_file(path: Path, source: Source, writer: SegmentWriter, named: set[Path], progress: Progress) -> bool:
+def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[Path], progress: Progress) -> bool:
     """Whether a file could be read; what was written of it before an error is dead. One that was named must be."""
     try:
-        for block in source.file_blocks(path):
-            writer.write(finished(block, source.settings))
+        for block in reader.file_blocks(path):
+            writer.write(reader.rows(block))
             progress.advance(block.n_source_bytes)
     except InputError as error:
         if path in named:

@@ -1,13 +1,20 @@
 """Models over HTTP: an API that OpenAI's clients speak, and a page to look at models.
 
-    limits      what a server puts up with
+    schemas     what may stand in requests and answers
+    bodies      bytes of a request -> a checked record, or a `Problem`; an answer -> bytes
+    middleware  key, limits, metrics and headers around every request [Limits]
+    openapi     an endpoint, and the description of all of them
+    jobs        work off the event loop: short in a pool, long in the background
     embedder    texts and token ids -> vectors, without ever waiting for a compiler
-    shelf       the models by name
-    bodies      bytes of a request -> a checked record (`requests`), or a `problems.Problem`
-    texts       the endpoints for programs
-    explorer    the endpoints of the page, whose files are in page/; desk does for it what takes long
-    guard       key, limits, metrics and headers around every request
-    app         all of it as an ASGI application; server runs it and lets it finish its work when told to stop
+    registry    the models by name
+    api         the endpoints for programs
+    projection  vectors on a plane
+    explorer    the endpoints of the page, whose files are in page/
+    app         all of it as an ASGI application [build]
+    server      runs it, and lets it finish its work when told to stop [listen, run]
 
 Needs the extra `serve`; nothing here is imported by the rest of the package, except by the command.
+
+A new endpoint takes two files: its request and its answer in `schemas`, its handler in the `endpoints` of `api` or
+`explorer`. Route, checks, metrics and OpenAPI follow from these.
 """

@@ -1,4 +1,4 @@
-"""The application: endpoints, the page, and the guard around them."""
+"""The application: endpoints, the page, and the middleware around them."""
 
 from __future__ import annotations
 
@@ -17,91 +17,106 @@ from starlette.staticfiles import StaticFiles
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
-from siamese_cbow.serve.embedder import Embedder, Embeds
+from siamese_cbow.serve.api import Api
+from siamese_cbow.serve.bodies import Problem, Reader, json_response
+from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.explorer import Explorer
-from siamese_cbow.serve.guard import Guard
-from siamese_cbow.serve.limits import Limits
-from siamese_cbow.serve.metrics import Metrics
-from siamese_cbow.serve.openapi import GETS, POSTS, description
-from siamese_cbow.serve.problems import Problem, json_response
-from siamese_cbow.serve.shelf import Shelf
-from siamese_cbow.serve.texts import Texts
+from siamese_cbow.serve.jobs import Jobs
+from siamese_cbow.serve.middleware import Limits, Metrics, Middleware
+from siamese_cbow.serve.openapi import Endpoint, description
+from siamese_cbow.serve.registry import Registry
 
 PAGE = Path(__file__).parent / "page"
-PAGE_FILES = frozenset(
-    f"/page/{path.name}" for path in PAGE.glob("*.*")
-)  # served without a key, which the page asks for
-WITHOUT_KEY = frozenset({"/", "/health", "/openapi.json"})
+OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for the key
 
 
 def build(
-    models: Mapping[str, Model | Embeds], *, limits: Limits | None = None, api_key: str | None = None, warm: bool = True
-) -> Guard:
+    models: Mapping[str, Model | Embedder],
+    *,
+    limits: Limits | None = None,
+    api_key: str | None = None,
+    warm: bool = True,
+) -> Middleware:
     """The ASGI application over some models: `build({"books": model}, api_key="secret")`.
 
     warm  load the bulk path in a thread once the application starts
     """
-    limits, shelf, metrics = limits or Limits(), Shelf(models), Metrics()
-    texts = Texts(shelf, limits, metrics)
-    explorer = Explorer(shelf, limits, texts)
-    about = _About(shelf, metrics, limits, has_key=api_key is not None)
+    limits, registry, metrics, jobs = limits or Limits(), Registry(models), Metrics(), Jobs()
+    parts = (Api(registry, limits, metrics, jobs), Explorer(registry, limits, jobs), _About(registry, metrics))
+    endpoints = [endpoint for part in parts for endpoint in part.endpoints]
+    document = description(endpoints, limits, importlib.metadata.version("siamese-cbow"), has_key=api_key is not None)
+
+    async def openapi(_: Request) -> Response:
+        return json_response(document)
+
+    async def page(_: Request) -> Response:
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         if warm:  # as a daemon: a server that is told to stop doesn't wait for a compiler
-            threading.Thread(target=shelf.warm, name="warm", daemon=True).start()
+            threading.Thread(target=registry.warm, name="warm", daemon=True).start()
         yield
-        texts.pool.shutdown(cancel_futures=True)
+        jobs.close()
 
     routes = [
-        Route("/v1/embeddings", texts.embeddings, methods=["POST"]),
-        Route("/similarity", texts.similarity, methods=["POST"]),
-        Route("/neighbours", texts.neighbours, methods=["POST"]),
-        Route("/search", texts.search, methods=["POST"]),
-        Route("/explore/map", explorer.map, methods=["POST"]),
-        Route("/explore/norms", explorer.norms),
-        Route("/explore/settings", explorer.settings),
-        Route("/v1/models", about.models),
-        Route("/v1/models/{name:path}", about.model),
-        Route("/health", about.health),
-        Route("/metrics", about.metrics),
-        Route("/openapi.json", about.openapi),
-        Route("/", _page),
+        *(_route(endpoint, limits.max_bytes) for endpoint in endpoints),
+        Route("/openapi.json", openapi),
+        Route("/", page),
         Mount("/page", StaticFiles(directory=PAGE)),
     ]
     handlers = {Problem: _problem, InputError: _bad_input, HTTPException: _http_problem, Exception: _mistake}
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)  # type: ignore[arg-type]
     app.router.redirect_slashes = False
-    paths = {*POSTS, *GETS, "/", "/openapi.json"}
-    return Guard(app, limits=limits, api_key=api_key, metrics=metrics, paths=paths, open_paths=WITHOUT_KEY | PAGE_FILES)
+    return Middleware(
+        app,
+        limits=limits,
+        api_key=api_key,
+        metrics=metrics,
+        paths={"/", "/openapi.json", *(endpoint.path for endpoint in endpoints)},
+        open_paths=OPEN_PATHS | {endpoint.path for endpoint in endpoints if endpoint.is_open},
+    )
+
+
+def _route(endpoint: Endpoint, max_bytes: int) -> Route:
+    if endpoint.body is None:
+        return Route(endpoint.path, endpoint.handler)
+    read = Reader(endpoint.body, max_bytes)
+
+    async def answer(request: Request) -> Response:
+        return await endpoint.handler(await read(request))
+
+    return Route(endpoint.path, answer, methods=["POST"])
 
 
 class _About:
     """What there is to know of the server itself."""
 
-    def __init__(self, shelf: Shelf, metrics: Metrics, limits: Limits, *, has_key: bool) -> None:
-        self._shelf, self._metrics = shelf, metrics
-        self._description = description(limits, importlib.metadata.version("siamese-cbow"), has_key=has_key)
+    def __init__(self, models: Registry, metrics: Metrics) -> None:
+        self._models, self._metrics = models, metrics
+        self.endpoints = [
+            Endpoint("/v1/models", self.models, "Models"),
+            Endpoint("/v1/models/{model:path}", self.model, "Model"),
+            Endpoint("/health", self.health, "Health", is_open=True),
+            Endpoint("/metrics", self.metrics, None),
+        ]
 
     async def models(self, _: Request) -> Response:
-        return json_response({"object": "list", "data": [entry.described for entry in self._shelf]})
+        """The models there are."""
+        return json_response({"object": "list", "data": [entry.described for entry in self._models]})
 
     async def model(self, request: Request) -> Response:
-        return json_response(self._shelf[request.path_params["name"]].described)
+        """One model."""
+        return json_response(self._models[request.path_params["model"]].described)
 
     async def health(self, _: Request) -> Response:
-        is_warm = all(entry.embedder.is_warm for entry in self._shelf if isinstance(entry.embedder, Embedder))
-        return json_response({"status": "ok", "models": [entry.name for entry in self._shelf], "is_warm": is_warm})
+        """Whether the server is there; needs no key."""
+        names = [entry.name for entry in self._models]
+        return json_response({"status": "ok", "models": names, "is_warm": self._models.is_warm})
 
     async def metrics(self, _: Request) -> Response:
+        """Metrics for Prometheus."""
         return Response(self._metrics.page(), headers={"content-type": self._metrics.content_type})
-
-    async def openapi(self, _: Request) -> Response:
-        return json_response(self._description)
-
-
-async def _page(_: Request) -> Response:
-    return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
 
 async def _problem(_: Request, problem: Problem) -> Response:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,31 +19,10 @@ from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.model import Model
-from siamese_cbow.words.fallback import finder
+from siamese_cbow.words.unknown_words import finder
 
 if TYPE_CHECKING:
     from siamese_cbow.words.lookup import AnyLookup
-
-
-class Embeds(Protocol):
-    """What the application asks of whatever makes vectors; benchmarks put another library behind it."""
-
-    @property
-    def dim(self) -> int:
-        """The number of dimensions."""
-        ...
-
-    def is_quick(self, n_characters: int) -> bool:
-        """Whether so much text is done before anybody notices, so that handing it to a thread would cost more."""
-        ...
-
-    def texts(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The vectors (n_texts, dim), and the number of tokens."""
-        ...
-
-    def ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The same for texts that come as ids of words."""
-        ...
 
 
 class Embedder:
@@ -96,9 +75,9 @@ class Embedder:
     def ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
         """The same for texts that come as ids: `ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
         n_words = len(self.model.vocabulary)
-        for number, one in enumerate(ids):
-            if one and not (min(one) >= 0 and max(one) < n_words):
-                wrong = next(i for i in one if not 0 <= i < n_words)
+        for number, text in enumerate(ids):
+            if text and not (min(text) >= 0 and max(text) < n_words):
+                wrong = next(i for i in text if not 0 <= i < n_words)
                 raise InputError(f"input {number} has the token id {wrong}; expected 0 to {n_words - 1}")
         if self._lookup is None:
             return self._small(ids, dim, normalize)

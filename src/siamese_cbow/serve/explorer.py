@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,15 +15,19 @@ from starlette.responses import Response
 
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths
-from siamese_cbow.serve.bodies import Reader
-from siamese_cbow.serve.desk import Desk
-from siamese_cbow.serve.limits import Limits
-from siamese_cbow.serve.maps import make_map
-from siamese_cbow.serve.problems import Problem, json_response
-from siamese_cbow.serve.requests import MapRequest
-from siamese_cbow.serve.shelf import Shelf
-from siamese_cbow.serve.texts import Texts, folded
+from siamese_cbow.model.neighbours import lengths, units
+from siamese_cbow.serve.api import folded
+from siamese_cbow.serve.bodies import Problem, json_response
+from siamese_cbow.serve.jobs import Jobs
+from siamese_cbow.serve.middleware import Limits
+from siamese_cbow.serve.openapi import Endpoint
+from siamese_cbow.serve.projection import project
+from siamese_cbow.serve.registry import Registry
+from siamese_cbow.serve.schemas import STRING, MapRequest, listed
+
+# Of a large vocabulary the first words (the, of, and) would spread over the whole map, and leave no room for the rest.
+N_TOO_FREQUENT, LARGE = 100, 5_000
+N_NEAR = 12  # neighbours of each word that is named for a map
 
 N_DOTS = 1500  # of the picture of norms: more hide each other
 N_BINS = 24
@@ -31,47 +36,92 @@ N_EXTREMES = 12
 
 
 class Explorer:
-    """The endpoints of the page over one shelf of models."""
+    """The endpoints over the models of one server."""
 
-    def __init__(self, shelf: Shelf, limits: Limits, texts: Texts) -> None:
-        self._shelf, self._limits, self._texts = shelf, limits, texts
-        self._read_map = Reader(MapRequest, limits)
-        self._desk = Desk()
+    def __init__(self, models: Registry, limits: Limits, jobs: Jobs) -> None:
+        self._models, self._limits, self._jobs = models, limits, jobs
         self._norms: dict[str, dict[str, Any]] = {}
+        query = [{"name": "model", "schema": STRING}, {"name": "word", "schema": listed(STRING)}]
+        self.endpoints = [
+            Endpoint("/explore/map", self.map, "Map", MapRequest, may_take_long=True),
+            Endpoint("/explore/norms", self.norms, "Norms", query=query),
+            Endpoint("/explore/settings", self.settings, "Settings"),
+        ]
 
-    async def map(self, request: Request) -> Response:
-        """`POST /explore/map`; 202 while the map is being made."""
-        asked = cast(MapRequest, await self._read_map(request))
-        model = self._shelf[asked.model].model
-        n = len(asked.texts or asked.words)
+    async def map(self, request: MapRequest) -> Response:
+        """Words or texts on a plane."""
+        entry = self._models[request.model]
+        n = len(request.texts or request.words)
         if n > self._limits.max_inputs:
             raise Problem(400, f"{n:,} points; expected at most {self._limits.max_inputs:,}", param="texts")
+
+        def work() -> dict[str, Any]:
+            return make_map(entry.model, request)
+
         try:
-            if asked.method == "umap":
-                content = await self._desk.get(msgspec.json.encode(asked), lambda: make_map(model, asked))
+            if request.method == "umap":
+                drawn = await self._jobs.get(msgspec.json.encode(request), work)
             else:
-                content = await self._texts.run(False, lambda: make_map(model, asked))
+                drawn = await self._jobs.run(work)
         except MissingExtra as error:
             raise Problem(400, str(error), param="method", code="missing_extra") from None
         except InputError as error:
             raise Problem(400, str(error), param="method") from None
-        if content is None:
+        if drawn is None:
             return json_response({"status": "still working; ask again"}, 202, headers={"retry-after": "1"})
-        return json_response({"model": self._shelf[asked.model].name, **content})
+        return json_response({"model": entry.name, **drawn})
 
     async def norms(self, request: Request) -> Response:
-        """`GET /explore/norms?model=NAME&word=WORD&word=...`; but for the words, worked out once for each model."""
-        entry = self._shelf[request.query_params.get("model")]
+        """Lengths of vectors by frequency."""
+        entry = self._models[request.query_params.get("model")]
         if entry.name not in self._norms:
-            self._norms[entry.name] = await self._texts.run(False, lambda: norms(entry.model))
-        asked = request.query_params.getlist("word")[: self._limits.max_inputs]
-        return json_response({"model": entry.name, **self._norms[entry.name], "found": found_norms(entry.model, asked)})
+            self._norms[entry.name] = await self._jobs.run(lambda: norms(entry.model))
+        words = request.query_params.getlist("word")[: self._limits.max_inputs]
+        return json_response({"model": entry.name, **self._norms[entry.name], "found": norms_of(entry.model, words)})
 
     async def settings(self, _: Request) -> Response:
-        """`GET /explore/settings`: what the page has to know of the server."""
+        """What the page has to know."""
         methods = ["pca", "umap"] if find_spec("umap") else ["pca"]
         limits = {"max_inputs": self._limits.max_inputs, "max_bytes": self._limits.max_bytes}
         return json_response({"methods": methods, **limits})
+
+
+def make_map(model: Model, request: MapRequest) -> dict[str, Any]:
+    """{"points": [{"label": "cat", "x": .1, "y": -.4, ...}], "shares": [.05, .03], "left_out": 0}."""
+    if request.texts is not None:
+        rows = model.encode(request.texts, normalize_embeddings=True, threads=1)
+        known: NDArray[np.bool_] = np.any(rows, axis=1)
+        plane, shares = project(rows[known], request.method)
+        labels = [text for text, is_known in zip(request.texts, known.tolist(), strict=True) if is_known]
+        points = [{"label": label, "x": x, "y": y} for label, (x, y) in zip(labels, plane.tolist(), strict=True)]
+        return {"points": points, "shares": shares, "left_out": len(request.texts) - len(labels)}
+    ids, groups = _words_of_map(model, request)
+    rows = model.rows.take(ids, 0)
+    plane, shares = project(units(rows), request.method)
+    points = [
+        {"label": model.vocabulary.words[i], "x": x, "y": y, "norm": norm, "group": groups.get(i)}
+        for i, (x, y), norm in zip(ids, plane.tolist(), lengths(rows).tolist(), strict=True)
+    ]
+    return {"points": points, "shares": shares, "left_out": 0}
+
+
+def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[int, str]]:
+    """The words of a map: those named and their neighbours, each with the word it belongs to, and frequent ones."""
+    groups: dict[int, str] = {}
+    for word in request.words[:20]:
+        word = folded(model, word)
+        if word in model:
+            groups[model.vocabulary.index[word]] = word
+            for near, _ in model.neighbours(word, N_NEAR):
+                groups.setdefault(model.vocabulary.index[near], word)
+    ids = list(groups)
+    first = N_TOO_FREQUENT if len(model.vocabulary) >= LARGE else 0
+    for i, word in enumerate(model.vocabulary.words[first : first + 4 * request.n_words], start=first):
+        if len(ids) >= request.n_words:
+            break
+        if i not in groups and re.search(r"[^\W\d_]", word):  # marks and numbers say little on a map
+            ids.append(i)
+    return ids or [0], groups
 
 
 def norms(model: Model) -> dict[str, Any]:
@@ -82,22 +132,22 @@ def norms(model: Model) -> dict[str, Any]:
     sizes, at, words = lengths(model.vectors), _places(model), model.vocabulary.words
     order = np.argsort(sizes[:N_FREQUENT], kind="stable").tolist()
 
-    def shown(i: int) -> dict[str, Any]:
-        return {"word": words[i], "at": float(at[i]), "norm": float(sizes[i])}
+    def dots(ids: Sequence[int]) -> list[dict[str, Any]]:
+        return [{"word": words[i], "at": float(at[i]), "norm": float(sizes[i])} for i in ids]
 
     ranks = np.unique(np.geomspace(1, len(sizes), N_DOTS).astype(int)) - 1  # as many rare words as frequent ones
     return {
         "axis": "count" if model.vocabulary.counts.any() else "rank",
-        "dots": [shown(i) for i in ranks.tolist()],
+        "dots": dots(ranks.tolist()),
         "bins": _quantiles(at, sizes),
-        "shortest": [shown(i) for i in order[:N_EXTREMES]],
-        "longest": [shown(i) for i in order[::-1][:N_EXTREMES]],
+        "shortest": dots(order[:N_EXTREMES]),
+        "longest": dots(order[::-1][:N_EXTREMES]),
     }
 
 
-def found_norms(model: Model, asked: Sequence[str]) -> list[dict[str, Any]]:
+def norms_of(model: Model, names: Sequence[str]) -> list[dict[str, Any]]:
     """Where some words stand among all: ["The", "blorf"] -> [{"word": "the", "at": 61012.0, "norm": 0.3}]."""
-    words = [word for word in dict.fromkeys(folded(model, one) for one in asked) if word in model]
+    words = [word for word in dict.fromkeys(folded(model, name) for name in names) if word in model]
     ids = [model.vocabulary.index[word] for word in words]
     at, sizes = _places(model)[ids].tolist(), lengths(model.rows.take(ids, 0)).tolist()
     return [{"word": word, "at": x, "norm": norm} for word, x, norm in zip(words, at, sizes, strict=True)]
@@ -115,11 +165,11 @@ def _quantiles(at: NDArray[np.float64], sizes: NDArray[np.float64]) -> list[dict
     """The tenth, the middle and the ninth of ten words by length, in bins of equal width on a logarithmic axis."""
     edges = np.geomspace(at.min(), max(at.max(), at.min() + 1), N_BINS + 1)
     which = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, N_BINS - 1)
-    found = []
+    bins = []
     for i in range(N_BINS):
         inside = sizes[which == i]
         if len(inside):
             low, middle, high = np.quantile(inside, [0.1, 0.5, 0.9]).tolist()
             centre = float(np.sqrt(edges[i] * edges[i + 1]))
-            found.append({"at": centre, "low": low, "middle": middle, "high": high, "n": len(inside)})
-    return found
+            bins.append({"at": centre, "low": low, "middle": middle, "high": high, "n": len(inside)})
+    return bins

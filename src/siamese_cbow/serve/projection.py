@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, MissingExtra, counted
 
 Plane = NDArray[np.float64]  # (n, 2)
 FEWEST_FOR_UMAP = 5
@@ -47,9 +47,8 @@ def umap(vectors: Vectors) -> Plane:
     except ImportError:
         raise MissingExtra("umap-learn", "umap") from None
     if len(vectors) < FEWEST_FOR_UMAP:
-        raise InputError(
-            f"{len(vectors)} points; UMAP needs at least {FEWEST_FOR_UMAP}, principal components any number"
-        )
+        few = counted(len(vectors), "point")
+        raise InputError(f"{few}; UMAP needs at least {FEWEST_FOR_UMAP}, principal components any number")
     reducer = UMAP(n_neighbors=min(15, len(vectors) - 1), metric="cosine", random_state=1, n_jobs=1, init="pca")
     plane = np.asarray(reducer.fit_transform(vectors), np.float64)
     centred: Plane = plane - (plane.max(axis=0) + plane.min(axis=0)) / 2

@@ -1,22 +1,25 @@
 """Counts words at scan speed, and gives each a provisional id so that the text is read only once.
 
-    text -> Counter.scan -> ids in order of first sight      (now, while reading)
-         -> merge        -> vocabulary in order of count     (when everything is read)
-         -> provisional id -> id of the vocabulary, or -1    (`Merged.remaps`)
+    text -> WordCounter.scan -> ids in order of first sight      (now, while reading)
+         -> merge            -> vocabulary in order of count     (when everything is read)
+         -> provisional id   -> id of the vocabulary, or -1      (`Merged.remaps`)
 
 Several counters work side by side on the blocks of one corpus. Which block goes to which counter depends on the
 block's position alone, so the result is the same for any number of threads.
 
-Memory is bounded: a counter that holds more than `max_distinct` different words forgets the rarest of them, as
-word2vec does, and notes on disk how that changed the provisional ids. Tokens of forgotten words count as unknown and
-counts become lower bounds; `n_forgotten` says how many words it hit.
+In groups of translations each column is of another language, and its words are counted apart. In the end the
+vocabularies stand one after the other, each word with its language: en:the en:house de:das de:haus.
+
+Memory is bounded: a counter that holds more than `max_distinct` different words of a language forgets the rarest of
+them, as word2vec does, and notes on disk how that changed the provisional ids. Tokens of forgotten words count as
+unknown and counts become lower bounds; `n_forgotten` says how many words it hit.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,25 +28,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Bytes, Counts, Ids, Offsets
+from siamese_cbow.base.arrays import Counts, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words import scanner
-from siamese_cbow.words.slots import empty_slots, fill_slots
+from siamese_cbow.words.hash_table import empty_slots, fill_slots, seeds
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
+# How many counters share the blocks, and so how many threads can count at once: a constant, because a block's
+# counter must not depend on the number of threads. Four tables fit the cache better than eight.
+COUNTERS = 4
 
-class Counter:
-    """The words of some blocks of text: how often each was seen, and a provisional id for each."""
 
-    def __init__(self, tokenizer: Tokenizer, *, max_distinct: int, folder: Path) -> None:
-        self._folder = folder  # for the notes of what was forgotten
-        self._tables = scanner.tables(tokenizer)
-        self._max_distinct = max_distinct
-        self._slots = empty_slots(1 << 15)
-        self._counts: Counts = np.zeros(1 << 15, np.int64)
-        self._starts: Offsets = np.zeros((1 << 15) + 1, np.int64)
-        self._letters: Bytes = np.empty(1 << 18, np.uint8)
+def word_counters(tokenizer: Tokenizer, *, n_languages: int, max_distinct: int, folder: Path) -> list[WordCounter]:
+    """The counters of a corpus, which take turns at its blocks; together they hold `max_distinct` words."""
+    share = max(1, max_distinct // (COUNTERS * max(1, n_languages)))
+    return [WordCounter(tokenizer, n_languages=n_languages, max_distinct=share, folder=folder) for _ in range(COUNTERS)]
+
+
+class WordCounter:
+    """The words of some blocks of text: how often each was seen, and a provisional id for each.
+
+    n_languages   columns of each group; 0 for text of one language
+    max_distinct  words of each language
+    folder        for the notes of what was forgotten
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, max_distinct: int, folder: Path, n_languages: int = 0) -> None:
+        self._tables, self._max_distinct, self._folder = scanner.tables(tokenizer), max_distinct, folder
+        self._seeds = seeds(n_languages + 1)  # a group ends with an empty line
+        self._table = scanner.word_table(1 << 15)
         self.n_words = 0
         self.n_forgotten = 0
         self.forgets: list[Ids] = []  # on disk, one per time of forgetting: old provisional id -> new one, or -1
@@ -56,39 +70,44 @@ class Counter:
     @property
     def counts(self) -> Counts:
         """How often the word with provisional id i was seen, (n_words,)."""
-        return self._counts[: self.n_words]
+        return self._table.counts[: self.n_words]
+
+    @property
+    def columns(self) -> NDArray[np.int16]:
+        """The number of its language, (n_words,)."""
+        return self._table.columns[: self.n_words]
 
     def scan(self, lines: bytes) -> tuple[Ids, Offsets]:
         """Provisional ids of every word, and for each line the number of ids up to its end; -1 - that if it is empty.
 
         b"the cat\\n\\nthe dog\\n" -> [0, 1, 0, 2], [2, -3, 4]
+
+        With languages, all groups have a line for each, and an empty line after them.
         """
-        if self.n_words > self._max_distinct:
-            self._forget()
+        self._forget()
         text = np.frombuffer(lines, np.uint8)
         ids = np.empty(len(text), np.int32)
         ends = np.empty(lines.count(b"\n"), np.int64)
-        done = scanner.Progress(0, 0, 0, self.n_words, int(self._starts[self.n_words]))
+        cursor = scanner.Cursor(0, 0, 0, self.n_words, int(self._table.starts[self.n_words]))
         while True:
-            done = scanner.count(
-                text, self._tables, self._slots, self._counts, self._letters, self._starts, ids, ends, done
-            )
-            self.n_words = int(done.n_words)
-            if done.position == len(text):
-                return ids[: done.n_ids].copy(), ends
+            cursor = scanner.count(text, self._tables, self._table, self._seeds, ids, ends, cursor)
+            self.n_words = int(cursor.n_words)
+            if cursor.position == len(text):
+                return ids[: cursor.n_ids].copy(), ends
             self._grow()
 
     def hashes(self) -> NDArray[np.uint64]:
         """The hash of each word, (n_words,), by provisional id."""
-        used = self._slots[self._slots[:, 1] != 0]
+        slots = self._table.slots
+        used = slots[slots[:, 1] != 0]
         hashes = np.empty(self.n_words, np.uint64)
         hashes[used[:, 1].astype(np.int64) - 1] = used[:, 0]
         return hashes
 
     def words(self, ids: NDArray[np.integer[Any]]) -> list[bytes]:
         """The UTF-8 bytes of the words with these provisional ids."""
-        letters = self._letters.tobytes()
-        starts, ends = self._starts[ids].tolist(), self._starts[ids + 1].tolist()
+        letters = self._table.letters.tobytes()
+        starts, ends = self._table.starts[ids].tolist(), self._table.starts[ids + 1].tolist()
         return [letters[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def remaps(self, last: Ids) -> list[Ids]:
@@ -99,36 +118,39 @@ class Counter:
         remaps = [last]
         for forget in reversed(self.forgets):
             later = np.append(remaps[-1], np.int32(-1))  # [-1] is -1: what was forgotten stays unknown
-            remaps.append(on_disk(self._folder, later[forget]))
+            remaps.append(_on_disk(self._folder, later[forget]))
         return remaps[::-1]
 
     def _grow(self) -> None:
-        """Twice the room; the hash table is filled anew, since a word's place depends on its size."""
-        hashes = self.hashes()
-        self._slots = empty_slots(len(self._slots))
-        fill_slots(self._slots, hashes)
-        self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
-        self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
-        self._letters = np.concatenate([self._letters, np.empty_like(self._letters)])
+        """Twice the room; the hash table is filled anew, since a word's slot depends on its size."""
+        slots = empty_slots(len(self._table.slots))
+        fill_slots(slots, self.hashes())
+        twice = (np.concatenate([array, np.zeros_like(array)]) for array in self._table[1:])
+        self._table = scanner.WordTable(slots, *twice)
 
     def _forget(self) -> None:
-        """Drops the rarest words until at most half of the allowed number is left."""
-        counts = self.counts
-        threshold = np.sort(counts)[-max(1, self._max_distinct // 2)]
-        kept = counts > threshold
-        renumbered = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        hashes = self.hashes()[kept]
-        lengths = np.diff(self._starts[: self.n_words + 1])
-        letters = self._letters[: self._starts[self.n_words]][np.repeat(kept, lengths)]
-        n_kept = int(kept.sum())
-        self.n_forgotten += self.n_words - n_kept
-        self._counts[:n_kept], self._counts[n_kept:] = counts[kept], 0
-        self._starts[1 : n_kept + 1] = np.cumsum(lengths[kept])
-        self._letters[: len(letters)] = letters
-        self._slots = empty_slots(len(self._slots) // 2)
-        fill_slots(self._slots, hashes)
-        self.n_words = n_kept
-        self.forgets.append(on_disk(self._folder, renumbered))
+        """Drops the rarest words of a language that has too many, until at most half of the allowed number is left."""
+        stays = np.ones(self.n_words, bool)
+        if self.n_words > self._max_distinct:
+            for column in range(len(self._seeds)):
+                counts = self.counts[own := self.columns == column]
+                if len(counts) > self._max_distinct:
+                    stays[own] = counts > np.sort(counts)[-max(1, self._max_distinct // 2)]
+        if stays.all():
+            return
+        n, table = int(stays.sum()), self._table
+        lengths = np.diff(table.starts[: self.n_words + 1])
+        letters = table.letters[: table.starts[self.n_words]][np.repeat(stays, lengths)]
+        slots = empty_slots(len(table.slots) // 2)
+        fill_slots(slots, self.hashes()[stays])
+        table.counts[:n], table.counts[n:] = self.counts[stays], 0
+        table.columns[:n] = self.columns[stays]
+        table.starts[1 : n + 1] = np.cumsum(lengths[stays])
+        table.letters[: len(letters)] = letters
+        renumbered = np.where(stays, np.cumsum(stays) - 1, -1).astype(np.int32)
+        self.forgets.append(_on_disk(self._folder, renumbered))
+        self.n_forgotten += self.n_words - n
+        self._table, self.n_words = table._replace(slots=slots), n
 
 
 @dataclass(frozen=True)
@@ -140,61 +162,92 @@ class Merged:
     n_distinct: int  # different words seen, rare ones included
 
 
-def merge(counters: list[Counter], *, min_count: int, max_words: int | None, vocabulary: Vocabulary | None) -> Merged:
-    """One vocabulary of what all counters saw; with a vocabulary given, that one, with this corpus's ids for it."""
-    hashes, first, inverse = np.unique(
+def merge(
+    counters: Sequence[WordCounter],
+    *,
+    min_count: int,
+    max_words: int | None,
+    vocabulary: Vocabulary | None,
+    languages: Sequence[str] = (),
+) -> Merged:
+    """One vocabulary of what all counters saw; the limits apply to each language. A given vocabulary stays as it is."""
+    _, first, inverse = np.unique(
         np.concatenate([counter.hashes() for counter in counters]), return_index=True, return_inverse=True
     )
-    totals = np.zeros(len(hashes), np.int64)
+    totals = np.zeros(len(first), np.int64)
     np.add.at(totals, inverse, np.concatenate([counter.counts for counter in counters]))
+    columns = np.concatenate([counter.columns for counter in counters])[first]
     bounds = np.cumsum([0] + [counter.n_words for counter in counters])
 
-    def words(distinct: NDArray[np.int64]) -> list[bytes]:
-        """The UTF-8 bytes of some of the different words, taken from the first counter that saw each."""
+    def words(distinct: NDArray[np.int64]) -> list[str]:
+        """Some of the different words, spelled by the first counter that saw each."""
         owners = np.searchsorted(bounds, first[distinct], side="right") - 1
         ids = first[distinct] - bounds[owners]
-        found: list[bytes] = [b""] * len(distinct)
+        spelled = [""] * len(distinct)
         for owner, counter in enumerate(counters):
             places = np.flatnonzero(owners == owner)
             for place, word in zip(places.tolist(), counter.words(ids[places]), strict=True):
-                found[place] = word
-        return found
+                spelled[place] = word.decode("utf-8")
+        return spelled
 
-    final = np.full(len(hashes), -1, np.int32)
+    final = np.full(len(first), -1, np.int32)
+    parts: dict[str, Vocabulary] = {}
+    for column, language in enumerate(languages or ("",)):
+        own = np.flatnonzero(columns == column)
+        if vocabulary is None:
+            chosen, part = _most_frequent(own, totals[own], words, min_count, max_words, language)
+            final[chosen] = np.arange(len(chosen)) + sum(map(len, parts.values()))
+            parts[language] = part
+        else:
+            final[own] = _ids_in(vocabulary, words(own), language)
     if vocabulary is None:
-        _check_some_word(totals, words, min_count)
-        frequent = np.flatnonzero(totals >= min_count)
-        spelled = [letters.decode("utf-8") for letters in words(frequent)]
-        # Strings stand in the order of their UTF-8 bytes; sorting by count leaves that order among equals.
-        by_word = np.array(sorted(range(len(spelled)), key=spelled.__getitem__), np.int64)
-        order = by_word[np.argsort(-totals[frequent[by_word]], kind="stable")][:max_words]
-        kept = frequent[order]
-        vocabulary = Vocabulary([spelled[i] for i in order.tolist()], totals[kept])
-        final[kept] = np.arange(len(kept), dtype=np.int32)
-    else:
-        index = vocabulary.index
-        seen = words(np.arange(len(hashes)))
-        final[:] = [index.get(letters.decode("utf-8"), -1) for letters in seen]
-        if not (final >= 0).any():
-            raise InputError(f"no word of the text is among the {len(vocabulary):,} of the vocabulary given")
+        vocabulary = Vocabulary.joint(parts) if languages else parts[""]
+    elif languages:
+        vocabulary = Vocabulary(vocabulary.words, vocabulary.counts, tuple(languages))
     last = [final[inverse[start:end]] for start, end in pairwise(bounds)]
     remaps = [counter.remaps(ids) for counter, ids in zip(counters, last, strict=True)]
-    return Merged(vocabulary, remaps, len(hashes))
+    return Merged(vocabulary, remaps, len(first))
 
 
-def _check_some_word(totals: Counts, words: Callable[[NDArray[np.int64]], list[bytes]], min_count: int) -> None:
+def _most_frequent(
+    distinct: NDArray[np.int64],
+    totals: Counts,
+    words: Callable[[NDArray[np.int64]], list[str]],
+    min_count: int,
+    max_words: int | None,
+    language: str,
+) -> tuple[NDArray[np.int64], Vocabulary]:
+    """Those of the different words of a language that occur often enough, in the order of the vocabulary they make."""
+    where = f"language {language}: " if language else ""
     if not len(totals):
-        raise InputError("no word in the text; expected at least one sentence with one word")
+        raise InputError(f"{where}no word in the text; expected at least one sentence with one word")
     if totals.max() < min_count:
-        most = totals.argmax().reshape(1)
-        frequent = words(most)[0].decode("utf-8")
+        most = words(distinct[totals.argmax().reshape(1)])[0]
         raise InputError(
-            f"no word occurs {min_count} times (most frequent: {frequent!r}, {int(totals.max())}); "
+            f"{where}no word occurs {min_count} times (most frequent: {most!r}, {int(totals.max())}); "
             "try a smaller --min-count or more text"
         )
+    frequent = np.flatnonzero(totals >= min_count)
+    spelled = words(distinct[frequent])
+    # Strings stand in the order of their UTF-8 bytes; sorting by count leaves that order among equals.
+    by_word = np.array(sorted(range(len(spelled)), key=spelled.__getitem__), np.int64)
+    order = by_word[np.argsort(-totals[frequent[by_word]], kind="stable")][:max_words]
+    chosen = frequent[order]
+    return distinct[chosen], Vocabulary([spelled[i] for i in order.tolist()], totals[chosen])
 
 
-def on_disk(folder: Path, values: Ids) -> Ids:
+def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list[int]:
+    """The ids of words of a language in a vocabulary that was given; -1 for those it does not have."""
+    prefix = f"{language}:" if language else ""
+    ids = [vocabulary.index.get(prefix + word, -1) for word in words]
+    if max(ids, default=-1) < 0:
+        where = f"language {language}: " if language else ""
+        n = sum(word.startswith(prefix) for word in vocabulary.words)
+        raise InputError(f"{where}no word of the text is among the {n:,} of the vocabulary given")
+    return ids
+
+
+def _on_disk(folder: Path, values: Ids) -> Ids:
     """The same array in a file of its own, so that the system can take its memory back."""
     handle, name = tempfile.mkstemp(suffix=".npy", dir=folder)
     os.close(handle)

@@ -13,7 +13,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
-from siamese_cbow.text.corpus import Corpus, TextSettings
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -102,19 +103,13 @@ class Settings:
             "max_words": self.max_words,
             "max_distinct": self.max_distinct,
             "tokenizer": self.tokenizer.settings(),
-            "text": _plain(self.text),
+            "text": self.text.for_training(),
             "vocabulary": self.vocabulary and self.vocabulary.hash(),
         }
 
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
         return json.dumps(self.tokenizer.settings()) + " ".join([self.text.kind, *self.text.languages])
-
-
-def _plain(text: TextSettings) -> dict[str, Any]:
-    """As it comes back from a file; languages stand in it only where there are some."""
-    plain = {**asdict(text), "languages": list(text.languages)}
-    return plain if text.languages else {name: value for name, value in plain.items() if name != "languages"}
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
@@ -142,20 +137,25 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
     # These load numba, which a stream that is up to date never needs.
-    from siamese_cbow.stream.counters import Counters
+    from siamese_cbow.stream.counting import merge, word_counters
     from siamese_cbow.stream.spool import Spool
     from siamese_cbow.stream.writer import StreamWriter
 
     sources = _sources(corpus)
     with atomic_folder(folder) as new:
         (new / "spool").mkdir()
-        counters = Counters(
-            settings.tokenizer, settings.text.languages, max_distinct=settings.max_distinct, folder=new / "spool"
+        languages = settings.text.languages
+        counters = word_counters(
+            settings.tokenizer, n_languages=len(languages), max_distinct=settings.max_distinct, folder=new / "spool"
         )
-        spool = Spool(new / "spool", counters.of_blocks)
+        spool = Spool(new / "spool", counters)
         spool.fill(corpus, threads=threads, progress=progress)
-        merged = counters.merge(
-            min_count=settings.min_count, max_words=settings.max_words, vocabulary=settings.vocabulary
+        merged = merge(
+            counters,
+            min_count=settings.min_count,
+            max_words=settings.max_words,
+            vocabulary=settings.vocabulary,
+            languages=languages,
         )
         with StreamWriter(new) as writer:
             for ids, ends in _final_blocks(spool, merged):
@@ -168,7 +168,7 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             "sources": sources,
             **writer.finish(merged.vocabulary, seed=settings.seed()),
             "n_distinct": merged.n_distinct,
-            "n_forgotten": counters.n_forgotten,
+            "n_forgotten": sum(counter.n_forgotten for counter in counters),
             "messages": spool.tallies.messages(),
         }
         (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -13,24 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.progress import Progress
-from siamese_cbow.text.corpus import Corpus, Lines, RawBlock
-
-
-class BlockCounter(Protocol):
-    """What gives the words of some blocks their provisional ids: a `Counter`, or one for each language."""
-
-    @property
-    def generation(self) -> int:
-        """To which numbering the ids of the last scan belong."""
-
-    def scan(self, lines: bytes) -> tuple[Ids, Offsets]:
-        """Ids and line ends, as `Counter.scan` gives them."""
+from siamese_cbow.stream.counting import WordCounter
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.records import Lines, RawBlock
 
 
 @dataclass
@@ -77,21 +67,10 @@ class SpooledBlock:
     n_lines: int
 
 
-class Scanned(NamedTuple):
-    """A block that a counter has scanned."""
-
-    which: int  # of the counters
-    block: RawBlock
-    lines: Lines
-    ids: Ids
-    ends: Offsets
-    generation: int
-
-
 class Spool:
     """Provisional ids and line ends of a corpus, on disk."""
 
-    def __init__(self, folder: Path, counters: Sequence[BlockCounter]) -> None:
+    def __init__(self, folder: Path, counters: Sequence[WordCounter]) -> None:
         self._folder = folder
         self._counters = counters
         self._blocks: list[SpooledBlock] = []
@@ -100,9 +79,11 @@ class Spool:
     def fill(self, corpus: Corpus, *, threads: int, progress: Progress) -> None:
         """Reads the corpus: while the threads scan a round of blocks, the next is read and the last one is written."""
 
-        def scan(which: int, block: RawBlock) -> Scanned:
+        def scan(which: int, block: RawBlock) -> tuple[SpooledBlock, Ids, Offsets, Lines, int]:
             lines, counter = corpus.lines(block), self._counters[which]
-            return Scanned(which, block, lines, *counter.scan(lines.text), counter.generation)
+            ids, ends = counter.scan(lines.text)
+            spooled = SpooledBlock(which, counter.generation, len(ids), len(ends))
+            return spooled, ids, ends, lines, block.n_source_bytes
 
         with (
             ThreadPoolExecutor(threads) as pool,
@@ -110,16 +91,17 @@ class Spool:
             (self._folder / "ends").open("wb") as ends_file,
         ):
             blocks = corpus.blocks()
-            current, scanned = list(islice(blocks, len(self._counters))), list[Scanned]()
+            current = list(islice(blocks, len(self._counters)))
+            scanned: list[tuple[SpooledBlock, Ids, Offsets, Lines, int]] = []
             while current or scanned:
                 scans = [pool.submit(scan, which, block) for which, block in enumerate(current)]
                 current = list(islice(blocks, len(self._counters)))
-                for one in scanned:
-                    one.ids.tofile(ids_file)
-                    one.ends.tofile(ends_file)
-                    self._blocks.append(SpooledBlock(one.which, one.generation, len(one.ids), len(one.ends)))
-                    self.tallies.add(one.lines)
-                    progress.advance(one.block.n_source_bytes)
+                for spooled, ids, ends, lines, n_source_bytes in scanned:
+                    ids.tofile(ids_file)
+                    ends.tofile(ends_file)
+                    self._blocks.append(spooled)
+                    self.tallies.add(lines)
+                    progress.advance(n_source_bytes)
                 scanned = [future.result() for future in scans]
         self.tallies.layouts, self.tallies.languages = corpus.layouts, corpus.settings.languages
 

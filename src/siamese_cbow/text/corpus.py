@@ -1,8 +1,12 @@
-"""A corpus: files, folders, globs, standard input or any iterable of text, read block by block.
+r"""A corpus: sentences for training, from files, folders, globs, standard input or any iterable of text.
 
     corpus = Corpus("books/", TextSettings(boundary="paragraph"))
     for block in corpus.blocks():          # sequential and cheap: reading and decompressing
         lines = corpus.lines(block)        # pure and heavy: any thread may do it
+
+Finished lines are valid UTF-8 with `\n` only, one sentence per line, an empty line at each boundary. Where lines are
+sentences already, everything is done on the whole block at once, at several GB/s: look for what is rare (`\r`, bytes
+above 127, blank lines with spaces) and touch the block only when it is there.
 
 Nothing is read until `blocks()`. Does not tokenise, does not count words, keeps nothing of the text.
 """
@@ -10,32 +14,22 @@ Nothing is read until `blocks()`. Does not tokenise, does not count words, keeps
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.chunks import TextStream, cut_overlong, line_chunks
-from siamese_cbow.text.layout import Evidence, evidence_of
-from siamese_cbow.text.lines import finished_lines
-from siamese_cbow.text.opening import open_bytes
-from siamese_cbow.text.pairs import group_layout_of, row_layout_of
-from siamese_cbow.text.records import (
-    BLOCK_BYTES,
-    MARK,
-    SAMPLE_BYTES,
-    GroupLayout,
-    Layout,
-    Lines,
-    RawBlock,
-    TextSettings,
-)
-from siamese_cbow.text.rows import ITERABLE, Texts, block_sized, check_is_iterable, checked_items, item_batches
-from siamese_cbow.text.sources import GROUP_ENDINGS, LIST_ENDINGS, TABLE_ENDINGS, TEXT_ENDINGS, ending_of, find_files
-from siamese_cbow.text.tables import table_batches
+from siamese_cbow.text.chunks import Overlong, normal_line_ends, valid_utf8
+from siamese_cbow.text.groups import group_layout_of, group_lines, row_layout_of
+from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
+from siamese_cbow.text.layout import Evidence, sample_evidence
+from siamese_cbow.text.reader import endings, file_blocks, record_blocks
+from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, Lines, RawBlock, TextSettings
+from siamese_cbow.text.sentences import split_lines
 
-__all__ = ["Corpus", "Lines", "RawBlock", "TextSettings", "Texts"]
+_BLANKS = re.compile(rb"\n\n+")
 
 
 class Corpus:
@@ -44,7 +38,7 @@ class Corpus:
     inputs       what was given: a path, a folder, a glob, "-", a list of those; or an iterable of strings or of lists
                  of strings (one list per document); `Texts([...])` for a plain list of strings
     settings     how it is read
-    files        the files found, to tell by whether the text has changed; empty where there is more than files
+    files        the files behind it, to tell by whether the text has changed; empty where there is more than files
     total_bytes  the size of the files on disk, for a progress bar; None where it can't be known
     layouts      which source was read in which layout; filled while `blocks()` runs
     """
@@ -52,22 +46,18 @@ class Corpus:
     def __init__(self, inputs: Any, settings: TextSettings | None = None) -> None:
         self.inputs = inputs
         self.settings = settings or TextSettings()
-        self.layouts: dict[str, Layout | GroupLayout] = {}
+        self.layouts: dict[str, AnyLayout] = {}
         self._was_read = False
         self._pooled = Evidence()
-        self._items = _items(inputs)
-        endings = GROUP_ENDINGS if self.settings.kind == "groups" else TEXT_ENDINGS + TABLE_ENDINGS
-        self._paths = [] if self._items is not None else find_files(_paths(inputs), endings=endings)
-        files = [path for path in self._paths if path is not None and path.is_file()]
-        self.files: list[Path] = files if len(files) == len(self._paths) else []
-        self.total_bytes: int | None = sum(path.stat().st_size for path in files) if self.files else None
+        self._inputs = Inputs(inputs, endings(self.settings.kind))
+        self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
 
     @property
     def can_be_read_again(self) -> bool:
         """False for standard input, pipes and generators: their text is gone after one `blocks()`."""
-        return bool(self.files) if self._items is None else not isinstance(self._items, Iterator)
+        return self._inputs.can_be_read_again
 
-    def layout_of(self, source: str | Path) -> Layout | GroupLayout:
+    def layout_of(self, source: str | Path) -> AnyLayout:
         """In which layout a source was read; known when its blocks have been read."""
         return self.layouts[str(source)]
 
@@ -80,88 +70,38 @@ class Corpus:
             )
         self._was_read = True
         self._pooled = Evidence()
+        groups = self.settings.kind == "groups"
         blocks: Iterator[RawBlock]
-        if self._items is None:
-            blocks = itertools.chain.from_iterable(map(self._file_blocks, self._paths))
-        elif self.settings.kind == "groups":
-            blocks = self._row_blocks(item_batches(self._items, groups=True), ITERABLE)
+        if self._inputs.items is not None:
+            batches = item_batches(self._inputs.items, groups=groups)
+            blocks = record_blocks(batches, ITERABLE, self._layout, _overlong)
         else:
-            blocks = self._row_blocks(item_batches(checked_items(self._items)), ITERABLE)
-        return blocks if self.settings.kind == "groups" else _merged(blocks)
+            blocks = itertools.chain.from_iterable(
+                file_blocks(path, self.settings, self._layout, _overlong) for path in self._inputs.paths
+            )
+        return blocks if groups else _merged(blocks)
 
     def lines(self, block: RawBlock) -> Lines:
         """The sentences of a block; pure and safe in any thread."""
         return finished_lines(block, self.settings)
 
-    def _file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
-        groups = self.settings.kind == "groups"
-        if path is not None and ending_of(path) in (LIST_ENDINGS if groups else TABLE_ENDINGS):
-            return self._row_blocks(table_batches(path, self.settings.text_column), str(path))
-        return self._text_blocks(path)
-
-    def _text_blocks(self, path: Path | None) -> Iterator[RawBlock]:
-        with open_bytes(path) as stream:
-            text = TextStream(stream)
-            layout = self._layout(text.head, text.name)
-            last: RawBlock | None = None
-            done = 0
-            for chunk in line_chunks(
-                text.reads(),
-                text.name,
-                by="paragraph" if layout == "wrapped" else "line",
-                cut_long=layout in ("paragraphs", "wrapped"),
-            ):
-                if last:
-                    yield last
-                before, done = done, text.position()
-                last = RawBlock(
-                    chunk.data, text.name, layout, done - before, chunk.first_line, layout != "wrapped", chunk.n_cut
-                )
-            last = last or RawBlock(b"", text.name, layout, 0)
-            yield replace(last, data=last.data + MARK, n_source_bytes=last.n_source_bytes + text.position() - done)
-
-    def _row_blocks(self, batches: Iterator[tuple[list[bytes], int]], name: str) -> Iterator[RawBlock]:
-        layout: Layout | GroupLayout | None = None
-        n_rows = 0
-        for documents, n_source_bytes in block_sized(batches):
-            data = b"".join(documents)
-            layout = layout or self._layout(data.replace(MARK, b"\n"), name, rows=data)
-            data, n_cut = cut_overlong(data, name, cut_long=layout != "sentences")
-            yield RawBlock(data, name, layout, n_source_bytes, n_rows + 1, False, n_cut)
-            n_rows += len(documents)
-
-    def _layout(self, sample: bytes, name: str, rows: bytes | None = None) -> Layout | GroupLayout:
+    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
         if self.settings.kind == "groups":
-            n_columns = self.settings.n_columns
-            self.layouts[name] = (
-                group_layout_of(sample, name, n_columns) if rows is None else row_layout_of(rows, name, n_columns)
-            )
+            choose = row_layout_of if marked else group_layout_of
+            self.layouts[name] = choose(sample, name, self.settings.n_columns)
         elif self.settings.layout != "auto":
             self.layouts[name] = self.settings.layout
         else:
-            evidence = evidence_of(sample[:SAMPLE_BYTES], is_whole=len(sample) < SAMPLE_BYTES)
+            evidence = sample_evidence(sample)
             if not evidence.is_enough:
                 evidence = self._pooled = self._pooled + evidence
             self.layouts[name] = evidence.layout
         return self.layouts[name]
 
 
-def _items(inputs: Any) -> Iterable[Any] | None:
-    """The iterable of texts that was given, or None where names of files were."""
-    items: Iterable[Any] = inputs.texts if isinstance(inputs, Texts) else inputs
-    if isinstance(inputs, Texts) and isinstance(items, str):
-        raise InputError(f"Texts({items[:40]!r}) holds one string; expected an iterable of strings: Texts([...])")
-    if isinstance(items, str | Path):
-        return None
-    if isinstance(inputs, list | tuple) and all(isinstance(item, str | Path) for item in inputs):
-        return None
-    check_is_iterable(items)
-    return items
-
-
-def _paths(inputs: str | Path | list[str | Path]) -> list[str | Path]:
-    return [inputs] if isinstance(inputs, str | Path) else inputs
+def _overlong(layout: AnyLayout) -> Overlong:
+    return "refuse" if layout in ("sentences", "TSV", "PPDB") else "cut"
 
 
 def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
@@ -169,7 +109,7 @@ def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
     waiting: list[RawBlock] = []
     size = 0
     for block in blocks:
-        is_whole = block.first_line == 1 and block.data.endswith(MARK)
+        is_whole = block.first == 1 and block.data.endswith(MARK)
         if waiting and not (is_whole and _alike(waiting[0], block) and size + len(block.data) <= BLOCK_BYTES):
             yield _joined(waiting)
             waiting, size = [], 0
@@ -183,7 +123,7 @@ def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
 
 
 def _alike(one: RawBlock, other: RawBlock) -> bool:
-    return (one.layout, one.blank_ends_document) == (other.layout, other.blank_ends_document)
+    return (one.layout, one.marked) == (other.layout, other.marked)
 
 
 def _joined(blocks: list[RawBlock]) -> RawBlock:
@@ -195,3 +135,37 @@ def _joined(blocks: list[RawBlock]) -> RawBlock:
         n_source_bytes=sum(block.n_source_bytes for block in blocks),
         n_cut=sum(block.n_cut for block in blocks),
     )
+
+
+# From a raw block to finished lines
+
+
+def finished_lines(block: RawBlock, settings: TextSettings) -> Lines:
+    """The sentences of a block. Pure: the same block gives the same lines, in any thread."""
+    if settings.kind == "groups":
+        return group_lines(block, settings.n_columns)
+    text, n_broken = valid_utf8(block.data)
+    text = normal_line_ends(text)
+    n_cut = block.n_cut
+    if block.layout == "sentences":
+        if not block.blank_ends_document and settings.boundary == "document":
+            text = _BLANKS.sub(b"\n", text).lstrip(b"\n")
+    else:
+        text, n_long = _split(text, block, settings)
+        n_cut += n_long
+    return Lines(text.replace(MARK, b"\n") if b"\0" in text else text, n_broken=n_broken, n_cut=n_cut)
+
+
+def _split(text: bytes, block: RawBlock, settings: TextSettings) -> tuple[bytes, int]:
+    """Running text -> one sentence per line, an empty line after each paragraph if those are boundaries, marks kept."""
+    if block.layout == "wrapped":
+        text = _unwrapped(text)
+    else:
+        text = _BLANKS.sub(b"\n\0\n" if block.blank_ends_document else b"\n", b"\n" + text)[1:]
+    return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
+
+
+def _unwrapped(text: bytes) -> bytes:
+    r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
+    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
+    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)

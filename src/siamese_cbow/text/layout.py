@@ -12,7 +12,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from siamese_cbow.text.records import Layout
+from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
 
 _NARROWEST, _WIDEST = 40, 120  # nobody wraps lines narrower or wider
 _MANY_LINES = 50
@@ -46,11 +46,17 @@ class Evidence:
         return self.n_lines >= _MANY_LINES
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TextLayout:
         """The layout that explains the counts."""
         if self.n_pairs >= 8 and self.n_full > 0.5 * self.n_pairs and self.n_inner_end > 0.02 * self.n_lines:
             return "wrapped"
         return "paragraphs" if self.n_inner_end > 0.35 * self.n_lines else "sentences"
+
+
+def sample_evidence(sample: bytes) -> Evidence:
+    """What the first megabyte of a text, or of records, shows."""
+    text = sample.replace(MARK, b"\n")
+    return evidence_of(text[:SAMPLE_BYTES], is_whole=len(text) < SAMPLE_BYTES)
 
 
 def evidence_of(sample: bytes, *, is_whole: bool) -> Evidence:

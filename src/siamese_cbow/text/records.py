@@ -1,33 +1,36 @@
-"""The records that travel from readers to whoever counts words: settings in, raw blocks, finished lines out."""
+"""The records that travel through this room: settings in, raw blocks, finished lines out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args, get_type_hints
 
 from siamese_cbow.errors import SettingsError
 
-Layout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
+TextLayout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
 GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists that came from Python or a table
+AnyLayout: TypeAlias = TextLayout | GroupLayout
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
 SAMPLE_BYTES = 1 << 20  # read before the first block, to see what the text is
-MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a document; NULs of the input have become spaces
+MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a record; NULs of the input have become spaces
 
 
 @dataclass(frozen=True)
 class TextSettings:
-    """How text is read.
+    """How text is read, in every command and function that reads text.
 
-    layout      sentences: one sentence a line, an empty line between documents
-                paragraphs: one paragraph a line, to be split into sentences, an empty line between documents
+    layout      sentences: one sentence per line, an empty line between documents
+                paragraphs: one paragraph per line, to be split into sentences, an empty line between documents
                 wrapped: running text with short lines, an empty line between paragraphs, a file is a document
                 auto: look at the first megabyte and choose
-    boundary    what adjacency never crosses: a document's end, or already a paragraph's
+    boundary    what adjacency never crosses in training: the end of a document, or already that of a paragraph
     language    of the sentence splitter, as a code such as "en", "de", "zh"
-    text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a document
-    kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text
+    text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
+    unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record, or a
+                sentence of running text. Training always reads sentences
+    kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
     languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
     """
 
@@ -35,13 +38,16 @@ class TextSettings:
     boundary: Literal["document", "paragraph"] = "document"
     language: str = "en"
     text_column: str = "text"
+    unit: Literal["line", "sentence"] = "line"
     kind: Literal["text", "groups"] = "text"
     languages: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _one_of("layout", self.layout, ("auto", *get_args(Layout)))
-        _one_of("boundary", self.boundary, ("document", "paragraph"))
-        _one_of("kind", self.kind, ("text", "groups"))
+        hints = get_type_hints(TextSettings)
+        for name in ("layout", "boundary", "unit", "kind"):
+            if getattr(self, name) not in get_args(hints[name]):
+                allowed = ", ".join(get_args(hints[name]))
+                raise SettingsError(f"{name} is {getattr(self, name)!r}; expected one of {allowed}")
         _check_code("language", self.language)
         object.__setattr__(self, "languages", _checked_languages(self.languages, self.kind))
 
@@ -50,10 +56,11 @@ class TextSettings:
         """How many columns a line of groups must have; None where two or more will do."""
         return len(self.languages) or None
 
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
+    def for_training(self) -> dict[str, Any]:
+        """What decides how text becomes training data, as plain values; languages only where there are some."""
+        plain = {**asdict(self), "languages": list(self.languages)}
+        del plain["unit"]
+        return plain if self.languages else {name: value for name, value in plain.items() if name != "languages"}
 
 
 def _check_code(name: str, code: str) -> None:
@@ -67,28 +74,40 @@ def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
         raise SettingsError(f"languages is the string {languages!r}; expected a list of codes, such as ['en', 'de']")
     for code in languages:
         _check_code("a language", code)
-    shown = ",".join(languages)
+    listed = ",".join(languages)
     if languages and kind != "groups":
-        raise SettingsError(f"languages are {shown} and kind is {kind!r}; only groups have languages: --kind groups")
+        raise SettingsError(f"languages are {listed} and kind is {kind!r}; only groups have languages: --kind groups")
     if len(languages) == 1 or len(set(languages)) < len(languages):
-        raise SettingsError(f"languages are {shown}; expected two or more, each once: one for each column")
+        raise SettingsError(f"languages are {listed}; expected two or more, each once: one for each column")
     return tuple(languages)
 
 
 @dataclass(frozen=True)
 class RawBlock:
-    r"""About 4 MB of input as it was found, cut where no sentence is: `Corpus.lines` does the rest.
+    r"""About 4 MB of one source as it was read, cut between records: views (`corpus`, `row_reader`) do the rest.
 
-    `data` ends with a line end. `b"a b\n\nc\n\0\n"` -> the file ended after `c`: a line of one NUL ends a document.
+    `data` ends with a line end. A line of one NUL ends a file of lines, or, where the block is `marked`, a record:
+    `b"a b\n\nc\n\0\n"` -> three lines, and the file ends there; or one record of three lines.
     """
 
     data: bytes
     source: str  # for messages: a path, "standard input" or "the iterable"
-    layout: Layout | GroupLayout
+    layout: AnyLayout
     n_source_bytes: int  # of the file on disk (compressed), or of the text: what a progress bar advances by
-    first_line: int = 1  # its number in the source, counted from 1
-    blank_ends_document: bool = True  # False: an empty line only ends a paragraph, documents end at marks
+    first: int = 1  # the number of its first line, or record, in the source, from 1
     n_cut: int = 0  # overlong lines that had to be cut to make this block
+    marked: bool = False  # each record ends with a mark: rows of a table, documents from Python; else a line is one
+
+    @property
+    def blank_ends_document(self) -> bool:
+        """False: an empty line only ends a paragraph, documents end at marks."""
+        return self.layout != "wrapped" and not self.marked
+
+    def start(self, size: int) -> RawBlock:
+        """Its first records, about `size` bytes of them."""
+        record_end = MARK if self.marked else b"\n"
+        end = self.data.find(record_end, size)
+        return self if end < 0 else replace(self, data=self.data[: end + len(record_end)])
 
 
 @dataclass(frozen=True)

@@ -16,35 +16,44 @@ from siamese_cbow.base.arrays import Ids
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.kernels.batch.records import Keys, Shape, Text
-from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import document_starts
-from siamese_cbow.training.kin import ALONE, Kin
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
 BLOCK = 1 << 20  # ids that are translated at a time
 
 
-def batch_shape(recipe: SiameseCBOW, stream: Stream) -> Shape:
-    """How the stream is cut for this recipe; an error where it can't be learnt from."""
+def batch_shape(
+    stream: Stream,
+    *,
+    batch_size: int,
+    run_length: int,
+    max_tokens: int | None = None,
+    negatives: int = 0,
+    from_batch: bool = False,
+) -> Shape:
+    """How the stream is cut; an error where nothing can be learnt from it.
+
+    negatives   sentences drawn for each anchor
+    from_batch  an anchor's neighbours and negatives are only looked for in the batch, not in the whole stream
+    """
     largest = _largest_document(stream)
-    _check_stream(recipe, stream, largest)
+    _check_stream(stream, largest, negatives)
     groups = stream.kind == "groups"
-    sampled = OBJECTIVES[recipe.objective].sampled
-    run_length = min(recipe.run_length, largest) if groups else recipe.run_length
+    run_length = min(run_length, largest) if groups else run_length
     # One unit more than sentences / run_length: an epoch may begin in the middle of a unit.
     n_units = stream.n_documents if groups else (stream.n_sentences + run_length - 2) // run_length + 1
     return Shape(
         run_length=run_length,
-        units_per_batch=max(1, recipe.batch_size // run_length),
+        units_per_batch=max(1, batch_size // run_length),
         n_units=n_units,
         groups=groups,
-        halo=sampled and not groups and recipe.negatives_from == "corpus",
-        negatives=recipe.negatives if sampled else 0,
-        negatives_from_batch=not sampled or recipe.negatives_from == "batch",
-        max_tokens=recipe.max_tokens or NO_LIMIT,
+        halo=not from_batch and not groups,
+        negatives=negatives,
+        negatives_from_batch=from_batch,
+        max_tokens=max_tokens or NO_LIMIT,
     )
 
 
@@ -53,7 +62,9 @@ def batches_per_epoch(shape: Shape) -> int:
     return -(-shape.n_units // shape.units_per_batch)
 
 
-def text_arrays(recipe: SiameseCBOW, stream: Stream, kin: Kin = ALONE, *, vocabulary: Vocabulary | None = None) -> Text:
+def text_arrays(
+    stream: Stream, *, subsample: float, stems: Stems = NO_STEMS, vocabulary: Vocabulary | None = None
+) -> Text:
     """The stream as the kernels take it, with the ids of `vocabulary` where that isn't its own. Files stay on disk."""
     vocabulary = vocabulary or stream.vocabulary
     return Text(
@@ -61,9 +72,9 @@ def text_arrays(recipe: SiameseCBOW, stream: Stream, kin: Kin = ALONE, *, vocabu
         sentences=np.asarray(stream.sentences),
         documents=np.asarray(stream.documents),
         starts=document_starts(stream.documents, stream.n_sentences),
-        keep=keep_chances(np.asarray(vocabulary.counts), recipe.subsample),
-        stems=kin.rows,
-        n_rows=len(vocabulary) + kin.n_shared,
+        keep=keep_chances(np.asarray(vocabulary.counts), subsample),
+        stems=stems.rows,
+        n_rows=len(vocabulary) + stems.n_shared,
     )
 
 
@@ -91,16 +102,16 @@ def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.floa
     return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio), np.float32)
 
 
-def epoch_keys(recipe: SiameseCBOW, shape: Shape, epoch: int) -> Keys:
+def epoch_keys(seed: int, shape: Shape, epoch: int) -> Keys:
     """The randomness of an epoch."""
-    shift = int(key(recipe.seed, epoch, Purpose.SHIFT)) % shape.run_length
+    shift = int(key(seed, epoch, Purpose.SHIFT)) % shape.run_length
     return Keys(
-        order=key(recipe.seed, epoch, Purpose.ORDER),
+        order=key(seed, epoch, Purpose.ORDER),
         shift=0 if shape.groups else shift,
         half_bits=half_bits(shape.n_units),
-        subsample=key(recipe.seed, epoch, Purpose.SUBSAMPLE),
-        negatives=key(recipe.seed, epoch, Purpose.NEGATIVES),
-        positives=key(recipe.seed, epoch, Purpose.POSITIVES),
+        subsample=key(seed, epoch, Purpose.SUBSAMPLE),
+        negatives=key(seed, epoch, Purpose.NEGATIVES),
+        positives=key(seed, epoch, Purpose.POSITIVES),
     )
 
 
@@ -112,17 +123,17 @@ def _largest_document(stream: Stream) -> int:
     return largest
 
 
-def _check_stream(recipe: SiameseCBOW, stream: Stream, largest_document: int) -> None:
-    what = "group" if stream.kind == "groups" else "document"
+def _check_stream(stream: Stream, largest_document: int, negatives: int) -> None:
+    unit = "group" if stream.kind == "groups" else "document"
     if stream.n_sentences == 0 or len(stream.vocabulary) == 0:
         raise InputError("the stream has no sentence with a known word; prepare more text or use a smaller --min-count")
     if largest_document < 2:
         raise InputError(
-            f"every {what} of the stream has one sentence only ({stream.n_documents:,} of them), and sentences are "
+            f"every {unit} of the stream has one sentence only ({stream.n_documents:,} of them), and sentences are "
             "learnt from their neighbours; check how the text was split, see prepare's --layout and --boundary"
         )
-    if OBJECTIVES[recipe.objective].sampled and recipe.negatives >= stream.n_sentences:
+    if negatives >= stream.n_sentences:
         raise InputError(
-            f"negatives is {recipe.negatives} and the stream has {stream.n_sentences:,} sentences; "
+            f"negatives is {negatives} and the stream has {stream.n_sentences:,} sentences; "
             "expected fewer negatives than sentences: lower --negatives or prepare more text"
         )

@@ -1,14 +1,21 @@
-"""Checkpoints: all that a run needs to go on as if nothing had happened.
+"""The files of an unfinished run: checkpoints, from which it goes on as if nothing had happened, and its log.
 
     training/                     beside the model that is to come
         run.json                  the recipe and the fingerprint of the corpus: what may be resumed
-        log.jsonl                 see `training.log`
+        log.jsonl                 about a thousand lines, at fixed batches
         checkpoint-000000420/     the last two, each whole or not there at all
             vectors.npy ...       arrays
             state.json            counters and tallies, and a hash of each array
 
 A checkpoint is written to a temporary folder, synced and renamed, so that neither kill -9 nor a full disk leaves half
 of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted.
+
+A line of the log is JSON:
+
+    {"step": 420, "epoch": 0, "examples": 107520, "words": 2413011, "learning_rate": 0.048, "loss": 3.1416}
+
+`loss` is the mean over the examples since the line before. Sums are float64 and nothing depends on threads or clocks:
+two runs of one recipe write the same bytes, and so does a run that was interrupted and resumed.
 """
 
 from __future__ import annotations
@@ -18,13 +25,16 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.files import atomic_folder, file_hash
+from siamese_cbow.base.files import atomic_file, atomic_folder, file_hash
 from siamese_cbow.errors import FormatError
+
+if TYPE_CHECKING:
+    from siamese_cbow.training.state import Counters
 
 KEPT = 2
 STATE = "state.json"
@@ -86,3 +96,47 @@ def _read(path: Path) -> Checkpoint:
             raise ValueError(f"{name}.npy is not what was written")
     arrays = {name: np.load(path / f"{name}.npy", allow_pickle=False) for name in content["arrays"]}
     return Checkpoint(int(content["step"]), arrays, content["state"])
+
+
+class TrainingLog:
+    """The log of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._last: Mapping[str, Any] = {}  # the last line
+
+    def cut_after(self, step: int) -> None:
+        """Forgets the lines of batches after `step`, which a resumed run will do again, and a line cut short."""
+        lines = [line for line in read_log(self.path) if line["step"] <= step] if self.path.exists() else []
+        with atomic_file(self.path) as file:
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        self._last = lines[-1] if lines else {}
+
+    def write(self, counters: Counters, learning_rate: float) -> None:
+        """Adds a line."""
+        last = self._last if self._last.get("epoch") == counters.epoch else {"epoch_loss": 0.0, "epoch_examples": 0}
+        examples = counters.loss_examples - last["epoch_examples"]
+        line = {
+            "step": counters.step,
+            "epoch": counters.epoch,
+            "examples": counters.examples,
+            "words": counters.words,
+            "learning_rate": learning_rate,
+            "loss": (counters.loss - last["epoch_loss"]) / max(1, examples),
+            "epoch_loss": counters.loss,
+            "epoch_examples": counters.loss_examples,
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        self._last = line
+
+
+def read_log(path: Path | str) -> list[dict[str, Any]]:
+    """The lines of a log; a last line that was cut short by a crash is left out."""
+    lines = []
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            break
+    return lines

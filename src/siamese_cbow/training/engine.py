@@ -55,8 +55,8 @@ class ChunkReport:
         return cls(chunk.tally.loss, chunk.tally.examples, chunk.tokens.raw, chunk.tokens.cut)
 
 
-class ChunkMaker:
-    """Picks batches of one stream and makes chunks of them, in memory that is used again for each."""
+class BatchPicker:
+    """Picks the batches of one stream, in memory that is used again for each chunk of them."""
 
     def __init__(self, text: Text, shape: Shape, team: ThreadTeam) -> None:
         self.text, self.shape, self.team, self.scratch = text, shape, team, Scratch()
@@ -71,7 +71,7 @@ class ChunkMaker:
         mean_tokens = max(1, len(self.text.ids) // max(1, len(self.text.sentences) - 1))
         return max(1, n_tokens // (mean_tokens * self.capacity))
 
-    def make(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Chunk:
+    def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Chunk:
         """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel of so many phases."""
         picked = self.pick(keys, first_batch, n)
         tally = LossTally(np.zeros(n, np.float64), np.zeros(n, np.int64))
@@ -122,22 +122,22 @@ class Engine:
         self, text: Text, shape: Shape, objective: Objective, rule: Rule, layout: StripLayout, team: ThreadTeam
     ) -> None:
         self._objective, self._rule, self._team = objective, rule, team
-        self.chunks = ChunkMaker(text, shape, team)
-        self.batches_per_chunk = self.chunks.n_batches(_CHUNK_TOKENS)
+        self.picker = BatchPicker(text, shape, team)
+        self.batches_per_chunk = self.picker.n_batches(_CHUNK_TOKENS)
         self._kernel: Callable[..., None]
         self._work: InBatchWork | SampledWork
         if objective_kind(objective.kind).sampled:
             self._kernel, self._n_phases = sampled.train_sampled, sampled.N_PHASES
-            self._work = _sampled_work(shape, objective, self.chunks.capacity, layout, team.n_threads)
+            self._work = _sampled_work(shape, objective, self.picker.capacity, layout, team.n_threads)
         else:
             self._kernel, self._n_phases = in_batch.train_in_batch, in_batch.N_PHASES
-            self._work = _in_batch_work(objective, self.chunks.capacity, layout.width, team.n_threads)
+            self._work = _in_batch_work(objective, self.picker.capacity, layout.width, team.n_threads)
 
     def run(
         self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
     ) -> ChunkReport:
         """Train on the batches `first_batch, first_batch + 1, ...` of an epoch, one for each learning rate."""
-        chunk = self.chunks.make(keys, first_batch, len(rates), self._n_phases)
+        chunk = self.picker.chunk(keys, first_batch, len(rates), self._n_phases)
         steps = Steps(self._rule, rates, first_step)
         self._team.run(self._kernel, chunk, self._objective, steps, left, right, self._work)
         return ChunkReport.of(chunk)

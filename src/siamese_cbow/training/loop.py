@@ -1,26 +1,30 @@
-"""The training loop. Between two chunks of batches it looks at the loss and tells others how things go."""
+"""The training loop, and those who look on: a plan becomes a run, and from that comes the model.
+
+Between two chunks of batches the loop looks at the loss and tells callbacks how things go. It does not know files: see
+`training.saved_run` for checkpoints and logs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
+from siamese_cbow.kernels.batch.records import Objective
+from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.stream.mix import Mix
-from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import epoch_keys, text_arrays
-from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.engine import ChunkReport, Engine
-from siamese_cbow.training.optimizers import learning_rates, objective_of, rule_of
-from siamese_cbow.training.plan import Plan, plan_of
-from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.training.start import inherited
+from siamese_cbow.training.optimizers import learning_rates, rule_of
+from siamese_cbow.training.plan import Plan
+from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.training.strips import layout_of
 from siamese_cbow.transform.finishing import finished
@@ -35,14 +39,14 @@ class Run:
     state: TrainingState
 
     @property
-    def recipe(self) -> SiameseCBOW:
+    def recipe(self) -> Recipe:
         """The settings."""
         return self.plan.recipe
 
     @property
     def n_batches(self) -> int:
         """Batches of an epoch."""
-        return self.plan.course.n_batches
+        return self.plan.schedule.n_batches
 
     @property
     def n_steps(self) -> int:
@@ -50,16 +54,16 @@ class Run:
         return self.plan.n_steps
 
     def model(self) -> Model:
-        """The model as it is now: a copy that goes on as it is."""
+        """The model as it is now, which further training does not change."""
         mix, vocabulary, counters = self.plan.mix, self.plan.vocabulary, self.state.counters
         trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words}
         info = {
             "recipe": {"name": self.recipe.name, **self.recipe.settings()},
             "corpus": mix.about(),
             "trained": trained,
-            **({} if self.plan.start is None else inherited(self.plan.start)),
+            **({} if self.plan.start is None else _inherited(self.plan.start)),
         }
-        learnt, counts = self.state.folded(self.plan.kin), np.asarray(vocabulary.counts)
+        learnt, counts = self.state.folded(self.plan.stems), np.asarray(vocabulary.counts)
         vectors = finished(self.recipe, learnt, counts, taken_out=self.plan.taken_out)
         model = Model(vocabulary, vectors, mix.tokenizer, info)
         if self.recipe.postprocess is None:
@@ -67,9 +71,56 @@ class Run:
         return model.postprocess(mix.streams[0], **asdict(Postprocess.parse(self.recipe.postprocess)))
 
 
+def _inherited(model: Model) -> dict[str, Any]:
+    """What a model says of itself that stays true of one that was trained further: its origin, and what it does.
+
+    {"licence": "CC BY-SA", "unknown_words": "prefix"} -> {"unknown_words": "prefix", "start": {"licence": "CC BY-SA"}}
+    """
+    behaviour = {name: model.info[name] for name in ("unknown_words",) if name in model.info}
+    origin = {name: model.info[name] for name in ("data", "licence", "corpus", "start") if name in model.info}
+    return {**behaviour, "start": origin} if origin else behaviour
+
+
+class Callback:
+    """Code that looks at a training while it runs, always between two batches. Override what you need.
+
+    >>> class Curve(Callback):
+    ...     every = 10  # batches
+    ...
+    ...     def on_batch(self, run: Run) -> None:
+    ...         counters = run.state.counters
+    ...         print(f"{counters.step} of {run.n_steps} batches, {counters.examples} examples")
+    >>> model = SiameseCBOW(dim=16, batch_size=8, subsample=0).train(stream, callbacks=[Curve()])
+    10 of 20 batches, 66 examples
+    20 of 20 batches, 124 examples
+
+    every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
+    an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that falls.
+
+    An exception raised in a callback ends the training. The state is then that of the end of a batch: `train` can go on
+    from it.
+    """
+
+    every: int = 0
+
+    def on_start(self, run: Run) -> None:
+        """Before the first batch."""
+
+    def on_batch(self, run: Run) -> None:
+        """After some batches, see `every`."""
+
+    def on_checkpoint(self, run: Run, path: Path) -> None:
+        """After a checkpoint was saved (by whoever saves it)."""
+
+    def on_epoch(self, run: Run) -> None:
+        """After an epoch."""
+
+    def on_end(self, run: Run) -> None:
+        """After the last epoch."""
+
+
 def train(
-    recipe: SiameseCBOW,
-    streams: Stream | Mix | Sequence[Stream],
+    plan: Plan,
     *,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -78,23 +129,10 @@ def train(
 ) -> Run:
     """Train to the end, from the start or from a given state (which is changed). The result depends on nothing else.
 
-    `progress` advances by words; give its bar `recipe.epochs * Mix.of(streams).n_tokens` as total.
+    `progress` advances by words; give its bar `recipe.epochs * mix.n_tokens` as total.
     """
-    plan = plan_of(recipe, streams)
-    return carry_out(plan, threads=threads, progress=progress, callbacks=callbacks, state=state)
-
-
-def carry_out(
-    plan: Plan,
-    *,
-    threads: int | None = None,
-    progress: Progress = SILENT,
-    callbacks: Sequence[Callback] = (),
-    state: TrainingState | None = None,
-) -> Run:
-    """As `train`, for a training that is planned already."""
     n_threads = thread_count(threads)
-    run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, kin=plan.kin))
+    run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, stems=plan.stems))
     with ThreadTeam(n_threads) as team:
         engines = _engines(plan, team)
         _tell(callbacks, "on_start", run)
@@ -109,20 +147,34 @@ def carry_out(
 
 def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
     """One for each stream."""
-    objective, rule, layout = objective_of(plan.recipe), rule_of(plan.recipe), layout_of(plan.recipe)
-    return [
-        Engine(
-            text_arrays(plan.recipe, stream, plan.kin, vocabulary=plan.vocabulary), shape, objective, rule, layout, team
-        )
-        for stream, shape in zip(plan.mix.streams, plan.shapes, strict=True)
+    recipe = plan.recipe
+    objective, layout = objective_of(recipe), layout_of(recipe)
+    momenta = recipe.momentum, recipe.second_momentum
+    rule = rule_of(recipe.optimizer, recipe.dim, *momenta, recipe.clip_gradient, recipe.l2)
+    texts = [
+        text_arrays(stream, subsample=recipe.subsample, stems=plan.stems, vocabulary=plan.vocabulary)
+        for stream in plan.mix.streams
     ]
+    return [Engine(text, shape, objective, rule, layout, team) for text, shape in zip(texts, plan.shapes, strict=True)]
+
+
+def objective_of(recipe: Recipe) -> Objective:
+    """What the recipe minimises, as numbers."""
+    kind = OBJECTIVES[recipe.objective]
+    return Objective(
+        kind=kind.number,
+        sharpness=np.float32(recipe.gamma if kind.setting == "gamma" else 1 / recipe.temperature),
+        margin=np.float32(recipe.margin),
+        unit=kind.unit,
+        shared=not recipe.separate_matrices,
+    )
 
 
 def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress) -> None:
     """Some batches of one stream, up to the next one after which somebody wants to look."""
     counters = run.state.counters
-    stream, turn, first, n = run.plan.course.stretch(counters.epoch, counters.batch)
-    engine, keys = engines[stream], epoch_keys(run.recipe, run.plan.shapes[stream], turn)
+    stream, turn, first, n = run.plan.schedule.stretch(counters.epoch, counters.batch)
+    engine, keys = engines[stream], epoch_keys(run.recipe.seed, run.plan.shapes[stream], turn)
     n = min(engine.batches_per_chunk, n)
     n = min([n, *(callback.every - counters.step % callback.every for callback in callbacks if callback.every)])
     rates = learning_rates(run.recipe, counters.step, n, run.n_steps)

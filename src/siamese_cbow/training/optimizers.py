@@ -1,6 +1,6 @@
-"""A recipe's objective, optimiser and learning rates, as numbers for the kernels.
+"""A recipe's optimiser and learning rates, as numbers for the kernels.
 
-What each objective and optimiser is stands in `kernels.registry`, the optimisers' formulas in `kernels.batch.updates`.
+What each optimiser is stands in `kernels.registry`, its formula in `kernels.batch.updates`.
 """
 
 from __future__ import annotations
@@ -8,44 +8,39 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch.records import Objective, Rule
-from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.kernels.batch.records import Rule
+from siamese_cbow.kernels.registry import OPTIMIZERS, OptimizerName
+from siamese_cbow.training.recipe import Recipe
 
 
-def objective_of(recipe: SiameseCBOW) -> Objective:
-    """What the recipe minimises."""
-    kind = OBJECTIVES[recipe.objective]
-    return Objective(
-        kind=kind.number,
-        sharpness=np.float32(recipe.gamma if kind.setting == "gamma" else 1 / recipe.temperature),
-        margin=np.float32(recipe.margin),
-        unit=kind.unit,
-        shared=not recipe.separate_matrices,
-    )
-
-
-def rule_of(recipe: SiameseCBOW) -> Rule:
-    """The recipe's optimiser."""
-    kind = OPTIMIZERS[recipe.optimizer]
+def rule_of(
+    optimizer: OptimizerName,
+    dim: int,
+    momentum: float = 0.9,
+    second_momentum: float = 0.999,
+    clip_gradient: float | None = None,
+    l2: float = 0.0,
+) -> Rule:
+    """An optimiser, as numbers."""
+    kind = OPTIMIZERS[optimizer]
     return Rule(
         kind=kind.number,
-        dim=np.float32(recipe.dim),
-        momentum=np.float32(recipe.momentum),
-        decay=np.float32(recipe.second_momentum),
+        dim=np.float32(dim),
+        momentum=np.float32(momentum),
+        decay=np.float32(second_momentum),
         epsilon=np.float32(kind.epsilon),
-        clip=np.float32(recipe.clip_gradient or 0),
-        l2=np.float32(recipe.l2),
+        clip=np.float32(clip_gradient or 0),
+        l2=np.float32(l2),
     )
 
 
-def state_shapes(recipe: SiameseCBOW, n_rows: int, width: int) -> list[tuple[int, int]]:
-    """The shapes of the optimiser's two states: of Adagrad's, for 50,000 rows of 304 -> [(50000, 1), (1, 1)]."""
+def state_shapes(optimizer: OptimizerName, n_rows: int, width: int) -> list[tuple[int, int]]:
+    """The shapes of an optimiser's two states: state_shapes("adagrad", 50_000, 304) -> [(50000, 1), (1, 1)]."""
     shapes = {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}
-    return [shapes[columns] for columns in OPTIMIZERS[recipe.optimizer].state]
+    return [shapes[columns] for columns in OPTIMIZERS[optimizer].state]
 
 
-def learning_rates(recipe: SiameseCBOW, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
+def learning_rates(recipe: Recipe, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
     """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in all.
 
     Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25

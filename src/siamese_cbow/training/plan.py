@@ -1,37 +1,86 @@
 """What a training will do, worked out before any work: its words, how streams are cut, in which order batches come.
 
-Every complaint about streams that can't be learnt from, or don't go together, is raised here.
+Every complaint about streams that nothing can be learnt from, or that don't go together, is raised here.
+
+An epoch of several streams is cut into rounds of some 256 batches. Each round takes its share of every stream, one
+stream after the other:
+
+    90 batches of text, 30 of pairs, 3 rounds  ->  30 text, 10 pairs, 30 text, 10 pairs, 30 text, 10 pairs
+
+A batch is of one stream: among captions, a sentence of an encyclopedia would be too easy to tell apart to learn from.
+(Rounds, because short stretches of batches cost speed: the threads start and stop for each.)
+
+The n-th batch that a training takes of a stream is the n-th of that stream, whatever the epoch: when all its batches
+have been taken it begins anew in another order. So a stream may be passed several times in an epoch, or a tenth of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.batch.records import Shape
+from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.batches import batch_shape
-from siamese_cbow.training.course import Course
-from siamese_cbow.training.kin import Kin, kin_of
-from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.training.start import model_to_start_from
+from siamese_cbow.training.batches import batch_shape, batches_per_epoch
+from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.training.state import initial_model
+from siamese_cbow.training.stems import Stems, stems_of
 from siamese_cbow.words.vocabulary import Vocabulary
+
+ROUND = 256  # batches
+
+
+class Stretch(NamedTuple):
+    """Batches of one stream that follow one another."""
+
+    stream: int
+    turn: int  # how many times the stream has been passed before
+    first: int  # batch of this turn
+    n: int
+
+
+class Schedule:
+    """The order of the batches of a training: `Schedule([10, 2], [1, 2]).n_batches` -> 14."""
+
+    def __init__(self, sizes: Sequence[int], passes: Sequence[float]) -> None:
+        self._sizes = sizes  # batches of each stream
+        self._shares = [max(1, round(n * size)) for n, size in zip(passes, sizes, strict=True)]  # of an epoch
+        self.n_batches = sum(self._shares)  # of an epoch
+        self._n_rounds = max(1, self.n_batches // ROUND)
+        rounds = np.arange(self._n_rounds + 1)
+        self._starts = np.sum([rounds * share // self._n_rounds for share in self._shares], axis=0)
+
+    def stretch(self, epoch: int, batch: int) -> Stretch:
+        """What comes from batch `batch` of an epoch on, up to where another stream, or its next turn, begins."""
+        number = int(np.searchsorted(self._starts[:-1], batch, side="right")) - 1
+        at = int(self._starts[number])
+        for stream, share in enumerate(self._shares):
+            begin, end = (i * share // self._n_rounds for i in (number, number + 1))
+            if batch < at + end - begin:
+                turn, first = divmod(epoch * share + begin + batch - at, self._sizes[stream])
+                return Stretch(stream, turn, first, min(at + end - begin - batch, self._sizes[stream] - first))
+            at += end - begin
+        raise IndexError(f"batch {batch} of {self.n_batches}")
 
 
 @dataclass(frozen=True)
 class Plan:
     """A training that has not begun."""
 
-    recipe: SiameseCBOW
+    recipe: Recipe
     mix: Mix
-    vocabulary: Vocabulary  # of the model to come: the words of all streams, and of the model that is started from
-    kin: Kin
+    vocabulary: Vocabulary  # of the model to come: the words of all streams, and of the model to start from
+    stems: Stems
     shapes: Sequence[Shape]  # of each stream
-    course: Course
-    start: Model | None = None  # the model that is gone on with
+    schedule: Schedule
+    start: Model | None = None  # the model that training goes on from
 
     @property
     def taken_out(self) -> int:
@@ -41,25 +90,38 @@ class Plan:
     @property
     def n_steps(self) -> int:
         """Batches of all epochs."""
-        return self.recipe.epochs * self.course.n_batches
+        return self.recipe.epochs * self.schedule.n_batches
 
 
-def plan_of(recipe: SiameseCBOW, streams: Stream | Mix | Sequence[Stream]) -> Plan:
+def plan_of(recipe: Recipe, streams: Stream | Mix | Sequence[Stream]) -> Plan:
     """The plan for a recipe and its streams; an error where it can't be carried out."""
     mix = Mix.of(streams)
-    shapes = [batch_shape(recipe, stream) for stream in mix.streams]
-    model = model_to_start_from(recipe)
+    shapes = [shape_of(recipe, stream) for stream in mix.streams]
+    model = initial_model(recipe)
     vocabulary = mix.vocabulary if model is None else _words(recipe, mix, model)
-    kin = kin_of(recipe, vocabulary, mix.language)
-    return Plan(recipe, mix, vocabulary, kin, shapes, Course.of(shapes, mix.passes), model)
+    schedule = Schedule([batches_per_epoch(shape) for shape in shapes], mix.passes)
+    return Plan(recipe, mix, vocabulary, stems_of(recipe, vocabulary, mix.language), shapes, schedule, model)
 
 
-def _words(recipe: SiameseCBOW, mix: Mix, model: Model) -> Vocabulary:
+def shape_of(recipe: Recipe, stream: Stream) -> Shape:
+    """How the recipe cuts a stream into batches."""
+    sampled = OBJECTIVES[recipe.objective].sampled
+    return batch_shape(
+        stream,
+        batch_size=recipe.batch_size,
+        run_length=recipe.run_length,
+        max_tokens=recipe.max_tokens,
+        negatives=recipe.negatives if sampled else 0,
+        from_batch=not sampled or recipe.negatives_from == "batch",
+    )
+
+
+def _words(recipe: Recipe, mix: Mix, model: Model) -> Vocabulary:
     """The words of the model and of the streams."""
     if model.vocabulary.languages != mix.vocabulary.languages:
-        found, expected = (",".join(one.languages) or "none" for one in (model.vocabulary, mix.vocabulary))
+        languages, expected = (",".join(words.languages) or "none" for words in (model.vocabulary, mix.vocabulary))
         raise InputError(
-            f"{recipe.init} has the languages {found} and the stream {expected}; "
+            f"{recipe.init} has the languages {languages} and the stream {expected}; "
             "prepare the text with the languages of the model, or start from another one"
         )
     return joined([model.vocabulary, mix.vocabulary])

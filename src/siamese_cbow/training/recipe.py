@@ -1,115 +1,130 @@
-"""Recipes: all settings of a training, frozen. Recipe + stream -> model.
+"""Recipes: all settings of a training, frozen and checked. What is known of an option stands in its field, once.
 
-    SiameseCBOW(dim=300, seed=1).train(stream)      contrastive, the default: a batch's other sentences are negatives
-    SiameseCBOW.paper().train(stream)               what was published: two sampled negatives, softmax of cosines, SGD
+    dim: int = option(300, "Numbers in a vector.", at_least=1)
 
-A recipe trains nothing by being made, and knows nothing of the text. The number of threads is not part of it:
-the result does not depend on them. To files and back: see `training.recipe_file`.
+From this come the check, the option of `siamese-cbow train` with its help, the key in TOML files and, by `paper=`, the
+published recipe. A recipe knows nothing of the text, and the number of threads is not part of it: no result depends on
+them. To train by one, and to keep one in a file: see `training.siamese_cbow`.
 """
+
+# ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.registry import OBJECTIVES, ObjectiveName, OptimizerName
-from siamese_cbow.progress import SILENT, Progress, shown
-
-if TYPE_CHECKING:
-    from siamese_cbow.model.model import Model
-    from siamese_cbow.stream.mix import Mix
-    from siamese_cbow.stream.stream import Stream
-    from siamese_cbow.training.callbacks import Callback
+from siamese_cbow.kernels.registry import (
+    OBJECTIVES,
+    ObjectiveName,
+    OptimizerName,
+    optimizers_with,
+    sampled_objectives,
+)
 
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
 
-# What each named recipe changes of the defaults below.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "contrastive": {},
-    "paper": {
-        "objective": "softmax",
-        "temperature": 1.0,
-        "batch_size": 100,
-        "run_length": 20,
-        "subsample": 0.0,
-        "optimizer": "sgd",
-        "learning_rate": 0.0001,
-        "decay": "linear",
-        "share_stems": False,
-        "idf_power": 0.0,
-        "length_power": 1.0,
-        "common_directions": 0,
-    },
-}
+T = TypeVar("T")
+
+
+def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
+    """A field of a recipe; `details` are those of `Option`: `at_least=1`."""
+    return field(default=default, metadata={"help": help, **details})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SiameseCBOW:
-    """Settings for learning word vectors whose means are near for sentences that stand side by side.
+class Recipe:
+    """Settings for learning word vectors whose means are close for sentences that stand side by side.
 
     `SiameseCBOW(temperature=0)` -> SettingsError: temperature is 0; expected a number above 0
     """
 
-    objective: ObjectiveName = "contrastive"
-    dim: int = 300
-    epochs: int = 1
-    seed: int = 1
+    objective: ObjectiveName = option(
+        "contrastive",
+        f"The loss; {sampled_objectives(False)} use the whole batch, the others sample.",
+        paper="softmax",
+    )
+    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1)
+    epochs: int = option(1, "Passes over the text.", at_least=1)
+    seed: int = option(1, "All randomness comes from it.", at_least=0)
 
     # batches
-    batch_size: int = 256  # sentences
-    run_length: int = 4  # sentences that follow one another in the corpus and in a batch
-    negatives: int = 2  # sampled for each sentence by softmax, sigmoid and logistic
-    negatives_from: NegativesFrom = (
-        "corpus"  # "batch": means are computed once and serve in all roles, three times faster
+    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1)
+    run_length: int = option(4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1)
+    negatives: int = option(2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1)
+    negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
+    subsample: float = option(
+        1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
     )
-    subsample: float = 1e-4  # frequent words are left out at random, as in word2vec; 0: never
-    max_tokens: int | None = None  # words of a sentence beyond this are left out, and counted
+    max_tokens: int | None = option(None, "Leave out, and count, the words of a sentence beyond this.", at_least=1)
 
     # objective
-    temperature: float = 0.05  # of softmax and contrastive
-    margin: float = 0.4  # of margin
-    gamma: float = 10.0  # of logistic
-    separate_matrices: bool = False  # one matrix for anchors, which becomes the model, and one for their candidates
+    temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
+    margin: float = option(0.4, "Of the objective margin.", at_least=0)
+    gamma: float = option(10.0, "Steepness of the objective logistic.", above=0)
+    separate_matrices: bool = option(
+        False,
+        "One matrix for sentences, which becomes the model, and one for those they are compared with.",
+        switch="--separate-matrices/--one-matrix",
+    )
 
-    # words
-    share_stems: bool = True  # words of one stem share a second row, see `training.kin`; not with sigmoid
-    idf_power: float = 1.0  # at the end, rows are scaled by this power of log(1 + 1 / the word's share of the text),
-    length_power: float = 0.5  # and their lengths are raised to this one, see `training.finishing`
-    common_directions: int = 2  # so many strongest directions of the running words are then taken out of all rows
+    # words, while they learn (see `training.stems`) and at the end (see `transform.finishing`)
+    share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
+    idf_power: float = option(
+        1.0, "At the end, scale vectors by this power of the word's information; 0: don't.", paper=0.0, at_least=0
+    )
+    length_power: float = option(
+        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0
+    )
+    common_directions: int = option(
+        2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0
+    )
 
     # optimiser
-    optimizer: OptimizerName = "adagrad"
-    learning_rate: float = 0.05
-    decay: Decay = "constant"  # Adagrad slows down by itself: linear decay on top of it cost .006 on STS
-    min_learning_rate_ratio: float = 1e-4  # linear decay stops at this share of the learning rate
-    momentum: float = 0.9  # nesterov; adadelta's memory; the first one of adam and adamax
-    second_momentum: float = 0.999  # of adam and adamax
-    clip_gradient: float | None = None  # longest gradient of a row
-    l2: float = 0.0  # weight of the squared lengths of the rows a batch touches
+    optimizer: OptimizerName = option("adagrad", "How gradients move the vectors.", paper="sgd")
+    learning_rate: float = option(0.05, "The learning rate to start with.", paper=0.0001, above=0)
+    # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
+    decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
+    min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of it.", above=0, at_most=1)
+    # Nearer to 1 than this, float32 takes it for 1.
+    momentum: float = option(0.9, f"Of {optimizers_with('momentum')}.", at_least=0, at_most=0.999999)
+    second_momentum: float = option(0.999, f"Of {optimizers_with('second_momentum')}.", at_least=0, at_most=0.999999)
+    clip_gradient: float | None = option(None, "The longest gradient that a row may get in a batch.", above=0)
+    l2: float = option(0.0, "Weight of the squared lengths of the vectors.", at_least=0)
 
     # start
-    init: str | None = None  # a model's folder, "pretrained" or a word2vec file; see `training.start`
-    init_std: float = 0.01
+    init: str | None = option(
+        None, "Go on with this model (a folder, `pretrained`, user/name on the Hub) or start with a file's vectors."
+    )
+    init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0)
 
     # end
-    postprocess: str | None = None  # such as "components=1,whiten=0.2"; see `siamese_cbow.transform.settings`
+    postprocess: str | None = option(
+        None, "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ..."
+    )
 
     def __post_init__(self) -> None:
-        _check(self)
+        init: Any = self.init
+        if isinstance(init, os.PathLike):
+            object.__setattr__(self, "init", os.fspath(init))
+        check_options(self)
+        _check_together(self)
 
     @classmethod
-    def preset(cls, name: str, **changes: Any) -> SiameseCBOW:
+    def preset(cls, name: str, **changes: Any) -> Self:
         """A named recipe, with changes: `SiameseCBOW.preset("paper", dim=100)`."""
-        if name not in PRESETS:
+        if name not in tuple(PRESETS):
             raise SettingsError(f"recipe is {name!r}; expected one of {', '.join(PRESETS)}")
         return cls(**{**PRESETS[name], **changes})
 
     @classmethod
-    def paper(cls, **changes: Any) -> SiameseCBOW:
+    def paper(cls, **changes: Any) -> Self:
         """What was published (Kenter, Borisov, de Rijke 2016), with changes: `SiameseCBOW.paper(negatives=5)`."""
         return cls.preset("paper", **changes)
 
@@ -122,60 +137,101 @@ class SiameseCBOW:
         """Name and value of every option that is set: `settings()["dim"]` -> 300."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
-    def train(
-        self,
-        streams: Stream | Mix | Sequence[Stream],
-        *,
-        threads: int | None = None,
-        progress: Progress | bool = SILENT,
-        callbacks: Sequence[Callback] = (),
-    ) -> Model:
-        """Learn word vectors from a stream, or several: the same bytes each time, on any number of threads.
 
-        `train([text, pairs])` goes through both in an epoch; a `Mix` says how often through each.
-        `progress=True` shows a bar, in a terminal or a notebook.
-        """
-        from siamese_cbow.stream.mix import Mix
-        from siamese_cbow.training.loop import train
+@dataclass(frozen=True)
+class Saving:
+    """When a training into a folder saves something: see `training.saved_run`."""
 
-        mix = Mix.of(streams)
-        with shown(progress, "training", self.epochs * mix.n_tokens, unit="words") as told:
-            return train(self, mix, threads=threads, progress=told, callbacks=callbacks).model()
+    checkpoint_minutes: float = option(5.0, "Minutes between checkpoints, to go on from after a crash.", at_least=0)
+    snapshot_batches: int = option(0, "Save the model as OUTPUT@N every so many batches; 0: never.", at_least=0)
+    snapshot_epochs: int = option(0, "Save the model as OUTPUT@epochN every so many epochs; 0: never.", at_least=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
-def _check(recipe: SiameseCBOW) -> None:
-    for name, choices in {
-        "objective": ObjectiveName,
-        "optimizer": OptimizerName,
-        "decay": Decay,
-        "negatives_from": NegativesFrom,
-    }.items():
-        if getattr(recipe, name) not in get_args(choices):
-            raise SettingsError(f"{name} is {getattr(recipe, name)!r}; expected one of {', '.join(get_args(choices))}")
-    for name in ("dim", "epochs", "batch_size", "run_length", "negatives", "max_tokens"):
-        _check_whole(name, getattr(recipe, name), 1)
-    for name in ("seed", "common_directions"):
-        _check_whole(name, getattr(recipe, name), 0)
-    for name in ("learning_rate", "temperature", "gamma", "init_std", "clip_gradient", "min_learning_rate_ratio"):
-        _check_number(name, getattr(recipe, name), above_zero=True)
-    for name in ("subsample", "margin", "l2", "momentum", "second_momentum", "idf_power", "length_power"):
-        _check_number(name, getattr(recipe, name), above_zero=False)
-    for name in ("momentum", "second_momentum", "min_learning_rate_ratio"):
-        if getattr(recipe, name) > (1 if name == "min_learning_rate_ratio" else 0.999999):
-            raise SettingsError(f"{name} is {getattr(recipe, name)}; expected a number below 1")
+class Option(NamedTuple):
+    """A field of a recipe, as others read it."""
+
+    name: str
+    kind: type  # int, float, bool or str
+    choices: tuple[str, ...]  # what a str may be; empty: anything
+    optional: bool  # None is a value, too
+    default: Any
+    help: str
+    paper: Any = None  # its value in the published recipe, where that is another
+    at_least: float = -math.inf
+    above: float = -math.inf
+    at_most: float = math.inf
+    switch: str = ""  # names of a yes-or-no option on the command line, if not --name/--no-name
+
+    def allows(self, value: Any) -> bool:
+        """Whether this is a value for it: `dim` allows 1, and neither 0 nor 1.5 nor True."""
+        if value is None:
+            return self.optional
+        if self.kind not in (int, float):
+            return isinstance(value, self.kind) and (not self.choices or value in self.choices)
+        is_number = isinstance(value, int | self.kind) and not isinstance(value, bool) and math.isfinite(value)
+        return is_number and self.above < value and self.at_least <= value <= self.at_most
+
+    @property
+    def expected(self) -> str:
+        """Its values in words: "a whole number, 1 or more"."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+        above = f" above {self.above:g}" if math.isfinite(self.above) else ""
+        at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
+        at_most = f" and at most {self.at_most:g}" if math.isfinite(self.at_most) else ""
+        return kinds.get(self.kind, self.kind.__name__) + above + at_least + at_most
+
+
+@cache
+def options(recipe: type) -> tuple[Option, ...]:
+    """The options of a class of recipes, in their order."""
+    hints = get_type_hints(recipe)
+    return tuple(
+        Option(entry.name, *_values(hints[entry.name]), entry.default, **entry.metadata) for entry in fields(recipe)
+    )
+
+
+def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
+    """`int | None` -> int, (), True; `Literal["linear", "constant"]` -> str, ("linear", "constant"), False."""
+    values = [value for value in get_args(hint) or (hint,) if value is not type(None)]
+    choices = tuple(value for value in values if isinstance(value, str))
+    return str if choices else values[0], choices, type(None) in get_args(hint)
+
+
+def check_options(recipe: Any) -> None:
+    """`dim is 0; expected a whole number, 1 or more`, where an option has a value that it does not allow."""
+    for entry in options(recipe.__class__):
+        value = getattr(recipe, entry.name)
+        if not entry.allows(value):
+            raise SettingsError(f"{entry.name} is {value!r}; expected {entry.expected}")
+
+
+def check_batch(batch_size: int, run_length: int) -> None:
+    """Whether a batch can hold what it is made of."""
+    if batch_size < run_length:
+        raise SettingsError(f"batch_size is {batch_size} and run_length {run_length}; a batch holds at least one run")
+
+
+# What each named recipe changes of the defaults.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "contrastive": {},
+    "paper": {entry.name: entry.paper for entry in options(Recipe) if entry.paper is not None},
+}
+
+
+def _check_together(recipe: Recipe) -> None:
+    """Whether options that are right each by itself go together."""
+    check_batch(recipe.batch_size, recipe.run_length)
+    sampled = OBJECTIVES[recipe.objective].sampled
+    if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):
+        why = "negatives_from='batch'" if sampled else f"the objective {recipe.objective}"
+        raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
     if recipe.postprocess is not None:
         _check_steps(recipe.postprocess, recipe.dim)
-    if recipe.batch_size < recipe.run_length:
-        raise SettingsError(
-            f"batch_size is {recipe.batch_size} and run_length {recipe.run_length}; a batch holds at least one run"
-        )
-    sampled = OBJECTIVES[recipe.objective].sampled
-    if not sampled and recipe.run_length < 2:
-        raise SettingsError(f"run_length is 1; {recipe.objective} finds its positives in a run: expected 2 or more")
-    if sampled and recipe.negatives_from == "batch" and recipe.run_length < 2:
-        raise SettingsError(
-            "run_length is 1; with negatives_from='batch' positives are found in a run: expected 2 or more"
-        )
 
 
 def _check_steps(text: str, dim: int) -> None:
@@ -184,16 +240,3 @@ def _check_steps(text: str, dim: int) -> None:
     steps = Postprocess.parse(text)
     if steps.components >= dim:
         raise SettingsError(f"postprocess is {text!r} and dim {dim}; expected fewer components than dimensions")
-
-
-def _check_whole(name: str, value: int | None, lowest: int) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < lowest):
-        raise SettingsError(f"{name} is {value!r}; expected a whole number, {lowest} or more")
-
-
-def _check_number(name: str, value: float | None, *, above_zero: bool) -> None:
-    if value is None:
-        return
-    fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not fine or value < 0 or (above_zero and value == 0):
-        raise SettingsError(f"{name} is {value!r}; expected a number {'above 0' if above_zero else 'of 0 or more'}")

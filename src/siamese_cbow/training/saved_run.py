@@ -5,54 +5,47 @@
     models/books@epoch1/        models on the way, where asked for
 
 A run goes on by itself when the same command is given again. A folder that holds anything else is never touched.
+Ctrl-C and SIGTERM are answered between two batches: a checkpoint is saved first.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import signal
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
-from siamese_cbow.model import storage
 from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import RUN, check_target, load, save
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.callbacks import Callback
-from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
-from siamese_cbow.training.interrupt import StopWish, stop_wishes
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints, TrainingLog
+from siamese_cbow.training.loop import Callback, Run, train
+from siamese_cbow.training.optimizers import learning_rates
+from siamese_cbow.training.plan import plan_of
+from siamese_cbow.training.recipe import Recipe, Saving
+from siamese_cbow.training.state import first_state
 
-if TYPE_CHECKING:
-    from siamese_cbow.training.loop import Run
-
-RUN, LOG, ABOUT = storage.RUN, "log.jsonl", "run.json"
+LOG, ABOUT = "log.jsonl", "run.json"
 FORMAT_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Saving:
-    """When to save.
-
-    checkpoint_minutes  a checkpoint, to go on from after a crash
-    snapshot_batches    a model as it is, after every so many batches (0: never)
-    snapshot_epochs     the same after every so many epochs
-    """
-
-    checkpoint_minutes: float = 5.0
-    snapshot_batches: int = 0
-    snapshot_epochs: int = 0
+LOG_LINES = 1000  # of a run, about
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def train_into(
     output: Path | str,
-    recipe: SiameseCBOW,
+    recipe: Recipe,
     streams: Stream | Mix | Sequence[Stream],
     *,
     saving: Saving | None = None,
@@ -65,21 +58,17 @@ def train_into(
 
     restart  throw away the model or the unfinished run that `output` holds, and start anew
     """
-    from siamese_cbow.training.log import TrainingLog
-    from siamese_cbow.training.loop import carry_out
-    from siamese_cbow.training.plan import plan_of
-    from siamese_cbow.training.state import first_state
-
     mix = Mix.of(streams)
     folder, about = Path(output), _about(recipe, mix)
     if restart:
         _clear(folder)
     elif _is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
-        return storage.load(folder)
+        return load(folder)
+    check_target(folder)  # before any work
     plan = plan_of(recipe, mix)  # checks both before any work
-    state = first_state(recipe, plan.vocabulary, progress, kin=plan.kin)
-    log = TrainingLog(folder / RUN / LOG, n_steps=plan.n_steps)
+    state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
+    log = TrainingLog(folder / RUN / LOG)
     checkpoints = _open_run(folder, about)
     checkpoint = checkpoints.newest()
     if checkpoint:
@@ -88,32 +77,73 @@ def train_into(
         progress.advance(state.counters.words)
     log.cut_after(state.counters.step)
     saving = saving or Saving()
-    with stop_wishes() as wish:
-        checkpointer = _Checkpointer(folder, checkpoints, saving.checkpoint_minutes, wish, callbacks)
-        listeners = [log, _Snapshots(folder, saving), *callbacks, checkpointer]
-        run = carry_out(plan, threads=threads, progress=progress, callbacks=listeners, state=state)
+    with _stop_signals() as received:
+        checkpointer = _Checkpointer(folder / RUN, checkpoints, saving.checkpoint_minutes, received, callbacks)
+        listeners = [_Logger(log, plan.n_steps), _Snapshots(folder, saving), *callbacks, checkpointer]
+        run = train(plan, threads=threads, progress=progress, callbacks=listeners, state=state)
     model = run.model()
-    storage.save(model, folder, log=log.path)
+    save(model, folder, log=log.path)
     return model
+
+
+@contextmanager
+def _stop_signals() -> Iterator[list[signal.Signals]]:
+    """Collects signals while the block runs. A second signal of the same kind acts at once, as if nobody had listened.
+
+    Only the main thread can listen; elsewhere the list stays empty.
+    """
+    received: list[signal.Signals] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def listen(number: int, frame: FrameType | None) -> None:
+        received.append(signal.Signals(number))
+        signal.signal(number, before[received[-1]])
+
+    for number in SIGNALS:
+        signal.signal(number, listen)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Logger(Callback):
+    """Writes the log."""
+
+    def __init__(self, log: TrainingLog, n_steps: int) -> None:
+        self._log, self.every = log, max(1, n_steps // LOG_LINES)
+
+    def on_batch(self, run: Run) -> None:
+        counters = run.state.counters
+        self._log.write(counters, float(learning_rates(run.recipe, counters.step - 1, 1, run.n_steps)[0]))
 
 
 class _Checkpointer(Callback):
     """Saves checkpoints, and ends the run when asked to."""
 
     def __init__(
-        self, folder: Path, checkpoints: Checkpoints, minutes: float, wish: StopWish, callbacks: Sequence[Callback]
+        self,
+        folder: Path,
+        checkpoints: Checkpoints,
+        minutes: float,
+        signals: list[signal.Signals],
+        callbacks: Sequence[Callback],
     ) -> None:
-        self._folder, self._checkpoints, self._minutes, self._wish = folder, checkpoints, minutes, wish
-        self._callbacks = callbacks
+        self._folder, self._checkpoints, self._minutes = folder, checkpoints, minutes
+        self._signals, self._callbacks = signals, callbacks
         self._saved_at = time.monotonic()
 
     def on_batch(self, run: Run) -> None:
-        if self._wish.signal is not None:
+        if self._signals:
             self._save(run)
             raise Interrupted(
-                f"stopped by {self._wish.signal.name} after batch {run.state.counters.step:,} of {run.n_steps:,}; "
+                f"stopped by {self._signals[-1].name} after batch {run.state.counters.step:,} of {run.n_steps:,}; "
                 "everything is saved: give the same command again to go on",
-                self._wish.signal,
+                self._signals[-1],
             )
         if time.monotonic() - self._saved_at > 60 * self._minutes:
             self._save(run)
@@ -123,7 +153,7 @@ class _Checkpointer(Callback):
         self._checkpoints.save(Checkpoint(counters.step, run.state.arrays(), asdict(counters)))
         self._saved_at = time.monotonic()
         for callback in self._callbacks:
-            callback.on_checkpoint(run, self._folder / RUN)
+            callback.on_checkpoint(run, self._folder)
 
 
 class _Snapshots(Callback):
@@ -143,11 +173,11 @@ class _Snapshots(Callback):
             self._save(run, f"epoch{epoch}")
 
     def _save(self, run: Run, when: str) -> None:
-        storage.save(run.model(), self._folder.with_name(f"{self._folder.name}@{when}"))
+        save(run.model(), self._folder.with_name(f"{self._folder.name}@{when}"))
 
 
-def _about(recipe: SiameseCBOW, mix: Mix) -> dict[str, Any]:
-    """What decides whether a run may be gone on with."""
+def _about(recipe: Recipe, mix: Mix) -> dict[str, Any]:
+    """What decides whether a run may be resumed."""
     return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": mix.fingerprint}
 
 
@@ -156,9 +186,9 @@ def _is_finished(folder: Path, about: dict[str, Any]) -> bool:
     if not folder.exists() or (folder / RUN).is_dir() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     try:
-        info = storage.load(folder).info
+        info = load(folder).info
     except SiameseCBOWError:
-        raise InputError(f"{folder} exists and is no model of ours; choose another output, or remove it") from None
+        raise InputError(f"{folder} exists and is not a model of ours; choose another output, or remove it") from None
     recipe = {name: value for name, value in info.get("recipe", {}).items() if name != "name"}
     if recipe == about["recipe"] and info.get("corpus", {}).get("fingerprint") == about["corpus"]:
         return True
@@ -172,11 +202,8 @@ def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
     """The checkpoints of the run in `folder`, begun now or before; refuses a run of something else."""
     path = folder / RUN / ABOUT
     if (folder / RUN).is_dir():
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
-        changed = _differences(found, about)
+        begun = _read_about(path)
+        changed = _differences(begun, about)
         if changed:
             raise InputError(
                 f"{folder} holds an unfinished run of other settings ({changed}); "
@@ -189,19 +216,38 @@ def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
     return Checkpoints(folder / RUN)
 
 
-def _differences(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+def _read_about(path: Path) -> dict[str, Any]:
+    """What a run says of itself, checked to be of this version."""
+    try:
+        begun = json.loads(path.read_text(encoding="utf-8"))
+        version, _, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
+    if version != FORMAT_VERSION:
+        raise FormatError(
+            f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
+            "finish the run with the version that began it, or give --restart to start it anew"
+        )
+    return dict(begun)
+
+
+def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
     """`corpus, dim 300 -> 100`: what differs between two runs, for a message."""
-    old, new = found.get("recipe", {}), wanted["recipe"]
+    old, new = begun["recipe"], wanted["recipe"]
     options = [
-        f"{key} {old.get(key)} -> {new.get(key)}" for key in sorted({*old, *new}) if old.get(key) != new.get(key)
+        f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted({*old, *new}) if old.get(name) != new.get(name)
     ]
-    others = [key for key in ("format_version", "corpus") if found.get(key) != wanted[key]]
-    return ", ".join([*others, *options])
+    return ", ".join([*([] if begun["corpus"] == wanted["corpus"] else ["corpus"]), *options])
 
 
 def _clear(folder: Path) -> None:
-    """Removes an unfinished run; a finished model is replaced when the new one is there."""
-    if (folder / RUN / ABOUT).is_file():
+    """Removes an unfinished run, also a damaged one; a finished model is replaced when the new one is there."""
+    check_target(folder)
+    if (folder / RUN).is_dir():
+        names = sorted(entry.name for entry in (folder / RUN).iterdir())
+        strange = [name for name in names if not re.match(r"\.?(run\.json|log\.jsonl|checkpoint-)", name)]
+        if strange:
+            raise InputError(
+                f"{folder / RUN} has files that are no part of a run ({strange[0]}); choose another output"
+            )
         shutil.rmtree(folder / RUN)
-    elif folder.exists() and any(folder.iterdir()):
-        storage.check_target(folder)

@@ -1,6 +1,18 @@
-"""The state of a training: all that a checkpoint has to hold, and nothing else.
+"""The state of a training: all that a checkpoint has to hold, and nothing else; and where it starts.
 
-All else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and these counters.
+All else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and the counters. Rows
+start at random, or from vectors that are there:
+
+    --init models/wikipedia      a model: training goes on with it, and all its words stay in the result
+    --init pretrained            the model that comes with the package; any other name that `open_model` takes, too
+    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that it has
+
+A model's rows are finished ones (see `transform.finishing`): they are turned back into learnt ones first. A row that
+words of one stem share starts as the mean of those that are known, so a new form of a known word starts beside it.
+
+Training from scratch wants a high rate, which moves a finished model far: on other text much of it is forgotten. At a
+fifth of the rate nothing was, and the new text was learnt as well (results/pairs.md). What did not do better than that:
+a memory of Adagrad as if the model's own text had been seen before, and mixing in a tenth of that text.
 """
 
 from __future__ import annotations
@@ -13,16 +25,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import FormatError
+from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.formats.opening import is_vector_file, open_model
+from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.random import Purpose, key
 from siamese_cbow.kernels.batch.records import Matrices
+from siamese_cbow.kernels.registry import OptimizerName
 from siamese_cbow.machine.memory import aligned
+from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.training.kin import ALONE, Kin
 from siamese_cbow.training.optimizers import state_shapes
-from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.training.start import place, start_rows
+from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
+from siamese_cbow.transform.finishing import unweighed
+from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -60,10 +77,10 @@ class TrainingState:
         """The rows so far, (n_rows, dim): words, then what they share. May be a view that goes on changing."""
         return joined(self.left.vectors, self.layout, self.dim)
 
-    def folded(self, kin: Kin) -> Vectors:
-        """A copy of them with one row a word."""
+    def folded(self, stems: Stems) -> Vectors:
+        """A copy of them with one row per word."""
         is_copy, rows = self.layout.n_strips > 1, self.vectors
-        return rows if is_copy and not kin.n_shared else kin.fold(rows)
+        return rows if is_copy and not stems.n_shared else stems.fold(rows)
 
     @property
     def shared(self) -> bool:
@@ -87,33 +104,81 @@ class TrainingState:
                 saved, expected = (a[name].shape if name in a else None for a in (arrays, own))
                 raise FormatError(
                     f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it is from another "
-                    "recipe or vocabulary: start a new run in another folder"
+                    "recipe or vocabulary: choose another output, or give --restart to start this run anew"
                 )
             own[name][...] = arrays[name]
+        missing = [field.name for field in fields(Counters) if field.name not in counters]
+        if missing:
+            raise FormatError(
+                f"the checkpoint does not say {', '.join(missing)}; it is from another version of siamese-cbow: "
+                "go on with that one, or give --restart to start this run anew"
+            )
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
 
 
-def first_state(
-    recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress = SILENT, *, kin: Kin = ALONE
-) -> TrainingState:
-    """Where a training starts: normal(0, init_std) rows, or those of `init`; shared rows after the words'."""
-    layout, n_rows = layout_of(recipe), len(vocabulary) + kin.n_shared
-    left = _side(recipe, layout, n_rows, 0)
-    right = _side(recipe, layout, n_rows, 1) if recipe.separate_matrices else left
-    if recipe.init is not None:
-        places, rows = start_rows(recipe, vocabulary, progress)
-        for side in [left, right] if recipe.separate_matrices else [left]:
-            whole = joined(side.vectors, layout, recipe.dim)
-            place(whole, places, rows, kin)
-            spread(whole, 0, side.vectors, layout)
-    return TrainingState(recipe.dim, layout, left, right, Counters())
-
-
-def _side(recipe: SiameseCBOW, layout: StripLayout, n_rows: int, number: int) -> Matrices:
+def random_matrices(
+    n_rows: int, dim: int, layout: StripLayout, optimizer: OptimizerName, std: float, seed: int, side: int
+) -> Matrices:
+    """Rows of normal(0, std) numbers, and an optimiser that remembers nothing yet; others for each side and seed."""
     shape = layout.n_strips * n_rows, layout.width
     vectors = aligned(shape)
-    rng = np.random.Generator(np.random.Philox(key=int(key(recipe.seed, number, Purpose.VECTORS))))
+    rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
     for first in range(0, n_rows, 4096):
-        drawn = rng.standard_normal((min(4096, n_rows - first), recipe.dim), dtype=np.float32)
-        spread(drawn * np.float32(recipe.init_std), first, vectors, layout)
-    return Matrices(vectors, *(aligned(state) for state in state_shapes(recipe, *shape)))
+        drawn = rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
+        spread(drawn * np.float32(std), first, vectors, layout)
+    return Matrices(vectors, *(aligned(state) for state in state_shapes(optimizer, *shape)))
+
+
+def first_state(
+    recipe: Recipe, vocabulary: Vocabulary, progress: Progress = SILENT, *, stems: Stems = NO_STEMS
+) -> TrainingState:
+    """Where a training starts: rows at random, or those of `init`; shared rows after the words'."""
+    layout, n_rows = layout_of(recipe), len(vocabulary) + stems.n_shared
+    sides = [
+        random_matrices(n_rows, recipe.dim, layout, recipe.optimizer, recipe.init_std, recipe.seed, side)
+        for side in range(2 if recipe.separate_matrices else 1)
+    ]
+    if recipe.init is not None:
+        words, rows = _initial_rows(recipe, vocabulary, progress)
+        for matrices in sides:
+            vectors = joined(matrices.vectors, layout, recipe.dim)
+            stems.unfold(words, rows, vectors)
+            spread(vectors, 0, matrices.vectors, layout)
+    return TrainingState(recipe.dim, layout, sides[0], sides[-1], Counters())
+
+
+def initial_model(recipe: Recipe) -> Model | None:
+    """The model that `init` names; None where it names none, or a word vector file."""
+    if recipe.init is None or is_vector_file(recipe.init):
+        return None
+    model = open_model(recipe.init)
+    if isinstance(model.tokenizer, JsonTokenizer):
+        raise InputError(
+            f"{recipe.init} has another program's tokenizer, by which no text can be prepared; start from a model of "
+            f"whole words, or from its vectors: siamese-cbow convert {recipe.init} vectors.bin"
+        )
+    return model.without_postprocessing()
+
+
+def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:
+    """The words of the vocabulary that have a vector to start from, and these vectors as they had been learnt."""
+    model = initial_model(recipe)
+    if model is None:
+        words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)
+    else:
+        learnt = unweighed(model.info.get("recipe", {}), model.vectors, np.asarray(model.vocabulary.counts))
+        words = [word for word in model.vocabulary.words if word in vocabulary.index]
+        rows = learnt[[model.vocabulary.index[word] for word in words]]
+    if rows.shape[1] != recipe.dim:
+        raise InputError(
+            f"{recipe.init} has vectors of {rows.shape[1]} dimensions and the recipe {recipe.dim}; "
+            f"set dim to {rows.shape[1]} (--dim {rows.shape[1]})"
+        )
+    if not words:
+        raise InputError(
+            f"{recipe.init} has none of the vocabulary's words; check that it is of the same language and case"
+        )
+    progress.say(f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others at random")
+    if model is not None and recipe.learning_rate == Recipe.learning_rate:
+        progress.say(f"learning rate {recipe.learning_rate} is for starting anew; --learning-rate 0.01 forgets less")
+    return [vocabulary.index[word] for word in words], rows

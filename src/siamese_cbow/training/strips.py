@@ -17,7 +17,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS
 from siamese_cbow.machine.memory import padded_width
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.recipe import Recipe
 
 _WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own
 
@@ -29,7 +29,7 @@ class StripLayout(NamedTuple):
     width: int
 
 
-def layout_of(recipe: SiameseCBOW) -> StripLayout:
+def layout_of(recipe: Recipe) -> StripLayout:
     """What suits the recipe: the paper's, 300 dimensions -> two strips of 160, the last 20 numbers unused."""
     elementwise = OPTIMIZERS[recipe.optimizer].elementwise and recipe.clip_gradient is None
     n_strips = 2 if OBJECTIVES[recipe.objective].sampled and elementwise and recipe.dim >= _WIDE else 1

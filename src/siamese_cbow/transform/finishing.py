@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Vectors
-from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.training.recipe import Recipe
 
 BLOCK = 8192  # rows that are worked on at a time
 
 
-def finished(recipe: SiameseCBOW, vectors: Vectors, counts: Counts, *, taken_out: int = 0) -> Vectors:
+def finished(recipe: Recipe, vectors: Vectors, counts: Counts, *, taken_out: int = 0) -> Vectors:
     """The rows as the recipe wants them in the model; changes `vectors`.
 
     taken_out  how many common directions the rows lacked from the start: those of a model that training went on with
@@ -34,7 +34,7 @@ def finished(recipe: SiameseCBOW, vectors: Vectors, counts: Counts, *, taken_out
     return vectors
 
 
-def _weigh(recipe: SiameseCBOW, vectors: Vectors, counts: Counts) -> None:
+def _weigh(recipe: Recipe, vectors: Vectors, counts: Counts) -> None:
     """length -> length^length_power x information^idf_power."""
     if recipe.idf_power == 0 and recipe.length_power == 1:
         return

@@ -12,8 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
@@ -69,11 +68,29 @@ class JsonTokenizer(Tokenizer):
         token = model.get("unk_token")
         return token if token in self.ids else None
 
+    @cached_property
+    def _tokens(self) -> Mapping[int, str]:
+        return {i: token for token, i in self.ids.items()}
+
     def words(self, text: str) -> list[str]:
-        """The tokens of a text: `words("unbelievable!")` -> ["un", "##believable", "!"]."""
-        with _explained():
-            tokens: list[str] = self.library.encode(_valid([text])[0], add_special_tokens=False).tokens
-        return tokens
+        """The tokens of a text: `words("unbelievable!")` -> ["un", "##believable", "!"].
+
+        Tokens are named by their ids: of what it does not know, Unigram would give the text and not its token.
+        """
+        return [self._tokens[i] for i in self.encoded([text])[0]]
+
+    def encoded(self, texts: Iterable[str]) -> list[Sequence[int]]:
+        """The ids that the library gives the tokens of each text."""
+        # Halves of surrogate pairs, which no UTF-8 can hold, become spaces, as in our own tokenizers.
+        valid = [text if text.isascii() else re.sub("[\ud800-\udfff]", " ", text) for text in texts]
+        try:
+            if len(valid) == 1:  # a batch would start the library's threads
+                return [self.library.encode(valid[0], add_special_tokens=False).ids]
+            return [encoding.ids for encoding in self.library.encode_batch_fast(valid, add_special_tokens=False)]
+        except Exception as error:  # the library raises nothing more special
+            raise InputError(
+                f"the model's tokenizer can't cut this text: {error}; it was made without a token for it"
+            ) from None
 
     def settings(self) -> dict[str, Any]:
         """Only the kind: the rest is the file `tokenizer.json`."""
@@ -102,20 +119,20 @@ class JsonTokenizer(Tokenizer):
 
 
 class JsonLookup:
-    """Bulk text -> ids by the library, which works on all cores by itself; the face of `lookup.Lookup`."""
+    """Bulk text -> ids by the library, which works on all cores by itself; used like `lookup.Lookup`."""
 
-    def __init__(self, index: Mapping[str, int], tokenizer: JsonTokenizer) -> None:
-        self._library = tokenizer.library
+    def __init__(self, id_of: Callable[[str], int | None], tokenizer: JsonTokenizer) -> None:
+        self._encoded = tokenizer.encoded
         self._rows = np.full(max(tokenizer.ids.values(), default=0) + 1, -1, np.int32)  # id of the library -> row
         for token, i in tokenizer.ids.items():
-            self._rows[i] = index.get(token, -1)
+            row = id_of(token)
+            self._rows[i] = -1 if row is None else row
 
-    def ids(self, texts: Sequence[str], *, threads: int = 1) -> tuple[Ids, Offsets]:
+    def ids(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """Ids of the known tokens: text i has `ids[offsets[i]:offsets[i + 1]]`."""
-        with _explained():
-            found = [one.ids for one in self._library.encode_batch_fast(_valid(texts), add_special_tokens=False)]
-        sizes = np.fromiter(map(len, found), np.int64, len(found))
-        rows = self._rows[np.fromiter(itertools.chain.from_iterable(found), np.int64, int(sizes.sum()))]
+        encoded = self._encoded(texts)
+        sizes = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        rows = self._rows[np.fromiter(itertools.chain.from_iterable(encoded), np.int64, int(sizes.sum()))]
         known = np.concatenate([np.zeros(1, np.int64), np.cumsum(rows >= 0)])
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         return rows[rows >= 0], known[ends]
@@ -134,18 +151,3 @@ def known_tokenizer(text: str) -> Tokenizer | None:
         if described == [ours["normalizer"], ours["pre_tokenizer"], ours["added_tokens"], ours["model"]["type"]]:
             return tokenizer
     return None
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # the library raises nothing more special
-        raise InputError(
-            f"the model's tokenizer can't cut this text: {error}; it was made without a token for it"
-        ) from None
-
-
-def _valid(texts: Iterable[str]) -> list[str]:
-    """Texts that can be written as UTF-8: halves of surrogate pairs become spaces, as in our own tokenizers."""
-    return [text if text.isascii() else re.sub("[\ud800-\udfff]", " ", text) for text in texts]

@@ -15,15 +15,13 @@ import numpy as np
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words import scanner
-from siamese_cbow.words.beginnings import NO_BEGINNINGS, beginnings_of
-from siamese_cbow.words.fallback import Fallback, NearestLookup
+from siamese_cbow.words.hash_table import NO_BEGINNINGS, Slots, beginnings_of, empty_slots, fill_slots, hash_words
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer
-from siamese_cbow.words.slots import Slots, empty_slots, fill_slots
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
-from siamese_cbow.words.word_hash import hash_words
 
-# Small enough for a piece's text and ids to stay in the second-level cache, large enough to hide the call.
+# A piece of text and its ids stay in the second-level cache; it is large enough to hide the call.
 PIECE_BYTES = 1 << 18
 NEWLINE = ord("\n")
 
@@ -46,29 +44,31 @@ class Lookup:
             return np.empty(0, np.int32), np.zeros(1, np.int64)
         offsets = np.zeros(len(texts) + 1, np.int64)
         lines = as_lines(texts)
-        line, found = 1, []
-        for piece in _pieces(lines):
-            ends = offsets[line : line + np.count_nonzero(piece == NEWLINE)]
-            found.append(self.look_up(piece, ends).copy())
-            ends += offsets[line - 1]
-            line += len(ends)
-        return np.concatenate(found), offsets
+        line_ends = np.flatnonzero(lines == NEWLINE) + 1
+        pieces, first, start = [], 0, 0  # a piece has lines first, ..., last
+        while first < len(texts):
+            last = min(int(np.searchsorted(line_ends, start + PIECE_BYTES)), len(texts) - 1)
+            ends = offsets[first + 1 : last + 2]
+            pieces.append(self.look_up(lines[start : line_ends[last]], ends).copy())
+            ends += offsets[first]
+            first, start = last + 1, int(line_ends[last])
+        return np.concatenate(pieces), offsets
 
     def look_up(self, piece: Bytes, ends: Offsets) -> Ids:
         """The ids of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
         ids = np.empty(len(piece), np.int32)
-        n = scanner.look_up(piece, self._tables, self._slots, self._beginnings, scanner.room(), ids, ends)
+        n = scanner.look_up(piece, self._tables, self._slots, self._beginnings, scanner.scratch(), ids, ends)
         return ids[:n]
 
 
-AnyLookup: TypeAlias = Lookup | JsonLookup | NearestLookup
+AnyLookup: TypeAlias = Lookup | JsonLookup
 
 
 def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> AnyLookup:
     """The way to ids that fits the tokenizer: our scanner, or the library that a foreign tokenizer comes from."""
-    if not isinstance(tokenizer, JsonTokenizer):
-        return Lookup(vocabulary, tokenizer, fallback)
-    return NearestLookup(vocabulary, tokenizer) if fallback == "prefix" else JsonLookup(vocabulary.index, tokenizer)
+    if isinstance(tokenizer, JsonTokenizer):
+        return JsonLookup(finder(vocabulary, fallback), tokenizer)
+    return Lookup(vocabulary, tokenizer, fallback)
 
 
 def written(vocabulary: Vocabulary) -> tuple[Bytes, Offsets]:
@@ -107,16 +107,3 @@ def _encoded(joined: str) -> Bytes:
     except UnicodeEncodeError:
         encoded = re.sub("[\ud800-\udfff]", " ", joined).encode() + b"\n"
     return np.frombuffer(encoded, np.uint8)
-
-
-def _pieces(lines: Bytes) -> list[Bytes]:
-    """Cuts at line ends into pieces of about PIECE_BYTES."""
-    pieces, start = [], 0
-    while start < len(lines):
-        end = min(start + PIECE_BYTES, len(lines))
-        while lines[end - 1] != NEWLINE:
-            ahead = np.flatnonzero(lines[end : end + PIECE_BYTES] == NEWLINE)
-            end = end + int(ahead[0]) + 1 if len(ahead) else min(end + PIECE_BYTES, len(lines))
-        pieces.append(lines[start:end])
-        start = end
-    return pieces

@@ -1,6 +1,6 @@
 """The tokenizer at the speed of the memory: UTF-8 bytes in, word ids out, without making a string.
 
-Equal to `Tokenizer.words` on every text, which tests prove. A word is known by a 64-bit hash (`word_hash`).
+Equal to `Tokenizer.words` on every text, which tests prove. A word is known by a 64-bit hash (`hash_table`).
 
 Text comes as lines, each ending in a newline (so no loop has to look for the end of the array). A line is a
 sentence. Text must be valid UTF-8: whoever reads it from outside has checked that.
@@ -20,11 +20,25 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
 from siamese_cbow.words import characters
-from siamese_cbow.words.beginnings import ROOM, counts_as
 from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
-from siamese_cbow.words.slots import Slots, place_of, slot_of
+from siamese_cbow.words.hash_table import (
+    N_BEGINNINGS,
+    NOTHING,
+    SEED,
+    Hashes,
+    Slots,
+    counts_as,
+    decode,
+    empty_slots,
+    finish,
+    mix,
+    place_of,
+    plain_letters,
+    slot_of,
+    take,
+    utf8,
+)
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.word_hash import NOTHING, SEED, decode, finish, mix, plain_letters, take, utf8
 
 AHEAD = 64  # words that wait for their slots
 NEWLINE_BYTE = np.uint8(ord("\n"))
@@ -76,9 +90,9 @@ def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
 
 
 @njit(**LEAN)
-def _any_word(text: Bytes, i: int, tables: Tables) -> tuple[int, Any]:
+def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]:
     """End and hash of the word at `i`, whatever it is made of, one character at a time."""
-    hashed, chunk, size = SEED, NOTHING, 0
+    hashed, chunk, size = seed, NOTHING, 0
     number = _number(text, i, tables.kinds) if text[i] < 0x80 and tables.kinds[text[i]] == DIGIT else i
     if number > i:
         for j in range(i, number):
@@ -94,16 +108,12 @@ def _any_word(text: Bytes, i: int, tables: Tables) -> tuple[int, Any]:
             inside = kind == LETTER or kind == DIGIT or kind == MARK
         if not inside:
             return i, finish(hashed, chunk, size)
-        folded = tables.folds[code_point]
-        if folded < 0:  # the dotted capital I
-            hashed, chunk, size = take(hashed, chunk, size, 0x69)
-            folded = np.int32(0x307)
-        hashed, chunk, size = take(hashed, chunk, size, folded)
+        hashed, chunk, size = take(hashed, chunk, size, tables.folds[code_point])
         i += n
 
 
 @njit(**INLINE)
-def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
+def _next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int, Any]:
     """Start, end and hash of the first word at or after `i`; start == end at the newline before which there is none."""
     while True:
         code_point, size = np.int64(text[i]), 1
@@ -113,13 +123,13 @@ def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
         if kind == LETTER or kind == DIGIT:
             break
         if kind == SINGLE or (tables.punctuation and (kind == POINT or kind == APOSTROPHE)):
-            hashed, chunk, length = take(SEED, NOTHING, 0, tables.folds[code_point])
+            hashed, chunk, length = take(seed, NOTHING, 0, tables.folds[code_point])
             return i, i + size, finish(hashed, chunk, length)
         if kind == NEWLINE:
-            return i, i, SEED
+            return i, i, seed
         i += size  # a separator, or a mark without a letter before it
     # Most words are plain ASCII and are read eight bytes at a time; a word that may not be is read anew.
-    start, hashed = i, SEED
+    start, hashed = i, seed
     while i + 8 <= len(text):
         n, chunk = plain_letters(eight_bytes(text, i), tables.words, tables.lowercase)
         if n:
@@ -130,33 +140,35 @@ def _next_word(text: Bytes, i: int, tables: Tables) -> tuple[int, int, Any]:
             if after == ENDS or (after == GOES_ON_AFTER_DIGITS and kind == LETTER):
                 return start, i, mix(hashed, np.uint64(i - start))
             break
-    end, hashed = _any_word(text, start, tables)
+    end, hashed = _any_word(text, start, tables, seed)
     return start, end, hashed
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """What `look_up` works in."""
 
     waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
-    hashes: NDArray[np.uint64]  # (ROOM,) of the beginnings of an unknown word
+    hashes: Hashes  # (N_BEGINNINGS,) of a word out of the vocabulary
 
 
-def room() -> Room:
+def scratch() -> Scratch:
     """New memory, for one thread."""
-    return Room(np.empty((AHEAD, 3), np.uint64), np.empty(ROOM, np.uint64))
+    return Scratch(np.empty((AHEAD, 3), np.uint64), np.empty(N_BEGINNINGS, np.uint64))
 
 
 @njit(**LEAN)
-def look_up(text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, room: Room, ids: Ids, ends: Offsets) -> int:
+def look_up(
+    text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, scratch: Scratch, ids: Ids, ends: Offsets
+) -> int:
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 
     Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line. A word's slot is
     asked for at once and looked at a few words later, when memory has answered. Where there are `beginnings`, an
     unknown word counts as the known word that begins alike.
     """
-    i, n_ids, line, n_waiting, waiting = 0, 0, 0, 0, room.waiting
+    i, n_ids, line, n_waiting, waiting = 0, 0, 0, 0, scratch.waiting
     while i < len(text):
-        start, i, hashed = _next_word(text, i, tables)
+        start, i, hashed = _next_word(text, i, tables, SEED)
         if start < i:
             prefetch_item(slots, 2 * np.int64(place_of(slots, hashed)))
             waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
@@ -167,7 +179,7 @@ def look_up(text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, room: 
             known = slots[slot_of(slots, waiting[word, 0]), 1]
             if known == 0 and len(beginnings):
                 first, last = np.int64(waiting[word, 1]), np.int64(waiting[word, 2])
-                known = counts_as(text, first, last, tables.folds, beginnings, room.hashes)
+                known = counts_as(text, first, last, tables.folds, beginnings, scratch.hashes)
             if known != 0:
                 ids[n_ids] = np.int32(known - np.uint64(1))
                 n_ids += 1
@@ -179,8 +191,27 @@ def look_up(text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, room: 
     return n_ids
 
 
-class Progress(NamedTuple):
-    """How far `count` came: it stops early where a table is full, and goes on from here after that has grown."""
+class WordTable(NamedTuple):
+    """The words that `count` has met, numbered in the order of first sight, with room for more.
+
+    In groups of translations each column has words of its own: English die and German die have two numbers.
+    """
+
+    slots: Slots
+    counts: Counts  # (room for words,) how often word i was seen
+    columns: NDArray[np.int16]  # (room for words,) the line of its group that it stands in; 0 in running text
+    starts: Offsets  # (room for words + 1,): word i is letters[starts[i] : starts[i + 1]]
+    letters: Bytes  # the words written one after another, folded
+
+
+def word_table(n_words: int) -> WordTable:
+    """An empty table with room for words of eight bytes on average."""
+    counts, columns, starts = np.zeros(n_words, np.int64), np.zeros(n_words, np.int16), np.zeros(n_words + 1, np.int64)
+    return WordTable(empty_slots(n_words), counts, columns, starts, np.zeros(8 * n_words, np.uint8))
+
+
+class Cursor(NamedTuple):
+    """How far `count` came: it stops early where the table is full, and goes on from here after that has grown."""
 
     position: int
     n_ids: int
@@ -191,37 +222,35 @@ class Progress(NamedTuple):
 
 @njit(**LEAN)
 def count(
-    text: Bytes,
-    tables: Tables,
-    slots: Slots,
-    counts: Counts,  # (room for words,) how often word i was seen
-    letters: Bytes,  # the words written one after another, folded
-    starts: Offsets,  # (room for words + 1,): word i is letters[starts[i] : starts[i + 1]]
-    ids: Ids,
-    ends: Offsets,
-    done: Progress,
-) -> Progress:
+    text: Bytes, tables: Tables, words: WordTable, seeds: Hashes, ids: Ids, ends: Offsets, cursor: Cursor
+) -> Cursor:
     """Like `look_up`, but a word that was never seen gets the next id, and each word is counted.
 
     The end of an empty line, which is a boundary and no sentence, is kept as -1 - (number of ids).
+
+    seeds  (n_lines,) of the hashes in each line of a group, the empty one at its end included; (1,) in running text
     """
-    i, n_ids, line, n_words, n_letters = done
+    slots, counts, columns, starts, letters = words
+    i, n_ids, line, n_words, n_letters = cursor
+    seed = seeds[line % len(seeds)]
     while i < len(text):
-        start, end, hashed = _next_word(text, i, tables)
+        start, end, hashed = _next_word(text, i, tables, seed)
         if start == end:
             empty = end == 0 or text[end - 1] == NEWLINE_BYTE
             ends[line] = -1 - n_ids if empty else n_ids
             line += 1
+            seed = seeds[line % len(seeds)]
             i = end + 1
             continue
         place = slot_of(slots, hashed)
         if slots[place, 1] == 0:
-            # At most half full, so that a search for a free place stays short; a word may grow by half when
+            # At most half full, so that a search for a free slot stays short; a word may grow by half when
             # it is folded (Ⱥ has two bytes, its lower case three).
             full = 2 * (n_words + 1) > len(slots) or n_words == len(counts)
             if full or n_letters + 2 * (end - start) > len(letters):
-                return Progress(start, n_ids, line, n_words, n_letters)
+                return Cursor(start, n_ids, line, n_words, n_letters)
             slots[place, 0], slots[place, 1] = hashed, np.uint64(n_words + 1)
+            columns[n_words] = line % len(seeds)
             n_letters = _write_folded(text, start, end, tables.folds, letters, n_letters)
             n_words += 1
             starts[n_words] = n_letters
@@ -230,7 +259,7 @@ def count(
         ids[n_ids] = np.int32(word)
         n_ids += 1
         i = end
-    return Progress(i, n_ids, line, n_words, n_letters)
+    return Cursor(i, n_ids, line, n_words, n_letters)
 
 
 @njit(**LEAN)
@@ -238,9 +267,8 @@ def _write_folded(text: Bytes, i: int, end: int, folds: NDArray[np.int32], lette
     """Writes text[i:end], folded, to letters[n:] and returns the new end."""
     while i < end:
         code_point, size = decode(text, i)
-        folded = np.int64(folds[code_point])
         i += size
-        packed, size = utf8(folded) if folded >= 0 else (0x87CC69, 3)  # the dotted capital I: i and a combining dot
+        packed, size = utf8(np.int64(folds[code_point]))
         for _ in range(size):
             letters[n] = packed & 0xFF
             packed >>= 8

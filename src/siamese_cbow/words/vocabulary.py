@@ -4,14 +4,22 @@
     2 cat
     2 sat      <- as often as cat; ties stand in the order of their UTF-8 bytes, so the order is total
 
-Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. The file format is `count word`, a word a line.
+Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. A file has one `count word` per line.
 
-Of several languages it holds the words of one after those of the other, each written with its language: `de:haus`.
+With several languages, the words of one stand after those of the other, each written with its language: `de:haus`.
+
+`LazyVocabulary` cuts the text of such a file only when somebody asks for more than a few of its words:
+
+    "3 the\\n2 cat\\n"  ->  id_of("cat") looks for " cat\\n" and counts the lines before it: 1
+
+A model of 300,000 words is loaded and asked for ten of them: cutting its file into a list and that into a dictionary
+would take a fifth of a second, and finding ten words in the text takes some milliseconds.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,9 +32,11 @@ from siamese_cbow.base.arrays import Counts
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 
-# Letters of words that begin alike, see `fallback`; `text/beginnings.py` has the same numbers (and loads numba).
+# Letters of words that begin alike, see `unknown_words`.
 IN_COMMON = 3  # at least
 LEFT_OVER = 4  # at most
+
+FEW = 64  # words that are looked for in the text of a lazy vocabulary; with the next one the dictionary is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +49,7 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
-            raise InputError(f"{len(self.words):,} words but {len(self.counts):,} counts; expected one count a word")
+            raise InputError(f"{len(self.words):,} words but {len(self.counts):,} counts; expected one count per word")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -84,10 +94,10 @@ class Vocabulary:
     @classmethod
     def of_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_words: int | None = None) -> Vocabulary:
         """`Vocabulary.of_counts({"sat": 2, "the": 3, "cat": 2}).words` -> ["the", "cat", "sat"]."""
-        kept = [(word, n) for word, n in counts.items() if n >= min_count]
-        kept.sort(key=lambda pair: (-pair[1], pair[0].encode("utf-8", "surrogatepass")))
-        kept = kept[:max_words]
-        return cls([word for word, _ in kept], np.array([n for _, n in kept], np.int64))
+        frequent = [(word, n) for word, n in counts.items() if n >= min_count]
+        frequent.sort(key=lambda pair: (-pair[1], pair[0].encode("utf-8", "surrogatepass")))
+        frequent = frequent[:max_words]
+        return cls([word for word, _ in frequent], np.array([n for _, n in frequent], np.int64))
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> Vocabulary:
@@ -136,7 +146,7 @@ class Vocabulary:
         return vocabulary
 
     def to_text(self) -> str:
-        """The file's content: `count word`, a word a line."""
+        """The file's content: one `count word` per line."""
         return "".join(f"{n} {word}\n" for n, word in zip(self.counts.tolist(), self.words, strict=True))
 
     def hash(self) -> str:
@@ -150,7 +160,7 @@ class Vocabulary:
 
 
 def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
-    """The error for the first line that is no `count word`, or repeats a word."""
+    """The error for the first line that is not a `count word`, or repeats a word."""
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         count, _, word = line.partition(" ")
@@ -160,3 +170,68 @@ def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
             return FormatError(f"{path} line {number}: {word[:80]!r} stands on line {seen[word]} already; remove one")
         seen[word] = number
     return FormatError(f"{path}: a count has more than 18 digits; expected `count word` lines")
+
+
+class LazyVocabulary(Vocabulary):
+    """A vocabulary that equals the one `Vocabulary.read` makes of the same text, and is there at once.
+
+    text       `count word` lines, with no other spaces: what `plain` says yes to
+    languages  as in `Vocabulary`
+    """
+
+    def __init__(self, text: str, languages: Sequence[str] = ()) -> None:
+        # Everything goes past the frozen dataclass: it would want the words and the counts now.
+        self.__dict__.update(languages=tuple(languages), _text=text, _n=text.count("\n"), _asked=0)
+
+    _text: str
+    _n: int
+    _asked: int
+
+    @staticmethod
+    def plain(text: str) -> bool:
+        """Whether every line seems to be a count, one space and a word: not so where a word has a space in it."""
+        return text.endswith("\n") and text.count(" ") == text.count("\n") and not text.startswith((" ", "\n"))
+
+    def __len__(self) -> int:
+        return self._n
+
+    @cached_property
+    def _fields(self) -> list[str]:
+        return self._text.replace("\n", " ").split(" ")
+
+    @cached_property
+    def words(self) -> Sequence[str]:
+        """All words, (n_words,)."""
+        return self._fields[1::2]
+
+    @cached_property
+    def counts(self) -> Counts:
+        """How often each word was seen, (n_words,) int64."""
+        counts = " ".join(self._fields[:-1:2])
+        if not (counts.isascii() and counts.replace(" ", "").isdigit()):
+            raise FormatError("a line of the vocabulary has no count; expected `count word` lines")
+        return np.fromstring(counts, np.int64, sep=" ")
+
+    def id_of(self, word: str) -> int | None:
+        """The id of a word, or None: found in the text, until the dictionary is worth its while."""
+        if not self._is_one_of_few():
+            return self.index.get(word)
+        if not word or " " in word or "\n" in word:
+            return None
+        return self._line_of(self._text.find(f" {word}\n"))
+
+    def first_like(self, beginning: str) -> int | None:
+        """The first word with this beginning and little more, in the same two ways."""
+        if not self._is_one_of_few():
+            return super().first_like(beginning)
+        if len(beginning) < IN_COMMON or " " in beginning or "\n" in beginning:
+            return None
+        match = re.search(rf" {re.escape(beginning)}[^\n]{{0,{LEFT_OVER}}}\n", self._text)
+        return self._line_of(match.start() if match else -1)
+
+    def _is_one_of_few(self) -> bool:
+        self.__dict__["_asked"] += 1
+        return self._asked <= FEW and "index" not in self.__dict__
+
+    def _line_of(self, place: int) -> int | None:
+        return None if place < 0 else self._text.count("\n", 0, place)

@@ -25,6 +25,9 @@ export function number(value, digits = 2) {
 
 export const whole = (value) => value.toLocaleString("en");
 
+/** counted(1, "word") -> "1 word"; counted(2000, "word") -> "2,000 words" */
+export const counted = (n, noun) => `${whole(n)} ${noun}${n === 1 ? "" : "s"}`;
+
 /** "a, b ,," -> ["a", "b"] */
 export const words = (text) => text.split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
 

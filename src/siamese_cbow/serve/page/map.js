@@ -1,6 +1,6 @@
 // The map of words or of the user's own sentences.
 
-import { ask, at, make, number, task, words } from "./kit.js";
+import { ask, at, counted, make, number, task, words } from "./kit.js";
 import { Plane } from "./plane.js";
 
 export function setUp(page) {
@@ -22,7 +22,7 @@ export function setUp(page) {
     plane.choose(point, centre);
     if (!point) return () => say("");
     const found = await ask("/neighbours", { text: point.label, k: 6, model: page.model });
-    return () => say(`${point.label}: near to ${found.neighbours.map((one) => one.word).join(", ")}`);
+    return () => say(`${point.label} is near ${found.neighbours.map((one) => one.word).join(", ")}`);
   });
   const say = (text) => (at("map-said").textContent = text);
 
@@ -31,7 +31,7 @@ export function setUp(page) {
     const body = { model: page.model, method: at("map-method").value };
     if (what() === "texts") body.texts = at("map-texts").value.split("\n").map((line) => line.trim()).filter(Boolean);
     else Object.assign(body, { words: words(at("map-words").value), n_words: Number(at("map-count").value) });
-    if (body.texts?.length === 0) throw new Error("There is no sentence to draw: write one a line.");
+    if (body.texts?.length === 0) throw new Error("There is no sentence to draw: write one per line.");
     const button = document.querySelector("#map-form button");
     button.disabled = true;
     try {
@@ -56,8 +56,9 @@ export function setUp(page) {
     plane.set(found.points);
     const held = found.shares ? `the two axes hold ${Math.round(100 * (found.shares[0] + found.shares[1]))}% of the variance` : "by UMAP";
     const lost = found.left_out ? `; ${found.left_out} left out, without a known word` : "";
-    say(`${found.points.length} ${body.texts ? "sentences" : "words"}, ${held}${lost}.`);
-    at("plane").setAttribute("aria-label", `Map of ${found.points.length} ${body.texts ? "sentences" : "words"}`);
+    const points = counted(found.points.length, body.texts ? "sentence" : "word");
+    say(`${points}, ${held}${lost}.`);
+    at("plane").setAttribute("aria-label", `Map of ${points}`);
     at("map-labels").replaceChildren(...found.points.slice(0, 1000).map((point) => make("option", { value: point.label })));
     at("map-list").replaceChildren(...found.points.slice(0, 1000).map((point) => make("span", {}, point.label)));
   }

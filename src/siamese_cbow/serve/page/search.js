@@ -1,6 +1,6 @@
 // Search in a text of the user's own, in as many requests as the limits of the server ask for.
 
-import { ask, at, make, number, task, whole } from "./kit.js";
+import { ask, at, counted, make, number, task, whole } from "./kit.js";
 
 const MOST_SHOWN = 20;
 
@@ -43,11 +43,11 @@ export function setUp(page) {
     if (!given) return;
     const text = await given.text();
     if (text.includes("\0")) {
-      at("file-said").textContent = `${given.name} is no text file.`;
+      at("file-said").textContent = `${given.name} is not a text file.`;
       return;
     }
     file = { name: given.name, lines: text.split(/\r?\n/).filter((line) => line.trim()) };
-    at("file-said").textContent = `${given.name}: ${whole(file.lines.length)} lines.`;
+    at("file-said").textContent = `${given.name}: ${counted(file.lines.length, "line")}.`;
     at("search-lines").value = file.lines.slice(0, 200).join("\n");
     search();
   }

@@ -1,0 +1,195 @@
+"""Every format that a model can be read from or written to, as data: how to tell it, read it, write it, what it keeps.
+
+Reading goes by content first and by ending second, along `FORMATS` in its order; writing goes by ending. A name such
+as "glove" (`--from`, `--to`) overrules both. A new format is one more record.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from lzma import LZMAError
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.formats.onnx import write_onnx
+from siamese_cbow.formats.pickled import is_keyed_vectors, read_keyed_vectors, read_original
+from siamese_cbow.formats.static_folder import find_table, read_json, read_static_folder
+from siamese_cbow.formats.vector_files import COMPRESSORS, read_vector_file, write_vector_file
+from siamese_cbow.formats.vector_layouts import Layout, find_layout
+from siamese_cbow.formats.word_table import read_word_table, write_word_table
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import CONFIG, FORMAT, VOCABULARY, load, save
+from siamese_cbow.progress import Progress
+
+# What `open_model` takes, for its errors
+ACCEPTED = (
+    "a folder of siamese-cbow, model2vec or sentence-transformers (a static model), a word2vec, GloVe or fastText .vec "
+    "file, a Parquet table of words, gensim's .kv, a pickle of the original Siamese CBOW, user/name on the Hugging "
+    "Face Hub (with siamese-cbow[hub]), or `pretrained`; `siamese-cbow prepare` and `siamese-cbow train` make a model, "
+    "and `evaluate` takes transformers, skip-thought and `random` as well"
+)
+OURS = "siamese-cbow"
+# What may survive of a model beside its words and vectors, which always do.
+COUNTS, TOKENIZER, INFO, SPACES, UNDO, DTYPE = "counts", "tokenizer", "info", "words with spaces", "undo", "dtype"
+GRAPH = frozenset({TOKENIZER, SPACES})
+TABLE = GRAPH | {COUNTS, INFO}
+FOLDER = TABLE | {UNDO, DTYPE}
+
+# Names that would make an odd folder: a file was meant, of a kind that is not written.
+FILE_ENDINGS = re.compile(r"\.(npy|npz|csv|tsv|json|jsonl|h5|hdf5|pt|pth|ckpt|zip|tar|gz|bz2|xz|zst|model|safetensors)")
+
+Read: TypeAlias = Callable[[Path, Progress], Model]
+Write: TypeAlias = Callable[[Model, Path], None]
+
+
+class Look:
+    """What a file or folder shows without being read whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.names = {file.name for file in path.iterdir()} if path.is_dir() else set()
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The config.json of a folder; empty where there is none."""
+        config: dict[str, Any] = read_json(self.path / CONFIG, {})
+        return config
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of a file."""
+        if self.path.is_dir():
+            return b""
+        with self.path.open("rb") as file:
+            return file.read(4)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Of a word vector file, which a file must be that is nothing else."""
+        if self.path.is_dir():
+            raise InputError(f"{self.path} holds no model that can be read; expected {ACCEPTED}")
+        return find_layout(self.path)
+
+    def is_ours(self) -> bool:
+        """model2vec copies our config when it saves: then the other files are of other sizes, and one is missing."""
+        if VOCABULARY in self.names or self.config.get("format") != FORMAT:
+            return VOCABULARY in self.names
+        files = self.config["files"] if isinstance(self.config.get("files"), dict) else {}
+        sizes = {name: entry.get("size") for name, entry in files.items() if isinstance(entry, dict)}
+        return all((self.path / name).stat().st_size == sizes[name] for name in self.names & sizes.keys())
+
+    def is_static(self) -> bool:
+        """A table of vectors and a tokenizer, of model2vec or sentence-transformers."""
+        return find_table(self.path) is not None
+
+    def is_pickle(self) -> bool:
+        """By its first byte, which the oldest pickles lack, or its ending."""
+        return self.head[:1] == b"\x80" or (self.path.is_file() and self.path.suffix in (".pickle", ".pkl", ".kv"))
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format; `keeps` is what of a model survives in it."""
+
+    name: str
+    is_it: Callable[[Look], bool]
+    read: Read | None
+    write: Write | None
+    endings: tuple[str, ...] = ()
+    keeps: frozenset[str] = frozenset()
+    instead: str = ""  # where it can't be written: what to do
+
+    @property
+    def is_vector_file(self) -> bool:
+        """A file of words and vectors, which can be compressed and of which a few words can be read."""
+        return self.read is read_vector_file
+
+
+def _read_ours(path: Path, progress: Progress) -> Model:
+    return load(path)
+
+
+def _write_static(model: Model, path: Path) -> None:
+    save(model.compress("float32") if model.dtype == "int4" else model, path)  # they read no 4 bits
+
+
+def _write_spacy(model: Model, path: Path) -> None:
+    from siamese_cbow.formats.spacy_parts import write_spacy  # which imports spaCy
+
+    write_spacy(model, path)
+
+
+def _write_words(*, binary: bool = False, header: bool = True) -> Write:
+    return lambda model, path: write_vector_file(model, path, binary=binary, header=header)
+
+
+_AS_BINARY = "write word2vec-binary (.bin) and load that with KeyedVectors.load_word2vec_format(file, binary=True)"
+_NO_PICKLE = "it is a pickle, and none is written here: choose another format"
+
+# In this order they are told apart: the other two libraries can open our folders as well.
+FORMATS = (
+    Format(OURS, Look.is_ours, _read_ours, save, (), FOLDER),
+    Format("spacy", lambda look: {"meta.json", "config.cfg"} <= look.names, None, _write_spacy, (".spacy",), GRAPH),
+    Format("model2vec", lambda look: look.is_static() and bool({"embedding_dtype", "normalize"} & look.config.keys()),
+           read_static_folder, _write_static, (), FOLDER),
+    Format("sentence-transformers", Look.is_static, read_static_folder, _write_static, (), FOLDER),
+    Format("parquet", lambda look: look.head == b"PAR1", read_word_table, write_word_table, (".parquet",), TABLE),
+    Format("gensim", lambda look: look.is_pickle() and is_keyed_vectors(look.path), read_keyed_vectors, None, (".kv",),
+           frozenset({COUNTS}), _AS_BINARY),
+    Format("original", Look.is_pickle, read_original, None, (".pickle", ".pkl"), instead=_NO_PICKLE),
+    Format("onnx", lambda look: look.path.suffix == ".onnx", None, write_onnx, (".onnx",), GRAPH),
+    Format("glove", lambda look: look.layout.n_words is None, read_vector_file, _write_words(header=False),
+           (".glove",)),
+    Format("word2vec-binary", lambda look: look.layout.binary, read_vector_file, _write_words(binary=True), (".bin",)),
+    Format("fasttext", lambda look: ending_of(look.path) == ".vec", read_vector_file, _write_words(), (".vec",)),
+    Format("word2vec", lambda look: True, read_vector_file, _write_words(), (".txt", ".w2v")),
+)  # fmt: skip
+BY_NAME = {form.name: form for form in FORMATS}
+READABLE = [form.name for form in FORMATS if form.read]
+WRITABLE = [form.name for form in FORMATS if form.write]
+
+
+def format_to_read(path: Path, name: str | None = None) -> Format:
+    """The format of what is there, or the one that was named: a file "3 2\\nthe 0.1 0.2..." -> word2vec."""
+    if name:
+        return _named(name, READABLE)
+    look = Look(path)
+    try:
+        return next(form for form in FORMATS if form.is_it(look))
+    except (OSError, EOFError, LZMAError, zlib.error) as error:
+        raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
+
+
+def format_to_write(path: Path, name: str | None = None) -> Format:
+    """The format that was named, or that the name of the target asks for: "words.vec.gz" -> fasttext."""
+    ending = ending_of(path)
+    if name:
+        form = _named(name, WRITABLE)
+    elif ending == ".txt" and path.name.lower().startswith("glove"):
+        form = BY_NAME["glove"]
+    else:
+        form = next((form for form in FORMATS if ending in form.endings), BY_NAME[OURS])
+        if form.name == OURS and (FILE_ENDINGS.fullmatch(ending.lower()) or path.suffix in COMPRESSORS):
+            endings = ", ".join(ending for form in FORMATS if form.write for ending in form.endings)
+            raise SettingsError(f"can't write {path}; expected a name for a folder, an ending ({endings}), or --to")
+    if form.write is None:
+        raise SettingsError(f"can't write {path} as {form.name}: {form.instead}")
+    if path.suffix in COMPRESSORS and not form.is_vector_file:
+        raise SettingsError(f"can't write {path}: {form.name} is not compressed; leave out {path.suffix}")
+    return form
+
+
+def _named(name: str, choices: Sequence[str]) -> Format:
+    if name not in choices and (name not in BY_NAME or not BY_NAME[name].instead):
+        raise SettingsError(f"format is {name!r}; expected one of {', '.join(choices)}")
+    return BY_NAME[name]
+
+
+def ending_of(path: Path) -> str:
+    """The ending that tells the format: `words.vec.gz` -> ".vec"; `models/v1.2` -> ".2"."""
+    return path.with_suffix("").suffix if path.suffix in COMPRESSORS else path.suffix

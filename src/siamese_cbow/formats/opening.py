@@ -1,0 +1,176 @@
+"""A model by its name: the only place where a name becomes a model; and the Hugging Face Hub, up and down.
+
+    open_model()                     the model that comes with the package; so does "pretrained"
+    open_model("models/books")       a folder: ours, or a static model of model2vec or sentence-transformers
+    open_model("glove.6B.300d.txt")  a file: every format that `known_formats` reads
+    open_model("user/name")          on the Hub, where huggingface_hub is installed; "hf://user/name" insists on it
+
+What is on disk comes first: with a folder called `pretrained` in the working directory, that folder is meant. A name
+like a/b is looked for on the Hub only where there is no folder a, so that a mistyped path asks nobody. Nothing that is
+downloaded can run code: only the few files of a model are fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import PRETRAINED as PACKAGED
+from siamese_cbow.model.storage import VOCABULARY, save
+from siamese_cbow.model.storage import load as load_folder
+from siamese_cbow.progress import SILENT, Progress
+
+PRETRAINED = "pretrained"  # the name of the model that comes with the package
+FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]  # of a repository
+REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+EXPLICIT = re.compile("hf:/{1,2}(.+)")  # a Path has swallowed one of the slashes
+
+
+def open_model(
+    name: str | os.PathLike[str] | None = None,
+    *,
+    verify: bool = False,
+    kind: str | None = None,
+    keep: Container[str] | None = None,
+    progress: Progress = SILENT,
+    revision: str | None = None,
+    token: str | None = None,
+    endpoint: str | None = None,
+) -> Model:
+    """The model that a name stands for; without a name, the one that comes with the package.
+
+    name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; what is on disk comes first
+    verify    also reads all the vectors, to find a single changed bit; only our own folders can tell
+    kind      the format, where it is not to be told by looking: "glove", "word2vec-binary", ...
+    keep      of a word vector file only these words are read, so that a few words of a large file cost little memory
+    progress  hears how far a word vector file is read, and what is different in our hands
+    revision, token, endpoint
+              of the Hub: a branch or commit, the token of an account, another server than huggingface.co
+    """
+    path = local_path(name, progress=progress, revision=revision, token=token, endpoint=endpoint)
+    if kind is None and (path / VOCABULARY).is_file():  # ours, and no other readers need to be imported
+        return load_folder(path, verify=verify)
+    from siamese_cbow.formats.known_formats import ACCEPTED, OURS, format_to_read
+    from siamese_cbow.formats.vector_files import read_vector_file
+
+    form = format_to_read(path, kind)
+    if form.name == OURS:
+        return load_folder(path, verify=verify)
+    if form.read is None:
+        raise InputError(f"{path} is of the format {form.name}, which is only written; expected {ACCEPTED}")
+    if verify:
+        raise SettingsError(f"{path} is of the format {form.name}, which has no hashes; leave out verify (--verify)")
+    if form.is_vector_file:
+        return read_vector_file(path, progress, keep=keep)
+    return form.read(path, progress)
+
+
+load = open_model  # its public name
+
+
+def is_vector_file(name: str | os.PathLike[str]) -> bool:
+    """Whether a name leads to a file with nothing but words and vectors in it: word2vec, GloVe or fastText."""
+    from siamese_cbow.formats.known_formats import format_to_read
+
+    path = local_path(name)
+    return path.is_file() and format_to_read(path).is_vector_file
+
+
+def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILENT, **hub_options: str | None) -> Path:
+    """Where a model is on this machine, fetched from the Hub if need be: `local_path("models/books")`."""
+    if name is None:
+        return PACKAGED
+    text, path = os.fspath(name), Path(name)
+    if path.exists():
+        if text == PRETRAINED:
+            progress.say(f"{path.absolute()} is meant, not the model in the package: leave out the name for that one")
+        return path
+    if text == PRETRAINED:
+        return PACKAGED
+    if (explicit := EXPLICIT.fullmatch(text)) or any(hub_options.values()):
+        return download(explicit[1] if explicit else text, **hub_options)
+    if REPOSITORY.fullmatch(text) and not path.parent.exists() and _has_hub():
+        try:
+            return download(text)
+        except InputError as error:
+            raise InputError(f"{error}; there is no file or folder {text} either") from error
+    from siamese_cbow.formats.known_formats import ACCEPTED
+
+    raise InputError(f"no model {text}; expected {ACCEPTED}")
+
+
+# the Hugging Face Hub, or any server with its interface
+
+
+def push_to_hub(
+    model: Model,
+    repo_id: str,
+    *,
+    private: bool = False,
+    token: str | None = None,
+    revision: str | None = None,
+    commit_message: str = "Add a siamese-cbow model",
+    endpoint: str | None = None,
+) -> str:
+    """Saves a model and uploads the folder in one commit; returns the address of its page.
+
+    repo_id   "user/name"; made if it is not there
+    token     of your account; left out, the one that `hf auth login` has kept
+    endpoint  another server than huggingface.co
+    """
+    import tempfile
+
+    api = _hub().HfApi(endpoint=endpoint, token=token)
+    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder, _explained(f"upload to {repo_id}"):
+        saved = Path(folder) / repo_id.rpartition("/")[2]
+        save(model, saved)
+        api.create_repo(repo_id, private=private, exist_ok=True, repo_type="model")
+        api.upload_folder(
+            repo_id=repo_id, folder_path=saved, revision=revision, commit_message=commit_message, repo_type="model"
+        )
+    return f"{api.endpoint}/{repo_id}"
+
+
+def download(repo_id: str, **options: str | None) -> Path:
+    """The folder of a model on the Hub, fetched now or before: `download("minishlab/potion-base-8M")`.
+
+    The options are `revision`, `token` and `endpoint`, as for `open_model`.
+    """
+    hub = _hub()
+    with _explained(f"fetch {repo_id}"):
+        return Path(hub.snapshot_download(repo_id, allow_patterns=FILES, **options))
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "hub") from None
+    return huggingface_hub
+
+
+def _has_hub() -> bool:
+    try:
+        return _hub() is not None
+    except MissingExtra:
+        return False
+
+
+@contextmanager
+def _explained(doing: str) -> Iterator[None]:
+    """Errors of the library and of the connection, with what was tried and a next step."""
+    from huggingface_hub import errors
+
+    theirs = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)
+    try:
+        yield
+    except (*theirs, OSError) as error:
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        advice = "check the name (user/name), the token (`hf auth login`) and the connection"
+        raise InputError(f"can't {doing}: {reason}; {advice}") from error

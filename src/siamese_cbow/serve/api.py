@@ -1,0 +1,193 @@
+"""The endpoints for programs: vectors, similarities, neighbours, search.
+
+Each gets a record, works, and answers. Little work is done on the spot; anything that others would have to wait for
+goes to a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pybase64 import b64encode_as_string
+from starlette.responses import Response
+
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.errors import InputError, counted
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.neighbours import cosines, paired_cosines
+from siamese_cbow.serve.bodies import Problem, json_response
+from siamese_cbow.serve.jobs import Jobs
+from siamese_cbow.serve.middleware import Limits, Metrics
+from siamese_cbow.serve.openapi import Endpoint
+from siamese_cbow.serve.registry import Entry, Registry
+from siamese_cbow.serve.schemas import EmbeddingsRequest, NeighboursRequest, SearchRequest, SimilarityRequest
+
+MOST_WORDS = 200  # of a text that is explained; more can't be looked at
+
+
+class Api:
+    """The endpoints over the models of one server."""
+
+    def __init__(self, models: Registry, limits: Limits, metrics: Metrics, jobs: Jobs) -> None:
+        self._models, self._limits, self._metrics, self._jobs = models, limits, metrics, jobs
+        self.endpoints = [
+            Endpoint("/v1/embeddings", self.embeddings, "Embeddings", EmbeddingsRequest),
+            Endpoint("/similarity", self.similarity, "Similarity", SimilarityRequest),
+            Endpoint("/neighbours", self.neighbours, "Neighbours", NeighboursRequest),
+            Endpoint("/search", self.search, "Search", SearchRequest),
+        ]
+
+    async def embeddings(self, request: EmbeddingsRequest) -> Response:
+        """Vectors of texts, as OpenAI has it."""
+        entry = self._models[request.model]
+        dim = request.dimensions or entry.embedder.dim
+        if dim > entry.embedder.dim:
+            expected = f"expected 1 to {entry.embedder.dim} for the model {entry.name!r}"
+            raise Problem(400, f"dimensions is {dim}; {expected}", param="dimensions")
+        texts, ids = self._inputs(request)
+
+        def work() -> Response:
+            if texts is not None:
+                vectors, n_tokens = entry.embedder.texts(texts, dim=dim, normalize=request.normalize)
+            else:
+                vectors, n_tokens = entry.embedder.ids(ids, dim=dim, normalize=request.normalize)
+            self._metrics.embedded(entry.name, len(vectors), n_tokens)
+            return _embeddings(vectors, request.encoding_format == "base64", entry.name, n_tokens)
+
+        size = sum(map(len, texts)) if texts is not None else 6 * sum(map(len, ids))
+        return await self._jobs.run(work, is_quick=entry.embedder.is_quick(size))
+
+    def _inputs(self, request: EmbeddingsRequest) -> tuple[list[str] | None, list[list[int]]]:
+        """Texts, or else token ids: "a" -> ["a"]; [1, 2] -> [[1, 2]]."""
+        inputs: Any = [request.input] if isinstance(request.input, str) else request.input
+        kinds = set(map(type, inputs))
+        if len(kinds) != 1:
+            message = "input has members of several kinds; expected only strings, only token ids, or only lists of them"
+            raise Problem(400, message, param="input")
+        if kinds == {int}:
+            return None, [inputs]
+        self._check_count(len(inputs), "input")
+        return (inputs, []) if kinds == {str} else (None, inputs)
+
+    def _check_count(self, n: int, param: str) -> None:
+        if n > self._limits.max_inputs:
+            message = f"{param} has {n:,} members; expected at most {self._limits.max_inputs:,} in a request"
+            raise Problem(400, message, param=param, code="too_many_inputs")
+
+    def _vectors(self, entry: Entry, texts: Sequence[str]) -> Vectors:
+        vectors, n_tokens = entry.embedder.texts(texts, dim=entry.embedder.dim, normalize=True)
+        self._metrics.embedded(entry.name, len(texts), n_tokens)
+        return vectors
+
+    async def similarity(self, request: SimilarityRequest) -> Response:
+        """How similar texts are, from -1 to 1."""
+        entry = self._models[request.model]
+        are_single = isinstance(request.a, str) and isinstance(request.b, str)
+        if request.explain:
+            if not are_single:
+                raise Problem(400, "explain is for two texts; expected a string for a and for b", param="explain")
+            return json_response({"model": entry.name, **explain(entry.model, str(request.a), str(request.b))})
+        a, b = ([texts] if isinstance(texts, str) else texts for texts in (request.a, request.b))
+        self._check_count(len(a) + len(b), "a and b")
+        if request.pairwise and len(a) != len(b):
+            raise Problem(
+                400, f"{counted(len(a), 'text')} against {len(b):,}; expected as many on either side", param="b"
+            )
+
+        def work() -> Response:
+            rows = self._vectors(entry, [*a, *b])
+            scores: Any = (paired_cosines if request.pairwise else cosines)(rows[: len(a)], rows[len(a) :])
+            return json_response({"model": entry.name, "similarity": float(scores.flat[0]) if are_single else scores})
+
+        is_quick = len(a) * len(b) <= 4096 and entry.embedder.is_quick(sum(map(len, [*a, *b])))
+        return await self._jobs.run(work, is_quick=is_quick)
+
+    async def neighbours(self, request: NeighboursRequest) -> Response:
+        """The words nearest to a text, or to a sum of words."""
+        entry = self._models[request.model]
+        self._check_count(len(request.positive) + len(request.negative), "positive and negative")
+        if (request.text is None) == (not request.positive and not request.negative):
+            raise Problem(400, "expected either a text, or positive or negative words", param="text")
+        nearest = await self._jobs.run(lambda: _nearest(entry.model, request))
+        listed = [{"word": word, "cosine": cosine} for word, cosine in nearest]
+        return json_response({"model": entry.name, "neighbours": listed})
+
+    async def search(self, request: SearchRequest) -> Response:
+        """The texts nearest to a query, of those in the request."""
+        entry = self._models[request.model]
+        self._check_count(len(request.texts), "texts")
+
+        def work() -> Response:
+            rows = self._vectors(entry, [request.query, *request.texts])
+            scores = cosines(rows[:1], rows[1:])[0]
+            is_hit = rows[1:].any(axis=1) & (scores >= (-1.0 if request.threshold is None else request.threshold))
+            best = [i for i in np.argsort(-scores, kind="stable").tolist() if is_hit[i]][: request.k]
+            hits = [{"index": i, "score": float(scores[i]), "text": request.texts[i]} for i in best]
+            return json_response({"model": entry.name, "results": hits})
+
+        return await self._jobs.run(work, is_quick=entry.embedder.is_quick(sum(map(len, request.texts))))
+
+
+def _embeddings(vectors: Vectors, as_base64: bool, name: str, n_tokens: int) -> Response:
+    """OpenAI's answer. In base64, vectors are little-endian float32; its Python client asks for these.
+
+    Python's own `base64` would take half of the time of a whole request, four times as long as pybase64.
+    """
+    rows: Any = [b64encode_as_string(row) for row in vectors.astype("<f4", copy=False)] if as_base64 else vectors
+    data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
+    usage = {"prompt_tokens": n_tokens, "total_tokens": n_tokens}
+    return json_response({"object": "list", "data": data, "model": name, "usage": usage})
+
+
+def _nearest(model: Model, request: NeighboursRequest) -> list[tuple[str, float]]:
+    try:
+        if request.text is not None:
+            return model.neighbours(folded(model, request.text), request.k)
+        plus, minus = ([folded(model, word) for word in words] for words in (request.positive, request.negative))
+        return model.most_similar(plus, minus, topn=request.k)
+    except InputError as error:
+        raise Problem(404, str(error), code="unknown_word") from None
+
+
+def folded(model: Model, word: str) -> str:
+    """A word as the model writes it: "Paris" -> "paris" for a model of lower case; a text is left as it is."""
+    words = model.tokenizer.words(word) if word not in model else []
+    return words[0] if len(words) == 1 else word
+
+
+def explain(model: Model, a: str, b: str) -> dict[str, Any]:
+    """Where the similarity of two texts comes from: the cosine of two sums is a sum over pairs of words.
+
+        cos(a + b, c) = a·c / (|a + b| |c|)  +  b·c / (|a + b| |c|)
+
+    So each pair of words has a share, (n_words_a, n_words_b), and the shares add up to the similarity, exactly:
+    {"similarity": 0.5, "a": [{"word": "cat", "norm": 1.2}], "b": [...], "shares": [[0.5]]}. An unknown word has the
+    norm None and no share, or else `counts_as`: the known word that it counts as.
+    """
+    words_a, rows_a = _words(model, a)
+    words_b, rows_b = _words(model, b)
+    shares = rows_a @ rows_b.T
+    total = float(np.linalg.norm(rows_a.sum(axis=0)) * np.linalg.norm(rows_b.sum(axis=0)))
+    shares = shares / total if total > 0 else np.zeros_like(shares)
+    return {"similarity": float(shares.sum()), "a": words_a, "b": words_b, "shares": shares.tolist()}
+
+
+def _words(model: Model, text: str) -> tuple[list[dict[str, Any]], NDArray[np.float64]]:
+    """The words of a text as `explain` lists them, and their vectors, (n_words, dim)."""
+    words = model.tokenizer.words(text)
+    if len(words) > MOST_WORDS:
+        raise InputError(f"a text of {len(words):,} words; expected at most {MOST_WORDS} to explain")
+    rows = np.zeros((len(words), model.dim))
+    listed: list[dict[str, Any]] = []
+    for row, word in zip(rows, words, strict=True):
+        known = model.counts_as(word)
+        listed.append({"word": word, "norm": None})
+        if known is not None:
+            row[:] = model.vector(known)
+            listed[-1]["norm"] = float(np.linalg.norm(row))
+        if known not in (None, word):
+            listed[-1]["counts_as"] = known
+    return listed, rows

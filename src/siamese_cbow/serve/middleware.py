@@ -1,0 +1,178 @@
+"""What stands around every request: the key, limits, metrics, and headers for browsers.
+
+Plain ASGI, without Starlette's classes for the purpose, which cost as much time as the answer itself. uvicorn's
+`limit_concurrency` counts connections, also those that wait for their next request, and its refusal is plain text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+import prometheus_client as prometheus
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from siamese_cbow.errors import SettingsError
+from siamese_cbow.serve.bodies import CLIENT_LEFT, Problem
+
+# The page needs nothing but its own files, so nothing else is let in.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", POLICY.encode()),
+]
+# Bounds of the histogram of times: a sentence takes half a millisecond, a large batch a tenth of a second.
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server puts up with: `Limits(max_inputs=16)` is `Limits()` with at most 16 texts in a request."""
+
+    max_bytes: int = 8 << 20  # of the body of a request
+    max_inputs: int = 2048  # texts in a request; OpenAI's own limit
+    max_concurrent: int = 256  # requests under way; more are told to come again. 256 bodies of 8 MB fit into memory
+    seconds: float = 30.0  # from the first byte of a request to the last one of its answer
+    idle_seconds: float = 75.0  # for a connection on which no request has arrived whole
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value <= 0:
+                raise SettingsError(f"{field.name} is {value}; expected more than 0")
+
+
+class Metrics:
+    """Counters for Prometheus; each application has its own, so that two in one process don't add up."""
+
+    content_type = prometheus.CONTENT_TYPE_LATEST
+
+    def __init__(self) -> None:
+        self._collectors = own = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=own)
+        prometheus.PlatformCollector(registry=own)
+        self._requests = prometheus.Counter(
+            "siamese_cbow_requests", "Requests answered.", ["path", "status"], registry=own
+        )
+        self._seconds = prometheus.Histogram(
+            "siamese_cbow_request_seconds",
+            "From the head of a request to the end of its answer.",
+            ["path"],
+            buckets=SECONDS,
+            registry=own,
+        )
+        self.under_way = prometheus.Gauge("siamese_cbow_requests_under_way", "Requests not answered yet.", registry=own)
+        self._texts = prometheus.Counter("siamese_cbow_texts", "Texts turned into vectors.", ["model"], registry=own)
+        self._tokens = prometheus.Counter(
+            "siamese_cbow_tokens", "Words with a vector in these texts.", ["model"], registry=own
+        )
+
+    def answered(self, path: str, status: int, seconds: float) -> None:
+        """Counts a request; `path` is one of the application's own, so that there are only so many."""
+        self._requests.labels(path, status).inc()
+        self._seconds.labels(path).observe(seconds)
+
+    def embedded(self, model: str, n_texts: int, n_tokens: int) -> None:
+        """Counts texts."""
+        self._texts.labels(model).inc(n_texts)
+        self._tokens.labels(model).inc(n_tokens)
+
+    def page(self) -> bytes:
+        """All of it, in Prometheus' text format."""
+        return prometheus.generate_latest(self._collectors)
+
+
+class Middleware:
+    """An application with its limits kept: `Middleware(app, limits=Limits(), api_key="secret", ...)`.
+
+    open_paths  answered without a key
+    paths       those that metrics tell apart; anything else is "other"
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limits: Limits,
+        api_key: str | None,
+        metrics: Metrics,
+        paths: Collection[str],
+        open_paths: Collection[str],
+    ) -> None:
+        self._app, self._limits, self._metrics = app, limits, metrics
+        self._key = None if api_key is None else f"Bearer {api_key}".encode()
+        self._paths, self._open_paths = frozenset(paths), frozenset(open_paths)
+        self._under_way = 0
+        self.draining = False  # the server is about to stop: clients should leave their connections
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        answer = _Answer(self, receive, send)
+        self._under_way += 1
+        self._metrics.under_way.set(self._under_way)
+        try:
+            await self._answer(scope, answer)
+        finally:
+            self._under_way -= 1
+            self._metrics.under_way.set(self._under_way)
+            path = scope["path"] if scope["path"] in self._paths else "other"
+            self._metrics.answered(path, answer.status, time.perf_counter() - began)
+
+    async def _answer(self, scope: Scope, answer: _Answer) -> None:
+        problem = self._refusal(scope)
+        if problem is None:
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    await self._app(scope, answer.receive, answer.send)
+            except TimeoutError:
+                seconds = f"{self._limits.seconds:g} seconds"
+                if answer.has_body:
+                    message = f"this took longer than {seconds}; send fewer texts at a time"
+                    problem = Problem(503, message, code="timeout")
+                else:
+                    problem = Problem(408, f"the body had not arrived after {seconds}", code="timeout")
+        if problem is not None and answer.status == CLIENT_LEFT:  # else it has begun, and the connection is closed
+            await problem.response()(scope, answer.receive, answer.send)
+
+    def _refusal(self, scope: Scope) -> Problem | None:
+        if self._under_way > self._limits.max_concurrent:
+            message = f"more than {self._limits.max_concurrent} requests are under way; try again in a second"
+            return Problem(503, message, code="overloaded", headers={"retry-after": "1"})
+        if self._key is None or scope["path"] in self._open_paths:
+            return None
+        sent = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if hmac.compare_digest(sent, self._key):
+            return None
+        message = "no or a wrong API key; expected the header 'Authorization: Bearer KEY'"
+        return Problem(401, message, code="invalid_api_key", headers={"www-authenticate": "Bearer"})
+
+
+class _Answer:
+    """How far a request has come."""
+
+    def __init__(self, middleware: Middleware, receive: Receive, send: Send) -> None:
+        self._middleware, self._receive, self._send = middleware, receive, send
+        self.status, self.has_body = CLIENT_LEFT, False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.has_body = self.has_body or not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            close = [(b"connection", b"close")] if self._middleware.draining else []
+            message["headers"] = [*message.get("headers", ()), *HEADERS, *close]
+        await self._send(message)

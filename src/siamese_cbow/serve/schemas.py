@@ -1,0 +1,136 @@
+"""What may stand in the bodies of requests and answers; msgspec checks requests by it, `openapi` describes both.
+
+Fields of a request that are not named here are ignored, as OpenAI does: clients send more than they document.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1, examples=["A man plays a guitar"])]
+Texts: TypeAlias = Annotated[list[Text], Meta(min_length=1, examples=[["A man plays a guitar"]])]
+TokenId: TypeAlias = Annotated[int, Meta(ge=0, examples=[0])]
+TokenIds: TypeAlias = Annotated[list[TokenId], Meta(min_length=1, examples=[[0]])]
+# msgspec checks one kind of list; that all its members are of one kind is checked afterwards.
+Inputs: TypeAlias = Annotated[list[Text | TokenId | TokenIds], Meta(min_length=1)]
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+ModelName: TypeAlias = Annotated[str, Meta(description="One of /v1/models; the first of them, unless said.")]
+
+
+class EmbeddingsRequest(Struct, frozen=True):
+    """As OpenAI's, and `normalize`: false gives the plain mean, whose length says how much the words have to say."""
+
+    input: Text | Inputs
+    model: ModelName | None = None
+    dimensions: Annotated[int, Meta(ge=1)] | None = None
+    encoding_format: Literal["float", "base64"] | None = None
+    user: str | None = None
+    normalize: bool = True
+
+
+class SimilarityRequest(Struct, frozen=True):
+    """Two texts, or two lists: a matrix of cosines, or with `pairwise` one for each pair of neighbours in the lists."""
+
+    a: Text | Texts
+    b: Text | Texts
+    model: ModelName | None = None
+    pairwise: bool = False
+    explain: bool = False
+
+
+class NeighboursRequest(Struct, frozen=True):
+    """The words nearest to a text, or to the sum of `positive` words less the `negative` ones."""
+
+    text: Text | None = None
+    positive: list[Text] = []
+    negative: list[Text] = []
+    k: Count = 10
+    model: ModelName | None = None
+
+
+class SearchRequest(Struct, frozen=True):
+    """The texts nearest to a query; empty texts are passed over."""
+
+    query: Text
+    texts: Annotated[list[str], Meta(min_length=1, examples=[["Someone plays an instrument"]])]
+    k: Count = 10
+    threshold: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    model: ModelName | None = None
+
+
+class MapRequest(Struct, frozen=True):
+    """Texts of one's own on a plane, or frequent words, with those named in `words` and their neighbours."""
+
+    texts: Annotated[list[str], Meta(min_length=1, examples=[["a cat", "a dog"]])] | None = None
+    words: list[Text] = []
+    n_words: Annotated[int, Meta(ge=1, le=5000)] = 500
+    method: Literal["pca", "umap"] = "pca"
+    model: ModelName | None = None
+
+
+# Answers, as JSON schemas; the tests hold the server to them.
+
+Schema: TypeAlias = dict[str, Any]
+
+STRING: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+INTEGER: Schema = {"type": "integer"}
+COSINE: Schema = {"type": "number", "minimum": -1.0001, "maximum": 1.0001}
+
+
+def listed(items: Schema) -> Schema:
+    """`listed(STRING)` -> {"type": "array", "items": {"type": "string"}}."""
+    return {"type": "array", "items": items}
+
+
+def record(**properties: Schema) -> Schema:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def optional(schema: Schema) -> Schema:
+    """The same, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+MODEL = record(id=STRING, object={"const": "model"}, created=INTEGER, owned_by=STRING, dim=INTEGER)
+EMBEDDING = record(object={"const": "embedding"}, index=INTEGER, embedding={"anyOf": [listed(NUMBER), STRING]})
+DOT = record(word=STRING, at=NUMBER, norm=NUMBER)
+
+ANSWERS: dict[str, Schema] = {
+    "Error": record(error=record(message=STRING, type=STRING, param=optional(STRING), code=optional(STRING))),
+    "Embeddings": record(
+        object={"const": "list"},
+        data=listed(EMBEDDING),
+        model=STRING,
+        usage=record(prompt_tokens=INTEGER, total_tokens=INTEGER),
+    ),
+    "Similarity": {
+        **record(model=STRING, similarity={"anyOf": [COSINE, listed(COSINE), listed(listed(COSINE))]}),
+        "description": "with explain also a and b, the words and their norms, and shares, which add up to similarity",
+    },
+    "Neighbours": record(model=STRING, neighbours=listed(record(word=STRING, cosine=COSINE))),
+    "Search": record(model=STRING, results=listed(record(index=INTEGER, score=COSINE, text=STRING))),
+    "Models": record(object={"const": "list"}, data=listed(MODEL)),
+    "Model": MODEL,
+    "Health": record(status={"const": "ok"}, models=listed(STRING), is_warm={"type": "boolean"}),
+    "Later": record(status=STRING),
+    "Map": record(
+        model=STRING,
+        points=listed(record(label=STRING, x=NUMBER, y=NUMBER)),
+        shares=optional(listed(NUMBER)),
+        left_out=INTEGER,
+    ),
+    "Settings": record(methods=listed(STRING), max_inputs=INTEGER, max_bytes=INTEGER),
+    "Norms": record(
+        model=STRING,
+        axis={"enum": ["count", "rank"]},
+        dots=listed(DOT),
+        bins=listed(record(at=NUMBER, low=NUMBER, middle=NUMBER, high=NUMBER, n=INTEGER)),
+        shortest=listed(DOT),
+        longest=listed(DOT),
+        found=listed(DOT),
+    ),
+}

@@ -1,0 +1,264 @@
+r"""Text as rows that know where they stand: a line, a sentence or a record of a table, with its source and number.
+
+notes.txt: "a b\n\nc d\n"   ->   rows "a b" (line 1), "" (line 2), "c d" (line 3)
+a.csv: a record a row, whatever line ends it holds; its number is that of the record, from 1
+
+reader = RowReader("notes/", TextSettings(unit="sentence"))
+for block in reader.blocks():          # sequential and cheap, so that memory doesn't grow with the text
+    rows = reader.rows(block)          # pure and heavy: any thread may do it
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.text.chunks import Overlong, normal_line_ends, valid_utf8
+from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
+from siamese_cbow.text.layout import sample_evidence
+from siamese_cbow.text.reader import endings, file_blocks, line_blocks
+from siamese_cbow.text.records import MARK, AnyLayout, RawBlock, TextSettings
+
+Say = Callable[[str], None]
+
+
+class Line(NamedTuple):
+    """A row and its number: `Line(12, "my cat sat")`."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    r"""Finished rows in valid UTF-8: row i is `text[starts[i]:starts[i + 1]]`, on line `numbers[i]`."""
+
+    text: bytes
+    source: str
+    numbers: NDArray[np.int64] | None  # (n_rows,); None where the numbers simply follow one another
+    first: int  # the number of the first line, or record
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each row begins, (n_rows + 1,)."""
+        return np.append(0, np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n")) + 1)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def number(self, row: int) -> int:
+        """The number of the line, or record, that a row stands on, from 1."""
+        return self.first + row if self.numbers is None else int(self.numbers[row])
+
+    def row(self, row: int) -> str:
+        """The text of a row, without its line end."""
+        return self.text[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode()
+
+    def texts(self, first: int = 0, last: int | None = None) -> list[str]:
+        """The texts of rows first, first + 1, ..., last - 1, as far as they are there; all, unless said."""
+        return [self.row(row) for row in self._range(first, last)]
+
+    def lines(self, first: int, last: int) -> tuple[Line, ...]:
+        """The same with their numbers."""
+        return tuple(Line(self.number(row), self.row(row)) for row in self._range(first, last))
+
+    def _range(self, first: int, last: int | None) -> range:
+        return range(max(first, 0), len(self) if last is None else min(last, len(self)))
+
+
+class RowReader:
+    """Rows of files, folders, globs, "-" for standard input, or `Texts([...])`.
+
+    settings     how text is read, and what a row is
+    say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
+                 in. Without it, and of a file that was named itself, that is an error
+    overlong     what becomes of lines of more than 16 MB
+    files        as `Corpus` has them, and `total_bytes`
+    aliases      file -> the name to tell instead
+    """
+
+    def __init__(
+        self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None, overlong: Overlong = "cut"
+    ) -> None:
+        self.settings = settings or TextSettings()
+        if self.settings.kind == "groups":
+            raise SettingsError("kind is 'groups', which is for training only; expected 'text'")
+        self._inputs, self._say, self._overlong = Inputs(inputs, endings("text")), say, overlong
+        self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
+        self.aliases: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
+        """What a function was given as `inputs`: a reader, or something to be read."""
+        return inputs if isinstance(inputs, RowReader) else cls(inputs, settings, say=say)
+
+    @property
+    def names_help(self) -> bool:
+        """Whether a row should tell its file: there are several, or it is not the one that was named."""
+        paths = self._inputs.paths
+        return len(paths) > 1 or not all(map(self._inputs.is_named, paths))
+
+    def blocks(self) -> Iterator[RawBlock]:
+        """The text in order, about 4 MB at a time."""
+        if self._inputs.items is not None:
+            yield from _item_blocks(iter(self._inputs.items))
+        for path in self._inputs.paths:
+            try:
+                for block in self.file_blocks(path):
+                    yield replace(block, source=self.aliases.get(block.source, block.source))
+            except InputError as error:
+                if self._say is None or self._inputs.is_named(path):
+                    raise
+                self._say(f"left out: {error}")
+
+    def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
+        """The blocks of one file; None is standard input."""
+        return file_blocks(path, self.settings, self._layout, lambda layout: self._overlong)
+
+    def rows(self, block: RawBlock) -> Rows:
+        """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
+        return finished_rows(block, self.settings)
+
+    def row_blocks(self, progress: Progress = SILENT) -> Iterator[Rows]:
+        """The rows of each block; the block counts as done once the next one is asked for."""
+        for block in self.blocks():
+            yield self.rows(block)
+            progress.advance(block.n_source_bytes)
+
+    def texts(self, progress: Progress = SILENT) -> Iterator[str]:
+        """The text of each row; of a record as it stands in its table, with its line ends."""
+        for block in self.blocks():
+            yield from block_texts(block) if self.settings.unit == "line" else self.rows(block).texts()
+            progress.advance(block.n_source_bytes)
+
+    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+        """A line is a row, unless sentences are wanted: then running text, whose lines are paragraphs or wrapped."""
+        if self.settings.unit == "line":
+            return "sentences"
+        if self.settings.layout != "auto":
+            return self.settings.layout
+        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs"
+
+
+def iter_lines(path: str | Path) -> Iterator[str]:
+    r"""Every line of a (compressed) file, whatever its ending, or of standard input (`-`), without its line end.
+
+    One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
+    """
+    file = None if path == "-" else Path(path).expanduser()
+    for block in line_blocks(file, lambda *sample: "sentences", lambda layout: "keep"):
+        yield from block_texts(block)
+
+
+def block_texts(block: RawBlock) -> list[str]:
+    """The lines, or records, of a block as they are."""
+    text = block.data.decode("utf-8", "replace")
+    if block.marked:
+        return [record.removesuffix("\n") for record in text.split(MARK.decode())[:-1]]
+    lines = text.removesuffix(MARK.decode()).split("\n")[:-1]
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def _item_blocks(items: Iterator[Any]) -> Iterator[RawBlock]:
+    first = 1
+    while batch := list(itertools.islice(items, 20_000)):
+        for item in batch:
+            if not isinstance(item, str):
+                raise InputError(f"Texts holds {type(item).__name__} {item!r:.60}; expected strings")
+        data = lines_bytes(batch)
+        yield RawBlock(data, ITERABLE, "paragraphs", len(data), first)
+        first += len(batch)
+
+
+# From a raw block to rows
+
+
+def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
+    """The rows of a block. Pure: the same block gives the same rows, in any thread."""
+    text, _ = valid_utf8(block.data)
+    if settings.unit == "sentence" and block.layout != "sentences":
+        text, numbers = sentence_rows(text, settings.language, wrapped=block.layout == "wrapped", marked=block.marked)
+    elif block.marked:
+        return Rows(_record_lines(text), block.source, None, block.first)
+    else:
+        text, numbers = text.removesuffix(MARK), None
+    rows = Rows(text, block.source, None, block.first)
+    if numbers is None and not block.n_cut:
+        return rows
+    # Where the first line is too long and stands here in pieces, they all have its number.
+    numbers = np.arange(len(rows)) if numbers is None else numbers
+    n_added = 0 if block.marked else block.n_cut
+    return replace(rows, numbers=np.maximum(numbers - n_added, 0) + block.first)
+
+
+def _record_lines(data: bytes) -> bytes:
+    r"""A line for each record: `b"a\nb\n\0\nc\n\0\n"` -> `b"a b\nc\n"`."""
+    text = data.replace(MARK, b"")
+    if text.count(b"\n") == data.count(MARK):  # no record has line ends inside
+        return text
+    records = data.replace(b"\r\n", b"\n").split(MARK)[:-1]
+    return b"".join(record.strip(b"\n").replace(b"\n", b" ") + b"\n" for record in records)
+
+
+def sentence_rows(
+    text: bytes, language: str, *, wrapped: bool, marked: bool = False
+) -> tuple[bytes, NDArray[np.int64]]:
+    r"""Running text -> one sentence per line, and for each the line (or record) where it begins, counted from 0.
+
+    "It rains. We stay.\n\nYes.\n"          ->   "It rains." (line 0), "We stay." (0), "Yes." (2)
+    wrapped: "It\nrains. We\nstay.\n\n..."   ->   "It rains." (line 0), "We stay." (1)
+    """
+    from siamese_cbow.text.sentences import split_lines
+
+    lines = normal_line_ends(text).removesuffix(b"\n").split(b"\n")
+    groups = _paragraphs(lines, wrapped=wrapped)
+    joined = b"".join(b" ".join(group) + b"\n" for _, group in groups)
+    split, n_cuts = split_lines(joined, language, end="\n\n")
+    paragraphs = split.removesuffix(b"\n\n").split(b"\n\n") if groups else []
+    if n_cuts or len(paragraphs) != len(groups):  # an endless paragraph was cut: then one by one
+        paragraphs = [split_lines(b" ".join(group) + b"\n", language)[0].strip(b"\n") for _, group in groups]
+    rows: list[bytes] = []
+    places: list[int] = []
+    for (first, group), paragraph in zip(groups, paragraphs, strict=True):
+        sentences = [sentence for sentence in paragraph.split(b"\n") if sentence.strip()]
+        rows += sentences
+        places += [first] * len(sentences) if len(group) == 1 else _line_of_each(sentences, first, group)
+    numbers = np.array(places, np.int64)
+    if marked:  # the number of a line is that of its record: the marks before it
+        numbers = np.cumsum([line == b"\0" for line in lines])[numbers]
+    return b"".join(row.strip() + b"\n" for row in rows), numbers
+
+
+def _paragraphs(lines: list[bytes], *, wrapped: bool) -> list[tuple[int, list[bytes]]]:
+    """Lines that aren't empty, each with its number; where text is wrapped, runs of them with that of the first."""
+    groups: list[tuple[int, list[bytes]]] = []
+    is_open = False
+    for i, line in enumerate(lines):
+        is_blank = not line.strip(b"\0 \t\r\n\x0b\x0c")
+        if is_open and not is_blank:
+            groups[-1][1].append(line)
+        elif not is_blank:
+            groups.append((i, [line]))
+        is_open = wrapped and not is_blank
+    return groups
+
+
+def _line_of_each(sentences: list[bytes], first: int, lines: list[bytes]) -> list[int]:
+    """Lines are found by counting what is no white space: the splitter may change that, but nothing else."""
+    ends = np.cumsum([_n_solid(line) for line in lines])
+    begins = np.cumsum([0, *map(_n_solid, sentences[:-1])])
+    places = np.minimum(np.searchsorted(ends, begins, side="right"), len(lines) - 1)
+    return [first + int(place) for place in places]
+
+
+def _n_solid(text: bytes) -> int:
+    return len("".join(text.decode("utf-8", "replace").split()))

@@ -1,0 +1,261 @@
+"""Hash tables of the scanner: a word is known by its 64-bit hash, and found without making a string.
+
+    "cats"       one chunk: the bytes c a t s, and four zeros
+    "elephants"  two chunks: elephant, then s and seven zeros
+
+A hash starts at a seed, takes in one chunk of the word's folded UTF-8 bytes after another, and last its number of bytes
+(`finish`). Each step can be undone, so no two words of up to eight bytes and equal length share a hash. Among a
+million different words, the chance that any two share one is below one in ten million.
+
+Plain ASCII text is folded and cut at the end of the word eight bytes at once, without a branch for each letter
+(`plain_letters`); everything else comes one character at a time (`take`).
+
+A table is open addressing over slots, at most half full. One holds words; another holds the beginnings of words, for
+words out of the vocabulary:
+
+    known: plays, play, player     beginnings: pla, play, plays -> 0, playe, player -> 2, ...
+    playful  ->  playful, playfu, playf: no beginning of a known word; play: 0, so it counts as plays
+
+It has the beginnings of all known words that leave over at most LEFT_OVER letters, each with the first of its words,
+which is the most frequent. The definition, in plain Python, is `unknown_words`; tests hold the two equal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Bytes, Offsets
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.intrinsics import trailing_zeros
+from siamese_cbow.words import characters
+from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER
+
+Slots: TypeAlias = NDArray[np.uint64]  # (capacity, 2), capacity a power of two: [hash, id + 1], 0 where free
+Hashes: TypeAlias = NDArray[np.uint64]
+
+SEED = np.uint64(0xCBF29CE484222325)
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying can be undone
+HALF = np.uint64(32)
+NOTHING = np.uint64(0)
+
+# A byte repeated eight times, to compare eight bytes at once: adding 0x80 - x sets the top bit of bytes from x on.
+ONES = 0x0101010101010101
+TOP = np.uint64(0x80 * ONES)
+LOW = np.uint64(0x7F * ONES)
+FROM_0, FROM_COLON = np.uint64((0x80 - ord("0")) * ONES), np.uint64((0x80 - ord("9") - 1) * ONES)
+FROM_A, FROM_BRACE = np.uint64((0x80 - ord("a")) * ONES), np.uint64((0x80 - ord("z") - 1) * ONES)
+FROM_BANG, FROM_DELETE = np.uint64((0x80 - ord("!")) * ONES), np.uint64((0x80 - 0x7F) * ONES)
+CASE = np.uint64(0x20 * ONES)  # the bit in which a small letter differs from its capital
+CASE_SHIFT = np.uint64(2)  # from the top bit to that one
+
+N_BEGINNINGS = LEFT_OVER + 1  # of a word, the whole word included
+NO_BEGINNINGS: Slots = np.zeros((0, 2), np.uint64)
+SMALL_I, COMBINING_DOT = 0x69, 0x307
+
+
+# hashes
+
+
+def seeds(n: int) -> Hashes:
+    """Where the hashes of n vocabularies that share a table start; the first is SEED."""
+    return np.array([int(SEED) * pow(int(MULTIPLIER), i, 1 << 64) % (1 << 64) for i in range(n)], np.uint64)
+
+
+@njit(**INLINE)
+def mix(hashed: Any, chunk: Any) -> Any:
+    """The hash after one more chunk (or, at the end, the number of bytes)."""
+    hashed = (hashed ^ chunk) * MULTIPLIER
+    return hashed ^ (hashed >> HALF)
+
+
+@njit(**INLINE)
+def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
+    """How many of eight bytes, from the first one on, go on a plain ASCII word, and these bytes, folded.
+
+    "Cats, an" -> 4, "cats"; with `words` letters and digits, otherwise all that can be seen
+    """
+    low = eight & LOW
+    small = low | CASE
+    letters = (small + FROM_A) & ~(small + FROM_BRACE)
+    inside = letters | ((low + FROM_0) & ~(low + FROM_COLON)) if words else (low + FROM_BANG) & ~(low + FROM_DELETE)
+    outside = ~inside | eight
+    outside &= TOP
+    n = trailing_zeros(outside) >> np.uint64(3)
+    if lowercase:
+        eight |= (letters & TOP) >> CASE_SHIFT
+    # All eight: a shift by 64 is not defined. In two steps it is.
+    mask = (np.uint64(1) << (n << np.uint64(2)) << (n << np.uint64(2))) - np.uint64(1)
+    return np.int64(n), eight & mask
+
+
+@njit(**INLINE)
+def utf8(code_point: Any) -> Any:
+    """The UTF-8 bytes of a folded code point as one number, the first byte lowest, and how many they are.
+
+    -1 is the dotted capital I, folded: i and a combining dot
+    """
+    if code_point < 0x80:
+        return (code_point, 1) if code_point >= 0 else (0x87CC69, 3)
+    last = 0x80 | (code_point & 0x3F)
+    if code_point < 0x800:
+        return 0xC0 | code_point >> 6 | last << 8, 2
+    middle = 0x80 | (code_point >> 6 & 0x3F)
+    if code_point < 0x10000:
+        return 0xE0 | code_point >> 12 | middle << 8 | last << 16, 3
+    return 0xF0 | code_point >> 18 | (0x80 | (code_point >> 12 & 0x3F)) << 8 | middle << 16 | last << 24, 4
+
+
+@njit(**INLINE)
+def decode(text: Bytes, i: int) -> Any:
+    """The code point at byte `i` of valid UTF-8, and its length in bytes: what `utf8` has made of it."""
+    first = np.int64(text[i])
+    if first < 0x80:
+        return first, 1
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | (text[i + 1] & 0x3F), 2
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | np.int64(text[i + 1] & 0x3F) << 6 | (text[i + 2] & 0x3F), 3
+    high = (first & 0x07) << 18 | np.int64(text[i + 1] & 0x3F) << 12
+    return high | np.int64(text[i + 2] & 0x3F) << 6 | (text[i + 3] & 0x3F), 4
+
+
+@njit(**INLINE)
+def take_byte(hashed: Any, chunk: Any, size: int, byte: Any) -> Any:
+    """One more byte: the hash of the full chunks, the chunk that is not full yet, the size in bytes."""
+    chunk |= np.uint64(byte) << np.uint64(8 * (size & 7))
+    size += 1
+    if size & 7 == 0:
+        hashed, chunk = mix(hashed, chunk), NOTHING
+    return hashed, chunk, size
+
+
+@njit(**INLINE)
+def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
+    """One more folded character, in the same way."""
+    packed, n = utf8(np.int64(code_point))
+    for _ in range(n):
+        hashed, chunk, size = take_byte(hashed, chunk, size, packed & 0xFF)
+        packed >>= 8
+    return hashed, chunk, size
+
+
+@njit(**INLINE)
+def finish(hashed: Any, chunk: Any, size: int) -> Any:
+    """The hash of a word whose characters are all taken."""
+    if size & 7:
+        hashed = mix(hashed, chunk)
+    return mix(hashed, np.uint64(size))
+
+
+@njit(**LEAN)
+def hash_words(letters: Bytes, starts: Offsets, hashes: Hashes) -> None:
+    """The hash of each word of a list written one after another; words are taken as they are, nothing is folded.
+
+    Word i is letters[starts[i] : starts[i + 1]].
+    """
+    for word in range(len(starts) - 1):
+        hashed, chunk, size = SEED, NOTHING, 0
+        for i in range(starts[word], starts[word + 1]):
+            hashed, chunk, size = take_byte(hashed, chunk, size, letters[i])
+        hashes[word] = finish(hashed, chunk, size)
+
+
+# words
+
+
+@njit(**INLINE)
+def place_of(slots: Slots, hashed: Any) -> Any:
+    """Where the search for a hash begins."""
+    return (hashed ^ (hashed >> HALF)) & np.uint64(len(slots) - 1)
+
+
+@njit(**INLINE)
+def slot_of(slots: Slots, hashed: Any) -> Any:
+    """Where a hash stands, or the free slot where it belongs."""
+    mask = np.uint64(len(slots) - 1)
+    place = place_of(slots, hashed)
+    while slots[place, 1] != 0 and slots[place, 0] != hashed:
+        place = (place + np.uint64(1)) & mask
+    return place
+
+
+@njit(**LEAN)
+def fill_slots(slots: Slots, hashes: Hashes) -> int:
+    """Puts word i with hashes[i] into the empty `slots`; returns the first word whose hash was there already, or -1."""
+    for word in range(len(hashes)):
+        place = slot_of(slots, hashes[word])
+        if slots[place, 1] != 0:
+            return word
+        slots[place, 0], slots[place, 1] = hashes[word], np.uint64(word + 1)
+    return -1
+
+
+def empty_slots(n_words: int) -> Slots:
+    """Slots for `n_words` words, at most half full; `empty_slots(100).shape` -> (256, 2)."""
+    return np.zeros((1 << max(8, int(2 * n_words - 1).bit_length()), 2), np.uint64)
+
+
+# beginnings of words
+
+
+def beginnings_of(letters: Bytes, starts: Offsets) -> Slots:
+    """The table for words written one after another, the most frequent first: word i is letters[starts[i]:...]."""
+    as_it_is = characters.folds(lowercase=False, words=False)
+    slots = empty_slots(2 * len(starts))
+    while not _fill_beginnings(slots, letters, starts, as_it_is, np.empty(N_BEGINNINGS, np.uint64)):
+        slots = np.zeros((2 * len(slots), 2), np.uint64)
+    return slots
+
+
+@njit(**LEAN)
+def _fill_beginnings(slots: Slots, letters: Bytes, starts: Offsets, folds: NDArray[np.int32], hashes: Hashes) -> bool:
+    """Fills an empty table; False where it is too small."""
+    n_taken = 0
+    for word in range(len(starts) - 1):
+        n = _hash_beginnings(letters, starts[word], starts[word + 1], folds, hashes)
+        for length in range(n, max(IN_COMMON, n - LEFT_OVER) - 1, -1):
+            place = slot_of(slots, hashes[length % N_BEGINNINGS])
+            if slots[place, 1] == 0:
+                slots[place, 0], slots[place, 1] = hashes[length % N_BEGINNINGS], np.uint64(word + 1)
+                n_taken += 1
+                if 2 * n_taken > len(slots):
+                    return False
+    return True
+
+
+@njit(**LEAN)
+def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginnings: Slots, hashes: Hashes) -> Any:
+    """The id + 1 of the known word that the word text[i:end] counts as; 0 where there is none.
+
+    hashes  (N_BEGINNINGS,) to work in
+    """
+    n = _hash_beginnings(text, i, end, folds, hashes)
+    for length in range(n, max(IN_COMMON, n - LEFT_OVER) - 1, -1):
+        known = beginnings[slot_of(beginnings, hashes[length % N_BEGINNINGS]), 1]
+        if known != 0:
+            return known
+    return NOTHING
+
+
+@njit(**LEAN)
+def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], hashes: Hashes) -> int:
+    """The number of letters of text[i:end], folded; hashes[n % N_BEGINNINGS] is that of its first n, for the last n."""
+    n = 0
+    hashed, chunk, size = SEED, NOTHING, 0
+    while i < end:
+        code_point, width = decode(text, i)
+        i += width
+        folded = np.int64(folds[code_point])
+        if folded < 0:  # the dotted capital I becomes two letters
+            hashed, chunk, size = take(hashed, chunk, size, SMALL_I)
+            n += 1
+            hashes[n % N_BEGINNINGS] = finish(hashed, chunk, size)
+            folded = np.int64(COMBINING_DOT)
+        hashed, chunk, size = take(hashed, chunk, size, folded)
+        n += 1
+        hashes[n % N_BEGINNINGS] = finish(hashed, chunk, size)
+    return n

@@ -1,0 +1,23 @@
+"""Files beside the package say the same as the package."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == project["version"]
+
+
+def test_every_commit_is_checked_as_make_check_does() -> None:
+    recipe = (ROOT / "Makefile").read_text("utf-8").partition("\ncheck: install\n")[2].partition("\n\n")[0]
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    for tool in re.findall(r"\$\(BIN\)/(\w+(?: format| check)?)", recipe):
+        assert f".venv/bin/{tool}" in hooks
