@@ -22,11 +22,9 @@ from benchmarks.pretrained import OTHERS, YEARS, by_year, peers, set_by_set
 from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
-from siamese_cbow.evaluation.adapting import ADAPT, Adapt
 from siamese_cbow.evaluation.evaluate import System
-from siamese_cbow.evaluation.pairs import PairSet
-from siamese_cbow.evaluation.protocol import counted
-from siamese_cbow.evaluation.scores import SetScore
+from siamese_cbow.evaluation.pair_sets import PairSet, counted
+from siamese_cbow.evaluation.scores import ADAPTED, Adapt, SetScore
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.row_reader import iter_lines
@@ -55,7 +53,7 @@ TRIED = {
 
 def rows_of(name: str, systems: Sequence[System], sets: Sequence[PairSet]) -> Iterator[list[str]]:
     """A row for each way of adapting."""
-    for how in ADAPT:
+    for how in ADAPTED:
         figures = [by_year(evaluate(system, sets, adapt=how).sets) for system in systems]
         yield spread_row(f"{name}, {HOW[how]}", figures)
 
@@ -65,7 +63,7 @@ def each_way(systems: dict[str, System], sets: Sequence[PairSet]) -> dict[str, S
     return {
         f"{name}, {HOW[how]}": evaluate(system, sets, adapt=how).sets
         for name, system in systems.items()
-        for how in ADAPT
+        for how in ADAPTED
     }
 
 

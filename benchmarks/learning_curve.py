@@ -17,7 +17,7 @@ from benchmarks.quality_streams import beginning, with_own_words
 from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 

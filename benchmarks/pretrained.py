@@ -22,7 +22,7 @@ from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.scores import SetScore
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream

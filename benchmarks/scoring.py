@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from siamese_cbow.evaluation.scores import SetScore
+from siamese_cbow.evaluation.scores import SetScore, mean
 
 
-def mean_pearson(found: Iterable[SetScore], *years: int) -> float:
+def mean_pearson(scores: Iterable[SetScore], *years: int) -> float:
     """The mean over the sets of these years, or over all: `mean_pearson(evaluate(model, sets).sets, 2012, 2013)`."""
-    return float(np.mean([one.pearson for one in found if not years or one.year in years]))
+    figure = mean(score.pearson for score in scores if not years or score.year in years)
+    if figure is None:
+        raise ValueError(f"no set of {years or 'any year'} has a correlation")
+    return figure
 
 
 def spread_row(name: str, figures: Sequence[Sequence[float]]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.tables import machine, markdown, report, zipf_words
 from siamese_cbow import Stream
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
-from siamese_cbow.baselines.skip_thought.recipe import SkipThought
+from siamese_cbow.baselines.skip_thought.run import SkipThought
 
 LENGTH, N_SENTENCES, N_SINGLE = 20, 20_000, 50
 

@@ -15,7 +15,7 @@ with suppress(ImportError):  # loaded after usearch, onnxruntime ends the proces
 settings.register_profile("siamese-cbow", deadline=None)  # how long a test takes says more of the machine than of us
 settings.load_profile("siamese-cbow")
 
-# Real data is no part of the repository: it stands beside the checkout, or where the variable says.
+# Real data is not part of the repository: it is beside the checkout, or where the variable says.
 SHARED_DATA = Path(os.environ.get("SIAMESE_CBOW_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 

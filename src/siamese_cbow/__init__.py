@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
+    from siamese_cbow.evaluation.pair_sets import PairSet
+    from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.sts import sts
     from siamese_cbow.formats.opening import load, push_to_hub
     from siamese_cbow.model.model import Model
+    from siamese_cbow.paper.document import Report
     from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import Cluster, clusters
     from siamese_cbow.retrieval.duplicates import CheckedRow, duplicates
@@ -50,7 +53,10 @@ _HOMES = {
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "PairSet": "evaluation.pair_sets",
+    "Report": "paper.document",
     "Run": "training.loop",
+    "Scores": "evaluation.scores",
     "SettingsError": "errors",
     "SiameseCBOW": "training.siamese_cbow",
     "SiameseCBOWError": "errors",
@@ -85,7 +91,10 @@ __all__ = [
     "MissingExtra",
     "Mix",
     "Model",
+    "PairSet",
+    "Report",
     "Run",
+    "Scores",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",

@@ -19,7 +19,7 @@ import pytest
 
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors, random_rows
-from siamese_cbow.baselines.skip_thought.recipe import SkipThought
+from siamese_cbow.baselines.skip_thought.run import SkipThought
 from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.evaluation.systems import open_system

@@ -16,13 +16,11 @@ import pytest
 from siamese_cbow.baselines.skip_thought import (
     encoder as encoder_module,
 )
-from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
-from siamese_cbow.baselines.skip_thought.examples import Examples
-from siamese_cbow.baselines.skip_thought.expansion import expand, linear_map
-from siamese_cbow.baselines.skip_thought.packing import pack
-from siamese_cbow.baselines.skip_thought.recipe import SkipThought
-from siamese_cbow.baselines.skip_thought.reference import read_sentence
-from siamese_cbow.baselines.skip_thought.storage import load_encoder
+from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder, load_encoder
+from siamese_cbow.baselines.skip_thought.examples import Examples, pack
+from siamese_cbow.baselines.skip_thought.parts import Direction, Part, read_sentence
+from siamese_cbow.baselines.skip_thought.published import expand, linear_map
+from siamese_cbow.baselines.skip_thought.run import SkipThought
 from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.stream.stream import Stream
@@ -31,11 +29,15 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 torch = pytest.importorskip("torch")
 
-from siamese_cbow.baselines.skip_thought import running  # noqa: E402 (they need torch)
-from siamese_cbow.baselines.skip_thought.gru import gru  # noqa: E402
-from siamese_cbow.baselines.skip_thought.network import Network  # noqa: E402
-from siamese_cbow.baselines.skip_thought.optimiser import Matrix, Table  # noqa: E402
-from siamese_cbow.baselines.skip_thought.softmax import Sampler, full_loss, sampled_loss  # noqa: E402
+from siamese_cbow.baselines.skip_thought import network as network_module  # noqa: E402 (they need torch)
+from siamese_cbow.baselines.skip_thought.learning import (  # noqa: E402
+    Matrix,
+    RowTable,
+    Sampler,
+    full_loss,
+    sampled_loss,
+)
+from siamese_cbow.baselines.skip_thought.network import Network, gru  # noqa: E402
 
 SMALL = SkipThought(dim=16, dim_word=8, samples=20, batch_size=16, max_tokens=None, learning_rate=0.02)
 TOPICS = (["sun", "moon", "star", "sky", "comet", "orbit"], ["bread", "soup", "salt", "oven", "spoon", "flour"])
@@ -128,13 +130,13 @@ def random_direction(dim_word: int, dim: int, *, bias: bool = False, seed: int =
 @pytest.mark.parametrize("reset_first", [True, False])
 @pytest.mark.parametrize("chunk", [1, 7, 10_000])
 def test_encoding_is_the_papers_equations(monkeypatch: pytest.MonkeyPatch, reset_first: bool, chunk: int) -> None:
-    monkeypatch.setattr(running, "CHUNK", chunk)
+    monkeypatch.setattr(network_module, "CHUNK", chunk)
     ways = (random_direction(5, 4, bias=not reset_first), random_direction(5, 3, bias=not reset_first, seed=1))
     table = RANDOM(2).normal(size=(9, 5)).astype(np.float32)
     part = Part(table, table[0] + 1, table[1] - 1, ways, reset_first)
     sentences = [RANDOM(i).integers(0, 9, size=n) for i, n in enumerate((3, 1, 12, 3, 5))]
     packed = pack(np.concatenate(sentences), np.cumsum([0, *map(len, sentences)]))
-    found = running.last_states(part, packed)
+    found = network_module.last_states(part, packed)
     for row, place in enumerate(packed.order):
         words = table[sentences[place]]
         expected = [
@@ -269,7 +271,7 @@ def test_the_sampled_loss_has_the_best_scores_of_the_full_one() -> None:
 def test_a_matrix_learns_as_with_the_adam_of_pytorch() -> None:
     start = torch.from_numpy(RANDOM(0).normal(size=(5, 3)).astype(np.float32))
     ours, theirs = Matrix(start.clone()), start.clone().requires_grad_()
-    table = Table(start.clone())
+    table = RowTable(start.clone())
     adam = torch.optim.Adam([theirs], lr=0.1)
     for step in range(20):
         target = torch.from_numpy(RANDOM([1, step]).normal(size=(5, 3)).astype(np.float32))
@@ -285,7 +287,7 @@ def test_a_matrix_learns_as_with_the_adam_of_pytorch() -> None:
 
 def test_a_row_learns_when_it_is_used_and_as_if_it_were_alone() -> None:
     start = torch.ones(4, 2)
-    table, alone = Table(start.clone()), Matrix(start[:1].clone())
+    table, alone = RowTable(start.clone()), Matrix(start[:1].clone())
     for step in range(30):
         rows = np.array([0, 2] if step % 10 == 0 else [1, 2])
         (table.take(rows) * torch.tensor([[1.0, 3.0], [2.0, -1.0]])).sum().backward()
@@ -644,7 +646,7 @@ def test_folders_that_are_no_encoder(combined: SkipThoughtEncoder, tmp_path: Pat
         load_encoder(tmp_path / "none")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("keep")
-    with pytest.raises(InputError, match="is there already and no skip-thought encoder"):
+    with pytest.raises(InputError, match="is there already and is not a skip-thought encoder"):
         combined.save(tmp_path / "notes")
     combined.save(tmp_path / "a")
     config = tmp_path / "a" / "config.json"

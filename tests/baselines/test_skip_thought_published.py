@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from python2_pickles import python2_npy, python2_pickle
+from siamese_cbow.baselines.skip_thought.encoder import load_encoder
 from siamese_cbow.baselines.skip_thought.published import read_published
-from siamese_cbow.baselines.skip_thought.storage import load_encoder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -160,7 +160,7 @@ def test_malicious_files_are_refused_and_not_run(tmp_path: Path, place: str, pro
     else:
         arrays = content["uni"][0] | {"encoder_b": np.array(evil)}
         np.savez(tmp_path / place, **arrays)
-    with pytest.raises(InputError, match=r"asks for|no archive of arrays"):
+    with pytest.raises(InputError, match=r"asks for|not a readable archive of arrays"):
         read_published(tmp_path)
 
 
@@ -183,8 +183,8 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
         ("numbers", lambda f: np.save(f / "utable.npy", np.ones((8, 5), int)), "one vector for each word"),
         ("ragged", lambda f: write_table(f / "utable.npy", np.ones((8, 4), np.float32), "matrix"), "matrices of"),
         ("no archive", lambda f: (f / "uni_skip.npz").unlink(), r"can't read .*uni_skip\.npz"),
-        ("broken", lambda f: (f / "uni_skip.npz").write_bytes(b"PK\x03\x04" * 9), "no archive of arrays"),
-        ("text", lambda f: (f / "uni_skip.npz").write_text("hello"), "no archive of arrays"),
+        ("broken", lambda f: (f / "uni_skip.npz").write_bytes(b"PK\x03\x04" * 9), "not a readable archive of arrays"),
+        ("text", lambda f: (f / "uni_skip.npz").write_text("hello"), "not a readable archive of arrays"),
         ("lacking", lambda f: np.savez(f / "bi_skip.npz", encoder_W=np.ones(3)), "has no encoder_Wx"),
         ("list", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps([1])), "holds a list"),
         ("sizes", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps({"dim": 7})), "says dim 7"),

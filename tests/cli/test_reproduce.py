@@ -67,7 +67,7 @@ def test_an_interrupt_says_how_to_go_on(
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("siamese_cbow.paper.plan.compute", interrupted)
+    monkeypatch.setattr("siamese_cbow.paper.work_plan.compute", interrupted)
     with pytest.raises(SystemExit) as stopped:
         main(arguments(world, tmp_path / "report"))
     assert stopped.value.code == 128 + signal.SIGINT

@@ -11,11 +11,11 @@ from scipy import stats
 from siamese_cbow.evaluation.correlation import (
     Interval,
     bootstrap,
-    draws,
     interval,
     is_constant,
     pearson,
     ranks,
+    resamples,
     spearman,
 )
 
@@ -42,7 +42,7 @@ def test_constant_but_for_rounding_is_constant() -> None:
 
 
 def test_a_resample_draws_as_many_pairs_as_there_are() -> None:
-    drawn = draws(7, 5, np.random.default_rng(1))
+    (drawn,) = resamples(7, 5, np.random.default_rng(1))
     assert drawn.shape == (5, 7)
     assert (drawn.sum(axis=1) == 7).all()
 
@@ -52,7 +52,7 @@ def test_bootstrap_equals_resampling_pair_by_pair() -> None:
     x = source.normal(size=30)
     y = np.round(x + source.normal(size=30), 0)  # ties
     pearsons, spearmans = bootstrap(x, y, n=20, rng=np.random.default_rng(5))
-    for weights, r, rho in zip(draws(30, 20, np.random.default_rng(5)), pearsons, spearmans, strict=True):
+    for weights, r, rho in zip(next(resamples(30, 20, np.random.default_rng(5))), pearsons, spearmans, strict=True):
         chosen = np.repeat(np.arange(30), weights.astype(int))
         assert r == pytest.approx(stats.pearsonr(x[chosen], y[chosen]).statistic)
         assert rho == pytest.approx(stats.spearmanr(x[chosen], y[chosen]).statistic)

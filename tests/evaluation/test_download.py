@@ -16,9 +16,8 @@ from click.testing import CliRunner
 
 from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.download import download_sts, unpack
+from siamese_cbow.evaluation.download import ARCHIVES, Archive, download_sts, unpack
 from siamese_cbow.evaluation.fetch import fetch, file_sha256
-from siamese_cbow.evaluation.releases import ARCHIVES, Archive
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.progress import Silent
 
@@ -312,7 +311,7 @@ def test_a_path_that_leads_elsewhere_is_refused(
 def test_a_page_in_place_of_an_archive_is_not_kept(server: Server, tmp_path: Path) -> None:
     server.content = {"/b.zip": b"<html>moved</html>"}
     archives = (Archive("B", server.url("/b.zip"), "2014"),)
-    with pytest.raises(InputError, match="is no whole zip or tar archive"):
+    with pytest.raises(InputError, match="is not a complete zip or tar archive"):
         download_sts(tmp_path, archives=archives)
     assert left(tmp_path / "archives") == []
     server.content = {"/b.zip": zipped(YEAR)}
@@ -338,7 +337,7 @@ def test_archives_that_are_damaged_twofold_or_too_large(tmp_path: Path, monkeypa
     whole = zipped(YEAR)
     for content in (b"", b"<html>not found</html>", whole[:50], tarred(YEAR)[:60]):
         (tmp_path / "bad").write_bytes(content)
-        with pytest.raises(InputError, match=r"is no whole zip or tar archive .*download it again"):
+        with pytest.raises(InputError, match=r"is not a complete zip or tar archive .*download it again"):
             unpack(tmp_path / "bad", tmp_path / "out")
     (tmp_path / "twice.zip").write_bytes(zipped({**YEAR, "y/STS.gs.images.txt": ""}))
     with pytest.raises(InputError, match=r"holds STS\.gs\.images\.txt twice"):

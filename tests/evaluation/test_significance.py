@@ -11,9 +11,9 @@ from scipy import stats
 
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
+from siamese_cbow.evaluation.score_tables import comparison_table, number, probability, signed
 from siamese_cbow.evaluation.significance import compare, paired_bootstrap, two_sided, wilcoxon, williams
-from siamese_cbow.evaluation.tables import comparison_table, number, probability, signed
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.pairs import PairSet
-from siamese_cbow.evaluation.protocol import counted
-from siamese_cbow.evaluation.releases import RELEASES
-from siamese_cbow.evaluation.sts import missing_sets, sts
+from siamese_cbow.evaluation.pair_sets import PairSet, counted
+from siamese_cbow.evaluation.sts import ORDER, RELEASES, missing_sets, sts
 from siamese_cbow.progress import Silent
 from siamese_cbow.words.tokenizer import Tokenizer
 
@@ -60,11 +58,11 @@ def test_released_layouts(tmp_path: Path, folder: str, prefix: str, name: str, e
 
 
 def test_order_is_that_of_the_releases_whatever_the_file_system_says(tmp_path: Path) -> None:
-    for release in reversed(RELEASES):
-        put(tmp_path / str(release.year), release.dataset)
+    for year, dataset in reversed(ORDER):
+        put(tmp_path / str(year), dataset)
     put(tmp_path / "2014", "zzz")
     found = [(one.year, one.dataset) for one in sts(tmp_path)]
-    known = [(release.year, release.dataset) for release in RELEASES]
+    known = list(ORDER)
     known.insert(known.index((2015, "answers-forums")), (2014, "zzz"))
     assert found == known
 
@@ -87,9 +85,8 @@ def test_training_data_all_files_and_other_files_are_left_out(tmp_path: Path) ->
 
 
 def test_missing_sets_are_named_with_where_to_find_them(tmp_path: Path) -> None:
-    for release in RELEASES:
-        if release.year == 2013 and release.dataset != "SMT":
-            put(tmp_path / "2013", release.dataset)
+    for dataset in RELEASES[2013].keys() - {"SMT"}:
+        put(tmp_path / "2013", dataset)
     (tmp_path / "2013" / "STS.gs.SMT.txt").write_text("1\n2\n3\n")
     said = Said()
     sets = sts(tmp_path, progress=said)
@@ -230,8 +227,7 @@ def test_the_real_sets(shared_data: Path) -> None:
     assert len(sets) == 19
     assert sum(len(one.pairs) for one in sets) == 16_858
     assert sum(one.n_scored for one in sets) == 11_358
-    released = {(one.year, one.dataset): one.n_scored for one in RELEASES}
-    assert all(released[one.year, one.dataset] == one.n_scored for one in sets)
+    assert all(RELEASES[one.year][one.dataset] == one.n_scored for one in sets)
     assert [re.match(r"2013 SMT", message) is not None for message in missing_sets(sets)] == [True]
     video = next(one for one in sets if one.dataset == "MSRvid")
     assert round(video.text().words_per_sentence, 2) == 6.63  # as the paper says

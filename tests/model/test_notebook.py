@@ -14,7 +14,7 @@ from siamese_cbow import Model, Stream, Vocabulary
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.model.plots import two_dimensions
 from siamese_cbow.progress import SILENT, Silent, shown
 

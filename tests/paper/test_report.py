@@ -17,23 +17,21 @@ import pytest
 from report_world import write_sts, write_text
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.pair_sets import PairSet
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.significance import wilcoxon
 from siamese_cbow.evaluation.sts import sts
-from siamese_cbow.evaluation.tables import number
-from siamese_cbow.paper import plan
-from siamese_cbow.paper.analysis import section as analysis
-from siamese_cbow.paper.cache import Cache
+from siamese_cbow.paper import work_plan
+from siamese_cbow.paper.analysis import length_and_overlap
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report
 from siamese_cbow.paper.drawing import spread
-from siamese_cbow.paper.figures import paper, paper_figure, paper_sets
-from siamese_cbow.paper.markdown import markdown
-from siamese_cbow.paper.plan import PARTS, Results, checked_parts
-from siamese_cbow.paper.recipes import QUICK, SYSTEMS
+from siamese_cbow.paper.paper_tables import seconds
+from siamese_cbow.paper.recipes import PARTS, QUICK, RESULTS_VERSION, SYSTEMS
 from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
-from siamese_cbow.paper.tables import seconds
-from siamese_cbow.paper.view import View
+from siamese_cbow.paper.view import View, paper, paper_figure, paper_sets
+from siamese_cbow.paper.work_plan import Cache, Results, checked_parts
+from siamese_cbow.paper.writing import markdown
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
@@ -234,7 +232,8 @@ def results(sets: list[PairSet], **cosines: Any) -> Results:
         for i, one in enumerate(sets):
             gold = np.nan_to_num(one.gold)
             made = make(gold, np.random.default_rng([i, len(key)]))
-            rows.append({"set": one.name, "n_unknown": 0, "n_empty": 0, "cosines": list(made)})
+            unknown = {"official": 0, "paper": 0}
+            rows.append({"set": one.name, "n_unknown": unknown, "empty": [], "cosines": list(made)})
         found.systems[key] = {"cosines": rows, "train_seconds": 1.0}
     return found
 
@@ -276,7 +275,7 @@ def test_undefined_figures_are_said_and_break_nothing(sets: list[PairSet]) -> No
     view = View(constant, sets, ("table1", "analysis"))
     assert view.n_ahead("siamese", ["cbow"]) == (0, 0)
     assert all(claim.verdict in ("does not hold", "holds", "holds in part") for claim in claims(view))
-    assert "undefined" in " ".join(cell.text for row in analysis(view).tables[0].rows for cell in row.cells)
+    assert "undefined" in " ".join(cell.text for row in length_and_overlap(view).tables[0].rows for cell in row.cells)
 
 
 # the files
@@ -344,13 +343,13 @@ def test_what_comes_from_the_text_is_escaped(tiny: None, sets: list[PairSet], tm
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of pieces that are really computed."""
     names: list[str] = []
-    compute = plan.compute
+    compute = work_plan.compute
 
     def counting(piece: Any, job: Any, progress: Any) -> Any:
         names.append(piece.name)
         return compute(piece, job, progress)
 
-    monkeypatch.setattr(plan, "compute", counting)
+    monkeypatch.setattr(work_plan, "compute", counting)
     return names
 
 
@@ -373,7 +372,7 @@ def test_a_report_that_was_broken_off_goes_on(
     tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
 ) -> None:
     options: Any = {"only": ["table2", "figure3"], "quick": True, "threads": 1}
-    compute = plan.compute
+    compute = work_plan.compute
 
     def interrupted(piece: Any, job: Any, progress: Any) -> Any:
         if len(counted) == 2:
@@ -381,7 +380,7 @@ def test_a_report_that_was_broken_off_goes_on(
         return compute(piece, job, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(plan, "compute", interrupted)
+        patch.setattr(work_plan, "compute", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reproduce(stream, sets, tmp_path, **options)
     first, counted[:] = list(counted), []
@@ -422,17 +421,29 @@ def test_other_settings_are_other_pieces(
     assert Cache(tmp_path).get("x", {}) is None
 
 
+def test_what_older_code_has_kept_is_computed_again(
+    tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    options: Any = {"only": ["table2"], "quick": True, "threads": 1}
+    with monkeypatch.context() as patch:
+        patch.setattr("siamese_cbow.paper.recipes.RESULTS_VERSION", RESULTS_VERSION - 1)
+        reproduce(stream, sets, tmp_path, **options)
+    older = counted.copy()
+    reproduce(stream, sets, tmp_path, **options)
+    assert sorted(counted) == sorted(older * 2)
+
+
 def test_without_a_library_its_systems_are_left_out(
     tiny: None, monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
 ) -> None:
-    compute = plan.compute
+    compute = work_plan.compute
 
     def without(piece: Any, job: Any, progress: Any) -> Any:
         if piece.key in ("cbow", "skipgram", "skip-thought"):
             raise MissingExtra("gensim", "baselines")
         return compute(piece, job, progress)
 
-    monkeypatch.setattr(plan, "compute", without)
+    monkeypatch.setattr(work_plan, "compute", without)
     said = Said()
     report = reproduce(stream, sets, tmp_path, only=["table1", "words"], quick=True, threads=1, progress=said)
     table = next(table for table in report.tables if table.key == "table1-paper")

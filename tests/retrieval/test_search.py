@@ -6,7 +6,9 @@ import bz2
 import gzip
 import itertools
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from siamese_cbow.retrieval.scoring import Cutoff
 from siamese_cbow.retrieval.search import Best
 from siamese_cbow.text import reader
 from siamese_cbow.text.records import RawBlock
-from siamese_cbow.text.row_reader import RowReader, finished_rows, sentence_rows
+from siamese_cbow.text.row_reader import RowReader, finished_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)
@@ -210,16 +212,48 @@ def test_an_endless_line_is_cut_and_keeps_its_number(model: Model, tmp_path: Pat
     assert len(wave[0].text) < 17 << 20
 
 
+def sentence_rows(text: str, layout: Any, **how: Any) -> tuple[str, list[int]]:
+    rows = finished_rows(RawBlock(text.encode(), "a", layout, 0, **how), TextSettings(unit="sentence"))
+    return rows.text.decode(), [rows.number(i) for i in range(len(rows))]
+
+
 def test_sentences_know_their_line() -> None:
-    text = b"It rains. We stay.\n\nYes. No.\n"
-    rows, numbers = sentence_rows(text, "en", wrapped=False)
-    assert rows == b"It rains.\nWe stay.\nYes.\nNo.\n"
-    assert numbers.tolist() == [0, 0, 2, 2]
-    wrapped = b"It rains a\nlot. We stay\nat home. So\nbe it.\n\n\nYes it\nis. No.\n"
-    rows, numbers = sentence_rows(wrapped, "en", wrapped=True)
-    assert rows == b"It rains a lot.\nWe stay at home.\nSo be it.\nYes it is.\nNo.\n"
-    assert numbers.tolist() == [0, 1, 2, 6, 7]
-    assert sentence_rows(b"\n\n", "en", wrapped=False)[0] == b""
+    rows, numbers = sentence_rows("It rains. We stay.\n\nYes. No.\n", "paragraphs")
+    assert rows == "It rains.\nWe stay.\nYes.\nNo.\n"
+    assert numbers == [1, 1, 3, 3]
+    wrapped = "It rains a\nlot. We stay\nat home. So\nbe it.\n\n\nYes it\nis. No.\n"
+    rows, numbers = sentence_rows(wrapped, "wrapped")
+    assert rows == "It rains a lot.\nWe stay at home.\nSo be it.\nYes it is.\nNo.\n"
+    assert numbers == [1, 2, 3, 7, 8]
+    assert sentence_rows("\n\n", "paragraphs")[0] == ""
+    assert sentence_rows(wrapped, "wrapped", first=11)[1] == [11, 12, 13, 17, 18]
+
+
+def test_sentences_know_their_record() -> None:
+    records = "It rains. We\nstay.\n\nYes.\n\0\n\n\0\nWell. A b\u00a0.\n\0\n"
+    rows, numbers = sentence_rows(records, "paragraphs", marked=True, first=5)
+    assert rows == "It rains.\nWe\nstay.\nYes.\nWell.\nA b .\n"
+    assert numbers == [5, 5, 5, 5, 7, 7]
+    rows, numbers = sentence_rows(records, "wrapped", marked=True)
+    assert rows == "It rains.\nWe stay.\nYes.\nWell.\nA b .\n"
+    assert numbers == [1, 1, 1, 3, 3]
+
+
+WORDS = st.sampled_from(["The cat", "sat.", "Dr.", "It rains.", "“Yes.”", "他来了。", "a\u00a0.", "é", "\u3000", ""])
+
+
+@given(
+    lines=st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=12),
+    marked=st.booleans(),
+    layout=st.sampled_from(["paragraphs", "wrapped"]),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_sentence_begins_on_the_line_it_is_said_to(lines: list[str], marked: bool, layout: str) -> None:
+    lines = [re.sub(r"(?<!\S)(?=\S)", f"{i}x", line) for i, line in enumerate(lines)]  # each word tells its line
+    text = "".join(line + ("\n\0\n" if marked else "\n") for line in lines)
+    rows, numbers = sentence_rows(text, layout, marked=marked)
+    for row, number in zip(rows.split("\n")[:-1], numbers, strict=True):
+        assert not row.strip() or row.lstrip().startswith(f"{number - 1}x")
 
 
 def test_search_in_sentences(model: Model, tmp_path: Path) -> None:

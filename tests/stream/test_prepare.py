@@ -221,9 +221,9 @@ def test_something_else_is_never_overwritten(tmp_path: Path) -> None:
     text.write_text("the cat " * 9)
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "me.jpg").write_text("x")
-    with pytest.raises(InputError, match="photos exists and is no stream"):
+    with pytest.raises(InputError, match="photos exists and is not a stream"):
         prepare(text, output=tmp_path / "photos", text=SENTENCES)
-    with pytest.raises(InputError, match=r"text.txt exists and is no stream"):
+    with pytest.raises(InputError, match=r"text.txt exists and is not a stream"):
         prepare(text, output=text, text=SENTENCES)
     assert (tmp_path / "photos" / "me.jpg").read_text() == "x"
 

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text import chunks
 from siamese_cbow.text.chunks import line_chunks, valid_utf8
-from siamese_cbow.text.corpus import Corpus, finished_lines
+from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.inputs import Texts
 from siamese_cbow.text.layout import evidence_of
 from siamese_cbow.text.records import RawBlock, TextSettings
+from siamese_cbow.text.sentences import sentence_lines
 
 SENTENCES = TextSettings(layout="sentences")
 
@@ -153,7 +154,7 @@ def test_the_layout_of_real_text(shared_data: Path) -> None:
     for name in ("wikipedia-en-2015.txt.xz", "eltec-eng-100-novels.txt.xz"):
         block = next(Corpus(shared_data / "corpora" / name).blocks())
         assert block.layout == "paragraphs"
-        text = finished_lines(block, TextSettings()).text
+        text = sentence_lines(block, TextSettings()).text
         assert evidence_of(text, is_whole=False).layout == "sentences"  # what was split looks split
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import siamese_cbow as sc
 from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.evaluation import adapting
-from siamese_cbow.evaluation.evaluate import evaluate
-from siamese_cbow.evaluation.pairs import PairSet
+from siamese_cbow.evaluation.evaluate import evaluate, held_out_parts
+from siamese_cbow.evaluation.pair_sets import PairSet
+from siamese_cbow.evaluation.scores import ADAPTED
 from siamese_cbow.evaluation.significance import compare
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import load
@@ -222,7 +222,7 @@ def test_evaluation_starts_from_the_model_before(model: Model) -> None:
 def test_a_set_without_known_words_is_undefined(model: Model) -> None:
     pairs = PairSet(2014, "strange", (("a", "b"), ("c", "d"), ("e", "f")), np.array([1.0, 2.0, 3.0]))
     for system in (model, OnlyVectors(model)):
-        for how in adapting.ADAPT:
+        for how in ADAPTED:
             (row,) = evaluate(system, [pairs], adapt=how).sets
             assert row.pearson is None
             assert row.n_empty == 3
@@ -239,7 +239,7 @@ def test_held_out_sentences_are_never_learnt_from(model: Model) -> None:
     pairs = pair_set()
     texts = [text for pair in pairs.pairs for text in pair]
     seen = 0
-    for learnt_from, scored in adapting._parts(texts, np.random.default_rng(1)):
+    for learnt_from, scored in held_out_parts(texts, np.random.default_rng(1)):
         own, others = ({texts[i] for i in np.flatnonzero(chosen)} for chosen in (scored, learnt_from))
         assert own | others == set(texts)
         assert not own & others

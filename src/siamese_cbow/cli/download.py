@@ -13,7 +13,7 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 def command(what: str, folder: str) -> None:
     """Fetch the public STS sets of SemEval, STS-Benchmark and SICK.
 
-    Interrupted, it goes on where it stopped; what is there already is left alone.
+    An interrupted download goes on where it stopped; files that are there already are left alone.
     """
     from siamese_cbow.evaluation.sts import sts
     from siamese_cbow.progress import bar

@@ -58,15 +58,15 @@ if TYPE_CHECKING:
               "column `label`) can be read off the vectors. May be given several times.")  # fmt: skip
 @text_column_option
 @click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Of --probe, for cross-validation.")
-@click.option("--details", is_flag=True, help="Also words, lexical overlap and unknown words of each set.")
+@click.option("--details", is_flag=True, help="Also print words, lexical overlap and unknown words of each set.")
 @click.option(
     "--random/--no-random",
     "with_random",
     default=None,
-    help="A column of random vectors to read the others against; by default in tables, not in JSON.",
+    help="Add a column of random vectors to read the others against. On by default in tables, off in JSON.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random vectors and resamples.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each model (and comparison).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line for each model (and comparison).")
 def command(
     models: tuple[str, ...],
     folders: tuple[str, ...],
@@ -122,12 +122,12 @@ def _probe(
         data = read_labelled(file, text_column=text_column)
         scores = [probe(system, data, name=shown, folds=folds, seed=seed) for shown, system in systems]
         if as_json:
-            for one in scores:
-                click.echo(json.dumps(one.to_dict(), ensure_ascii=False))
+            for score in scores:
+                click.echo(json.dumps(score.to_dict(), ensure_ascii=False))
             continue
         click.echo(f"{data.name}: {len(data.texts):,} texts, accuracy in {folds} folds")
-        for one in scores:
-            click.echo(f"{100 * one.mean:6.2f} ± {100 * one.std:.2f}  {one.name}")
+        for score in scores:
+            click.echo(f"{100 * score.mean:6.2f} ± {100 * score.std:.2f}  {score.name}")
         click.echo(f"{100 * most_frequent_share(data):6.2f}         the most frequent label always")
 
 
@@ -155,22 +155,23 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
-    for row in (*(one.to_dict() for one in scores), *(one.to_dict() for one in comparisons)):
-        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    results: list[Scores | Comparison] = [*scores, *comparisons]
+    for result in results:
+        click.echo(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False))
 
 
 def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
     from rich.console import Console
 
-    from siamese_cbow.evaluation.tables import comparison_table, details_table, remarks, score_tables
+    from siamese_cbow.evaluation.score_tables import comparison_table, details_table, remarks, score_tables
 
     console = Console()
     if not console.is_terminal:
         console = Console(width=240)  # a pipe has no width: rich would cut the table at 80
     for table in score_tables(scores, width=console.width, can_bold=console.is_terminal):
         console.print(table)
-    for one in scores if details else ():
-        console.print(details_table(one))
+    for each in scores if details else ():
+        console.print(details_table(each))
     for comparison in comparisons:
         console.print(comparison_table(comparison))
     for remark in remarks(scores):

@@ -28,8 +28,8 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER
 )
 @click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
 @click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
-@click.option("--seed", type=click.IntRange(min=0), default=1, help="Of everything that is random.")
-@click.option("--restart", is_flag=True, help="Throw away what was finished before.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
+@click.option("--restart", is_flag=True, help="Discard what was finished before.")
 def command(
     stream: Path,
     output: Path,
@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """Train every system of the paper on one stream and write its tables and figures.
 
-    STREAM is a folder that `prepare` has written. Give the same command again after an interruption: what was
-    finished is not done again.
+    STREAM is a folder that `prepare` has written. After an interruption, type the same command again: finished work is
+    not repeated.
     """
     from siamese_cbow.errors import Interrupted
     from siamese_cbow.evaluation.sts import sts

@@ -1,1 +1,21 @@
-"""Evaluation: STS sets, protocols, correlations, significance. Anything with `.encode` can be scored."""
+"""How well vectors agree with people: sets of sentence pairs, scores, tests between systems, labels.
+
+Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the order of the flow:
+
+    fetch         a file over HTTP that arrives whole: resumed, checked, renamed into place
+    download      the public archives, unpacked as `sts` reads them [DEFAULT_FOLDER, download_sts]
+    pair_sets     a set of pairs with gold scores, and which of them count under a protocol
+      [Floats, PROTOCOLS, PairSet, Protocol, counted, counting]
+    sts           folders and files of sets as released -> pair sets [WHERE, sts]
+    systems       what can be evaluated by name [OWN, RANDOM, open_system, words_of]
+    correlation   Pearson, Spearman, bootstrap [Interval, pearson]
+    scores        the score of a set, the only one there is, and aggregates of several
+      [Scores, SetScore, headline, mean]
+    evaluate      encode, take cosines, score; perhaps adapted to the text of each set [System, evaluate, unknown_words]
+    significance  is one system better than another, or is it chance [Comparison, DAGGER, compare, wilcoxon]
+    score_tables  scores and tests as tables for people
+      [best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed]
+    probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
+
+Nothing here trains; the report of the paper is `paper`.
+"""

@@ -6,28 +6,23 @@ correlation with something constant is undefined; here that is `None`, never NaN
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import zlib
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from siamese_cbow.evaluation.pair_sets import Floats
 
 CONSTANT = 1e-9  # a range below this is rounding: cosines come from float32 vectors
 BLOCK = 1 << 21  # numbers of a block of resamples; bounds the memory of the bootstrap
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Where a figure lies with 95% confidence: `Interval(0.61, 0.68)`."""
+class Interval(NamedTuple):
+    """Where a figure lies with 95% confidence: `Interval(0.61, 0.68)`, in JSON [0.61, 0.68]."""
 
     low: float
     high: float
-
-    def to_list(self) -> list[float]:
-        """For JSON."""
-        return [self.low, self.high]
 
 
 def is_constant(values: Floats) -> bool:
@@ -58,28 +53,35 @@ def ranks(values: Floats) -> Floats:
     return shared
 
 
+def set_rng(name: str, seed: int) -> np.random.Generator:
+    """Randomness for one set, the same whichever other sets are evaluated with it."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
 def bootstrap(x: Floats, y: Floats, *, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """`n` resamples of the pairs: the Pearson (n,) and the Spearman (n,) of each; NaN where one is undefined.
 
     A resample is kept as how often each pair was drawn, so that ranks need one sort for all resamples, not one each.
     """
-    pearsons, spearmans = np.empty(n), np.empty(n)
     x, y = x - x.mean(), y - y.mean()  # keeps the digits of the sums of squares
-    step = max(1, BLOCK // len(x))
-    groups = [_Ranker(x), _Ranker(y)]
+    rankers = [_Ranker(x), _Ranker(y)]
+    pearsons, spearmans = [], []
+    for drawn in resamples(len(x), n, rng):
+        pearsons.append(weighted_pearson(drawn, x, y))
+        spearmans.append(weighted_pearson(drawn, *(ranker.ranks(drawn) for ranker in rankers)))
+    return np.concatenate(pearsons), np.concatenate(spearmans)
+
+
+def resamples(n_pairs: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """How often each pair is drawn in each of `n` resamples with replacement, (n, n_pairs), block by block of rows.
+
+    A row adds to n_pairs.
+    """
+    step = max(1, BLOCK // n_pairs)
     for start in range(0, n, step):
-        part = slice(start, min(start + step, n))
-        drawn = draws(len(x), part.stop - start, rng)
-        pearsons[part] = weighted_pearson(drawn, x, y)
-        spearmans[part] = weighted_pearson(drawn, *(ranker.ranks(drawn) for ranker in groups))
-    return pearsons, spearmans
-
-
-def draws(n_pairs: int, n: int, rng: np.random.Generator) -> Floats:
-    """How often each pair is drawn in each of `n` resamples with replacement, (n, n_pairs); a row adds to n_pairs."""
-    drawn = rng.integers(n_pairs, size=(n, n_pairs))
-    drawn += n_pairs * np.arange(n)[:, None]
-    return np.bincount(drawn.ravel(), minlength=n * n_pairs).reshape(n, n_pairs).astype(np.float64)
+        rows = min(step, n - start)
+        drawn = rng.integers(n_pairs, size=(rows, n_pairs)) + n_pairs * np.arange(rows)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=rows * n_pairs).reshape(rows, n_pairs).astype(np.float64)
 
 
 def weighted_pearson(weights: Floats, x: Floats, y: Floats) -> Floats:

@@ -17,22 +17,44 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, TypeAlias
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SiameseCBOWError
-from siamese_cbow.evaluation.benchmarks import is_benchmark
 from siamese_cbow.evaluation.fetch import fetch, file_sha256
-from siamese_cbow.evaluation.releases import ARCHIVES, Archive
-from siamese_cbow.evaluation.sts import FILE
+from siamese_cbow.evaluation.sts import FILE, is_benchmark
 from siamese_cbow.progress import SILENT, Progress
 
 DEFAULT_FOLDER = "data/sts"
 SUMS = "SHA256SUMS"
 Opener: TypeAlias = Callable[[], IO[bytes] | None]
 LARGEST = 1 << 28  # bytes of one file; the largest set has less than 1 MB
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A file to fetch, and the folder its files go to."""
+
+    name: str
+    url: str
+    folder: str
+    sha256: str | None = None  # None: not known; the first download is written down and held against later ones
+
+
+# The addresses of the tasks' own pages. No checksums were published.
+_WIKI = "http://ixa2.si.ehu.es/stswiki/images"
+ARCHIVES = (
+    Archive("STS 2012", f"{_WIKI}/4/40/STS2012-en-test.zip", "2012"),
+    Archive("STS 2013", f"{_WIKI}/2/2f/STS2013-en-test.zip", "2013"),
+    Archive("STS 2014", f"{_WIKI}/8/8c/STS2014-en-test.zip", "2014"),
+    Archive("STS 2015", f"{_WIKI}/d/da/STS2015-en-test.zip", "2015"),
+    Archive("STS 2016", f"{_WIKI}/9/98/STS2016-en-test.zip", "2016"),
+    Archive("STS-Benchmark", f"{_WIKI}/4/48/Stsbenchmark.tar.gz", "stsbenchmark"),
+    Archive("SICK", "http://alt.qcri.org/semeval2014/task1/data/uploads/sick_test_annotated.zip", "sick"),
+)
 
 
 def download_sts(
@@ -63,15 +85,15 @@ def _laid_out(archive: Archive, to: Path, progress: Progress) -> list[Path]:
     """The new files of one archive, which is fetched if it isn't there."""
     packed, sums = to / "archives" / archive.url.rpartition("/")[2], _read_sums(to / "archives" / SUMS)
     expected = archive.sha256 or sums.get(packed.name)
-    found = file_sha256(packed) if packed.exists() else None
-    if found is None or found != expected:  # not there, or damaged on disk
-        found = fetch(archive.url, packed, sha256=expected, progress=progress)
+    sha256 = file_sha256(packed) if packed.exists() else None
+    if sha256 is None or sha256 != expected:  # not there, or damaged on disk
+        sha256 = fetch(archive.url, packed, sha256=expected, progress=progress)
     try:
         files = unpack(packed, to / archive.folder)
     except InputError:
         packed.unlink()  # a page that says "moved" in place of the archive, for instance: don't keep or remember it
         raise
-    sums[packed.name] = found
+    sums[packed.name] = sha256
     with atomic_file(to / "archives" / SUMS) as file:
         file.write_text("".join(f"{value}  {name}\n" for name, value in sorted(sums.items())), "utf-8")
     return files
@@ -119,7 +141,7 @@ def _members(packed: Path) -> Iterator[list[tuple[str, Opener]]]:
                 yield [(info.name, partial(tar.extractfile, info)) for info in tar.getmembers() if info.isfile()]
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"{packed} is no whole zip or tar archive ({reason}); download it again") from error
+        raise InputError(f"{packed} is not a complete zip or tar archive ({reason}); download it again") from error
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:

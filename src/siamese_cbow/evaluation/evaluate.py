@@ -1,27 +1,41 @@
-"""Score a system: encode every sentence once, take cosines, correlate with the gold scores.
+"""Score a system: encode every sentence once, take cosines, correlate with the gold scores (`scores`).
 
 A system is anything with `.encode(list of str) -> (n, dim) array`. What it returns is checked, because a NaN or a
 missing row would otherwise surface as a slightly wrong number. A zero vector (no known word) has cosine 0 with all.
+
+A system may first be adapted to the text of the set that it is scored on; gold scores are never used:
+
+    set       to all sentences of the set
+    held-out  each tenth of the pairs to the sentences of the other nine tenths, less those that it has itself
+
+Our models are adapted as `Model.adapt` does it. Of any other system only vectors are known: their directions are evened
+out in the same way, the weights of words stay.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 from typing import Protocol as Interface
 
 import numpy as np
+from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.evaluation.adapting import ADAPT, Adapt, adapted_vectors, of_model, of_vectors
-from siamese_cbow.evaluation.correlation import Floats, is_constant, pearson, spearman
 from siamese_cbow.evaluation.correlation import bootstrap as resample
-from siamese_cbow.evaluation.pairs import PairSet
-from siamese_cbow.evaluation.protocol import Protocol, counted
-from siamese_cbow.evaluation.scores import Scores, SetScore
+from siamese_cbow.evaluation.correlation import set_rng
+from siamese_cbow.evaluation.pair_sets import Flags, Floats, PairSet, Protocol, counted
+from siamese_cbow.evaluation.scores import ADAPTED, Adapt, Scores, SetScore
 from siamese_cbow.model.model import Model
+from siamese_cbow.transform.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 from siamese_cbow.words.tokenizer import Tokenizer
+
+N_PARTS = 10  # that a set is cut into for `held-out`
+
+# Which texts to learn from, (n_texts,) -> the vectors of all texts, (n_texts, dim)
+Adapted: TypeAlias = Callable[[Flags], Vectors]
 
 
 class System(Interface):
@@ -45,91 +59,110 @@ def evaluate(
 
     `evaluate(model, sts("data/sts")).mean_pearson` -> 0.71
 
-    adapt  first make the system fit the text of each set: see `adapting`. Never compare with scores that don't
+    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare with scores that don't
     """
-    if adapt not in ADAPT:
-        raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPT)}")
+    if adapt not in ADAPTED:
+        raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")
     sets = [counted(pair_set, protocol) for pair_set in sets]
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     name = name or getattr(system, "name", None) or type(system).__name__
-    rows = []
-    found = _cosines(system, sets, name) if adapt == "no" else _adapted_cosines(system, sets, name, adapt, seed)
-    for pair_set, (cosines, n_empty) in zip(sets, found, strict=True):
-        row = _score(pair_set, cosines, n_empty, _unknown(system, pair_set))
-        rows.append(_with_replicates(row, bootstrap, seed) if bootstrap else row)
-    return Scores(name, protocol, tuple(rows), adapt)
+    cosines = _cosines(system, sets, name) if adapt == "no" else _adapted_cosines(system, sets, name, adapt, seed)
+    scores = []
+    for pair_set, (predictions, is_empty) in zip(sets, cosines, strict=True):
+        score = SetScore(pair_set, predictions, is_empty, unknown_words(system, pair_set))
+        if bootstrap and score.pearson is not None:
+            rng = set_rng(pair_set.name, seed)
+            score = replace(score, replicates=resample(predictions, pair_set.gold, n=bootstrap, rng=rng))
+        scores.append(score)
+    return Scores(name, protocol, tuple(scores), adapt)
 
 
-def _score(pair_set: PairSet, predictions: Floats, n_empty: int, n_unknown: int | None) -> SetScore:
-    note, gold = "", pair_set.gold
-    if is_constant(predictions):
-        note = f"undefined: every pair has the same cosine, {predictions[0]:.4f}"
-    elif is_constant(gold):
-        note = f"undefined: every pair has the same gold score, {gold[0]:g}"
-    return SetScore(
-        year=pair_set.year,
-        dataset=pair_set.dataset,
-        collection=pair_set.collection,
-        name=pair_set.name,
-        predictions=predictions,
-        gold=gold,
-        text=pair_set.text(),
-        n_unknown=n_unknown,
-        n_empty=n_empty,
-        pearson=pearson(predictions, gold),
-        spearman=spearman(predictions, gold),
-        note=note,
-    )
-
-
-def _with_replicates(row: SetScore, n: int, seed: int) -> SetScore:
-    if row.pearson is None:
-        return row
-    replicates = resample(row.predictions, row.gold, n=n, rng=set_rng(row.name, seed))
-    return SetScore(**{**vars(row), "replicates": replicates})
-
-
-def set_rng(name: str, seed: int) -> np.random.Generator:
-    """Randomness for one set, the same whichever other sets are evaluated with it."""
-    return np.random.default_rng([seed, zlib.crc32(name.encode())])
-
-
-def _unknown(system: System, pair_set: PairSet) -> int | None:
+def unknown_words(system: System, pair_set: PairSet) -> int | None:
+    """How many words of a set a system does not know; None if it can't say."""
     tokenizer = getattr(system, "tokenizer", None)
     if not isinstance(tokenizer, Tokenizer):
         return None
     return pair_set.text(tokenizer).n_unknown(getattr(system, "vocabulary", None))
 
 
-def _cosines(system: System, sets: Sequence[PairSet], name: str) -> list[tuple[Floats, int]]:
-    """For each set the cosines (n_pairs,) and how many pairs have a zero vector; `encode` is called once for all."""
+def paired_cosines(left: Vectors, right: Vectors) -> tuple[Floats, Flags]:
+    """The cosines of the rows of two arrays, (n,), and which of them have a side that is zero; their cosine is 0."""
+    a, b = left.astype(np.float64), right.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
+    cosines = np.einsum("ij,ij->i", a, b) / np.where(lengths > 0, lengths, 1.0)
+    return np.clip(cosines, -1.0, 1.0), lengths == 0
+
+
+def _cosines(system: System, sets: Sequence[PairSet], name: str) -> list[tuple[Floats, Flags]]:
+    """For each set the cosines (n_pairs,) and which pairs have a zero vector; `encode` is called once for all."""
     place: dict[str, int] = {}
     for pair_set in sets:
         for sentence in pair_set.sentences:
             place.setdefault(sentence, len(place))
     vectors = _encoded(system, list(place), name)
     rows = [np.array([[place[left], place[right]] for left, right in pair_set.pairs]) for pair_set in sets]
-    return [_paired_cosines(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]
+    return [paired_cosines(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]
 
 
 def _adapted_cosines(
     system: System, sets: Sequence[PairSet], name: str, how: Adapt, seed: int
-) -> Iterator[tuple[Floats, int]]:
+) -> Iterator[tuple[Floats, Flags]]:
     """The same, with the system adapted to the text of each set."""
     for pair_set in sets:
         texts = pair_set.sentences
-        adapted = of_model(system, texts) if isinstance(system, Model) else of_vectors(_encoded(system, texts, name))
-        vectors = adapted_vectors(adapted, texts, how, set_rng(pair_set.name, seed))
-        yield _paired_cosines(vectors[::2], vectors[1::2])
+        adapted = _of_model(system, texts) if isinstance(system, Model) else _of_vectors(_encoded(system, texts, name))
+        if how == "set":
+            vectors = adapted(np.ones(len(texts), bool))
+        else:
+            parts = held_out_parts(texts, set_rng(pair_set.name, seed))
+            vectors = np.sum([np.where(scored[:, None], adapted(chosen), 0) for chosen, scored in parts], axis=0)
+        yield paired_cosines(vectors[::2], vectors[1::2])
 
 
-def _paired_cosines(left: Any, right: Any) -> tuple[Floats, int]:
-    """The cosines of the rows of two arrays, and how many of them have a side that is zero."""
-    a, b = left.astype(np.float64), right.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
-    cosines = np.einsum("ij,ij->i", a, b) / np.where(lengths > 0, lengths, 1.0)
-    return np.clip(cosines, -1.0, 1.0), int((lengths == 0).sum())
+def held_out_parts(texts: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[Flags, Flags]]:
+    """Texts to learn from, and those that are then scored: no text is in both, whatever pairs it stands in.
+
+    The two texts of a pair stand one after the other, and each text is scored once.
+    """
+    n_pairs = len(texts) // 2
+    part_of = np.repeat(rng.permutation(n_pairs) % min(N_PARTS, n_pairs), 2)
+    for part in range(part_of.max() + 1):
+        scored = part_of == part
+        own = {text for text, is_scored in zip(texts, scored, strict=True) if is_scored}
+        yield np.array([text not in own for text in texts]), scored
+
+
+def _of_model(model: Model, texts: list[str]) -> Adapted:
+    """Adapts as `model.adapt` does, but only the rows of words that stand in the texts."""
+    from siamese_cbow.kernels.means import means
+
+    model = not_adapted(model)
+    ids, offsets = model.ids(texts)
+    used, positions = np.unique(ids, return_inverse=True)
+    places: Ids = positions.astype(np.int32)
+    rows, shares, lengths = model.vectors[used], shares_of(model.vocabulary.counts), np.diff(offsets)
+
+    def adapted(chosen: Flags) -> Vectors:
+        chosen_ids, chosen_offsets = places[np.repeat(chosen, lengths)], np.r_[0, np.cumsum(lengths[chosen])]
+        change = adaptation(rows, None if shares is None else shares[used], chosen_ids, chosen_offsets)
+        vectors = np.empty((len(texts), model.dim), np.float32)
+        means(rows * change.weights[:, None], places, offsets, False, vectors)
+        return change.turned(vectors)
+
+    return adapted
+
+
+def _of_vectors(vectors: NDArray[Any]) -> Adapted:
+    """Adapts the vectors of texts, wherever they come from."""
+    plain = np.asarray(vectors, np.float32)
+
+    def adapted(chosen: Flags) -> Vectors:
+        wide = plain[chosen].astype(np.float64)
+        directions, factors = evened(wide.T @ wide, int(wide.any(axis=1).sum()))
+        return scaled_along(plain, directions, factors)
+
+    return adapted
 
 
 def _encoded(system: System, sentences: list[str], name: str) -> Any:

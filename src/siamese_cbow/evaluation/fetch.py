@@ -5,7 +5,8 @@
                          sewn together from two
     name                 the whole file; appears only after its checksum was found right
 
-Standard library only. Proxies are taken from the environment, as `urllib` does.
+Standard library only; proxies are taken from the environment, as `urllib` does. Rejected: pooch, which starts a broken
+transfer over and would bring `requests` into a command of the base installation.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.progress import SILENT, Progress
 
-CHUNK = 1 << 16
+CHUNK = 1 << 16  # bytes
 TIMEOUT = 30.0  # seconds without a byte
 TRIES = 5
 
@@ -44,34 +44,33 @@ def fetch(
     if not re.match(r"https?://", url):
         raise InputError(f"can't fetch {url}; expected an address that starts with http:// or https://")
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
+    part, version = (target.with_name(target.name + suffix) for suffix in (".part", ".part.version"))
     for attempt in range(1, tries + 1):
         try:
-            _continue(url, part, progress)
+            _continue(url, part, version, progress)
             break
         except urllib.error.HTTPError as error:
             error.close()
             if error.code < 500 or attempt == tries:
-                raise InputError(f"{url}: the server says {error.code} {error.reason}; {_BY_HAND}") from None
+                raise InputError(
+                    f"{url}: the server says {error.code} {error.reason}; "
+                    "look for the file at another place and unpack it by hand"
+                ) from None
         except (OSError, http.client.HTTPException) as error:
             if attempt == tries:
-                reason = getattr(error, "reason", None) or error
                 raise InputError(
-                    f"{url}: {reason} ({tries} tries; {_size(part):,} bytes are kept in {part}); "
-                    "type the same command again to go on"
+                    f"{url}: {getattr(error, 'reason', None) or error} ({tries} tries; {_size(part):,} bytes are kept "
+                    f"in {part}); type the same command again to go on"
                 ) from None
         progress.say(f"{url}: interrupted after {_size(part):,} bytes; trying again")
         wait(2.0 ** (attempt - 1))
-    found = file_sha256(part)
-    if sha256 is not None and found != sha256:
-        _forget(part)
-        raise InputError(f"{url}: SHA-256 is {found}, expected {sha256}; the file was deleted, try again later")
+    version.unlink(missing_ok=True)
+    arrived = file_sha256(part)
+    if sha256 is not None and arrived != sha256:
+        part.unlink()
+        raise InputError(f"{url}: SHA-256 is {arrived}, expected {sha256}; the file was deleted, try again later")
     part.replace(target)
-    _forget(part)
-    return found
-
-
-_BY_HAND = "look for the file at another place and unpack it by hand"
+    return arrived
 
 
 def file_sha256(path: Path) -> str:
@@ -80,14 +79,14 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _continue(url: str, part: Path, progress: Progress) -> None:
+def _continue(url: str, part: Path, version: Path, progress: Progress) -> None:
     """One request: what is missing of `part`, or all of it if the server can't do that."""
     start = _size(part)
     request = urllib.request.Request(url, headers={"User-Agent": "siamese-cbow"})
     if start:
         request.add_header("Range", f"bytes={start}-")
-        if version := _version_file(part).read_text("utf-8") if _version_file(part).exists() else "":
-            request.add_header("If-Range", version)
+        if version.exists() and (known := version.read_text("utf-8")):
+            request.add_header("If-Range", known)
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
@@ -96,38 +95,23 @@ def _continue(url: str, part: Path, progress: Progress) -> None:
         error.close()
         if error.headers.get("Content-Range", "") == f"bytes */{start}":
             return  # it was whole already
-        _forget(part)
+        part.unlink()
         raise ConnectionError("the file on the server has become shorter") from None
     with response:
-        is_rest = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-        if start and not is_rest and response.status == 206:
+        is_rest = response.status == 206
+        if is_rest and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             raise ConnectionError(f"asked for bytes from {start}, got {response.headers.get('Content-Range')}")
-        _version_file(part).write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")
+        version.write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "", "utf-8")
+        expected, received = response.headers.get("Content-Length"), 0
         with part.open("ab" if is_rest else "wb") as file:
-            if is_rest:
-                progress.advance(start)
-            _copy(response, file, progress)
-
-
-def _copy(response: Any, file: IO[bytes], progress: Progress) -> None:
-    expected = response.headers.get("Content-Length")
-    received = 0
-    while piece := response.read(CHUNK):
-        file.write(piece)
-        received += len(piece)
-        progress.advance(len(piece))
+            progress.advance(start if is_rest else 0)
+            while piece := response.read(CHUNK):
+                file.write(piece)
+                received += len(piece)
+                progress.advance(len(piece))
     if expected is not None and received < int(expected):
         raise ConnectionError(f"the connection ended after {received:,} of {int(expected):,} bytes")
 
 
-def _version_file(part: Path) -> Path:
-    return part.with_name(part.name + ".version")
-
-
 def _size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
-
-
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _version_file(part).unlink(missing_ok=True)

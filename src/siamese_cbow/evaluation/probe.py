@@ -73,10 +73,10 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT) -> Labelled:
 
 
 def _has_columns(path: Path, text_column: str) -> bool:
-    """Whether a file is a table; a .tsv file may do without a header, and then it is lines."""
+    """Whether a file is a table; a .tsv file may do without a header that names the label, and then it is lines."""
     if format_of(path).name != "TSV" or text_column != TEXT:
         return format_of(path).is_table
-    return {TEXT, LABEL} <= set(next(iter_lines(path), "").split("\t"))
+    return LABEL in next(iter_lines(path), "").split("\t")
 
 
 def _tab_rows(path: Path) -> Iterator[tuple[str, str]]:
@@ -110,9 +110,9 @@ def probe(
         # Dimensions on one scale: the regression's penalty means something then, whatever the lengths of the vectors.
         pipeline, features = make_pipeline(StandardScaler(), classifier), np.asarray(system.encode(list(data.texts)))
     cut = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    found = cross_val_score(pipeline, features, np.array(data.labels), cv=cut)
-    shown = name or (TFIDF if system is None else type(system).__name__)
-    return ProbeScore(shown, data.name, tuple(float(one) for one in found))
+    accuracies = cross_val_score(pipeline, features, np.array(data.labels), cv=cut)
+    name = name or (TFIDF if system is None else type(system).__name__)
+    return ProbeScore(name, data.name, tuple(float(accuracy) for accuracy in accuracies))
 
 
 def most_frequent_share(data: Labelled) -> float:

@@ -1,27 +1,28 @@
-"""The scores of one system: a line for each set, and three ways of making one number of them.
+"""The score of a system on a set, and three ways of making one number of several sets.
 
     mean      of the sets' correlations, each set counting the same: the headline number here
     weighted  the same, each set counting by its pairs
     pooled    one correlation over the pairs of all sets together, as MTEB does for each year
 
-A set whose correlation is undefined (the system gave every pair the same score) is left out of the means, and counted.
+A set whose correlation is undefined (every pair has the same cosine, or the same gold score) is left out of the means,
+and counted. `SetScore` is the only place that scores a set: `evaluate`, the tests between systems, the report and the
+benchmarks all ask it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from siamese_cbow.base.notebook import grid
-from siamese_cbow.evaluation.adapting import Adapt
-from siamese_cbow.evaluation.correlation import Floats, Interval, interval, pearson, spearman
-from siamese_cbow.evaluation.pairs import Collection, TextFacts
-from siamese_cbow.evaluation.protocol import Protocol
+from siamese_cbow.evaluation.correlation import Interval, interval, is_constant, pearson, spearman
+from siamese_cbow.evaluation.pair_sets import Flags, Floats, PairSet, Protocol
 
+Adapt: TypeAlias = Literal["no", "set", "held-out"]
 ADAPTED: dict[Adapt, str] = {
     "no": "",
     "set": ", adapted to the sentences of each set",
@@ -31,26 +32,60 @@ ADAPTED: dict[Adapt, str] = {
 
 @dataclass(frozen=True, eq=False)
 class SetScore:
-    """How a system did on one set. `pearson` and `spearman` are None when undefined, and `note` says why."""
+    """How a system did on one set: `score.pearson` -> 0.66, or None when that is undefined and `note` says why."""
 
-    year: int
-    dataset: str
-    collection: Collection
-    name: str
-    predictions: Floats  # (n_pairs,) cosines of the pairs that count under the protocol
-    gold: Floats  # (n_pairs,)
-    text: TextFacts
-    n_unknown: int | None  # words the system does not know; None if it can't say
-    n_empty: int  # pairs with a sentence of which the system knows nothing: its vector is zero, the cosine counts as 0
-    pearson: float | None
-    spearman: float | None
-    note: str = ""
+    pair_set: PairSet  # with the pairs that count under the protocol
+    predictions: Floats  # (n_pairs,) their cosines
+    is_empty: Flags  # (n_pairs,) pairs with a sentence that the system knows nothing of; their cosine is 0
+    n_unknown: int | None = None  # words the system does not know; None if it can't say
     replicates: tuple[Floats, Floats] | None = None  # bootstrap: (n,) Pearson, (n,) Spearman
+
+    @property
+    def year(self) -> int:
+        """Of the set."""
+        return self.pair_set.year
+
+    @property
+    def dataset(self) -> str:
+        """The name of the set within its year."""
+        return self.pair_set.dataset
+
+    @property
+    def name(self) -> str:
+        """`2014 images`."""
+        return self.pair_set.name
+
+    @property
+    def gold(self) -> Floats:
+        """The gold scores of the pairs, (n_pairs,)."""
+        return self.pair_set.gold
 
     @property
     def n_pairs(self) -> int:
         """How many pairs count under the protocol."""
         return len(self.gold)
+
+    @property
+    def n_empty(self) -> int:
+        """How many pairs have a sentence whose vector is zero."""
+        return int(self.is_empty.sum())
+
+    @cached_property
+    def pearson(self) -> float | None:
+        """Pearson's r of the cosines and the gold scores."""
+        return pearson(self.predictions, self.gold)
+
+    @cached_property
+    def spearman(self) -> float | None:
+        """Spearman's rho of the cosines and the gold scores."""
+        return spearman(self.predictions, self.gold)
+
+    @property
+    def note(self) -> str:
+        """Why the correlations are undefined; "" where they are defined."""
+        if is_constant(self.predictions):
+            return f"undefined: every pair has the same cosine, {self.predictions[0]:.4f}"
+        return f"undefined: every pair has the same gold score, {self.gold[0]:g}" if is_constant(self.gold) else ""
 
     @property
     def intervals(self) -> tuple[Interval | None, Interval | None]:
@@ -59,23 +94,24 @@ class SetScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        text = self.pair_set.text()
         row: dict[str, Any] = {
             "year": self.year,
             "dataset": self.dataset,
-            "collection": self.collection,
+            "collection": self.pair_set.collection,
             "n_pairs": self.n_pairs,
             "pearson": self.pearson,
             "spearman": self.spearman,
-            "n_words": self.text.n_words,
-            "words_per_sentence": self.text.words_per_sentence,
-            "overlap": self.text.overlap,
+            "n_words": text.n_words,
+            "words_per_sentence": text.words_per_sentence,
+            "overlap": text.overlap,
             "n_unknown": self.n_unknown,
             "n_empty": self.n_empty,
         }
         if self.note:
             row["note"] = self.note
         if self.replicates:
-            row["pearson_interval"], row["spearman_interval"] = (one and one.to_list() for one in self.intervals)
+            row["pearson_interval"], row["spearman_interval"] = self.intervals
         return row
 
 
@@ -97,14 +133,12 @@ class Aggregate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        row = dict(vars(self))
-        found = row.pop("mean_pearson_interval")
-        return {**row, "mean_pearson_interval": found.to_list()} if found else row
+        return {key: value for key, value in vars(self).items() if key != "mean_pearson_interval" or value}
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What `evaluate` returns: the system's name, the protocol, a line for each set, and what it was adapted to."""
+    """What `evaluate` returns: the system's name, the protocol, a score for each set, and what it was adapted to."""
 
     system: str
     protocol: Protocol
@@ -127,12 +161,18 @@ class Scores:
         return self.aggregates[0].mean_spearman
 
     def _repr_html_(self) -> str:
-        def shown(value: float | None) -> str:
+        def cell(value: float | None) -> str:
             return "undefined" if value is None else f"{value:.4f}"
 
         rows = [
-            [one.label, f"{one.n_sets:,}", f"{one.n_pairs:,}", shown(one.mean_pearson), shown(one.mean_spearman)]
-            for one in self.aggregates
+            [
+                group.label,
+                f"{group.n_sets:,}",
+                f"{group.n_pairs:,}",
+                cell(group.mean_pearson),
+                cell(group.mean_spearman),
+            ]
+            for group in self.aggregates
         ]
         heads = ["sets of", "sets", "pairs", "mean Pearson", "mean Spearman"]
         return grid(f"{self.system}, {self.conditions}", heads, rows)
@@ -141,9 +181,10 @@ class Scores:
     def aggregates(self) -> tuple[Aggregate, ...]:
         """`all` first, then each year of SemEval, then STS-Benchmark and SICK."""
         groups: dict[str, list[SetScore]] = {}
-        for one in self.sets:
-            groups.setdefault(str(one.year) if one.collection == "STS" else one.collection, []).append(one)
-        return (aggregate("all", headline(self.sets)), *(aggregate(label, sets) for label, sets in groups.items()))
+        for score in self.sets:
+            groups.setdefault(score.pair_set.group, []).append(score)
+        every = [self.sets[i] for i in headline([score.pair_set for score in self.sets])]
+        return (aggregate("all", every), *(aggregate(label, sets) for label, sets in groups.items()))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -153,8 +194,8 @@ class Scores:
             "adapted": self.adapted,
             "mean_pearson": self.mean_pearson,
             "mean_spearman": self.mean_spearman,
-            "aggregates": [one.to_dict() for one in self.aggregates],
-            "sets": [one.to_dict() for one in self.sets],
+            "aggregates": [group.to_dict() for group in self.aggregates],
+            "sets": [score.to_dict() for score in self.sets],
         }
 
 
@@ -163,33 +204,39 @@ def conditions(protocol: Protocol, adapted: Adapt) -> str:
     return f"protocol {protocol}{ADAPTED[adapted]}"
 
 
-def headline(sets: Sequence[SetScore]) -> list[SetScore]:
-    """The sets that make the headline number: SemEval's, or all if there are none of these.
+def headline(sets: Sequence[PairSet]) -> list[int]:
+    """Places of the sets that make the headline number: SemEval's, or all if there are none of these.
 
     STS-Benchmark is drawn from the SemEval sets; beside them it would count the same pairs twice.
     """
-    return [one for one in sets if one.collection == "STS"] or list(sets)
+    return [i for i, pair_set in enumerate(sets) if pair_set.collection == "STS"] or list(range(len(sets)))
+
+
+def mean(figures: Iterable[float | None]) -> float | None:
+    """The mean of the figures that are defined: [.4, None, .8] -> .6; None if none is."""
+    defined = [figure for figure in figures if figure is not None]
+    return float(np.mean(defined)) if defined else None
 
 
 def aggregate(label: str, sets: Sequence[SetScore]) -> Aggregate:
     """The three aggregates of some sets. Two sets of 100 and 300 pairs with .4 and .8 -> mean .6, weighted .7."""
-    defined = [one for one in sets if one.pearson is not None]
+    defined = [score for score in sets if score.pearson is not None]
 
-    def mean(of: Callable[[SetScore], Any], weights: list[int] | None = None) -> float | None:
-        return float(np.average([of(one) for one in defined], weights=weights)) if defined else None
+    def weighted(of: Callable[[SetScore], Any]) -> float | None:
+        weights = [score.n_pairs for score in defined]
+        return float(np.average([of(score) for score in defined], weights=weights)) if defined else None
 
-    sizes = [one.n_pairs for one in defined]
-    predictions = np.concatenate([one.predictions for one in sets])
-    gold = np.concatenate([one.gold for one in sets])
+    predictions = np.concatenate([score.predictions for score in sets])
+    gold = np.concatenate([score.gold for score in sets])
     return Aggregate(
         label=label,
         n_sets=len(defined),
         n_undefined=len(sets) - len(defined),
         n_pairs=len(gold),
-        mean_pearson=mean(lambda one: one.pearson),
-        mean_spearman=mean(lambda one: one.spearman),
-        weighted_pearson=mean(lambda one: one.pearson, sizes),
-        weighted_spearman=mean(lambda one: one.spearman, sizes),
+        mean_pearson=mean(score.pearson for score in defined),
+        mean_spearman=mean(score.spearman for score in defined),
+        weighted_pearson=weighted(lambda score: score.pearson),
+        weighted_spearman=weighted(lambda score: score.spearman),
         pooled_pearson=pearson(predictions, gold),
         pooled_spearman=spearman(predictions, gold),
         mean_pearson_interval=_mean_interval(defined),
@@ -198,5 +245,5 @@ def aggregate(label: str, sets: Sequence[SetScore]) -> Aggregate:
 
 def _mean_interval(sets: Sequence[SetScore]) -> Interval | None:
     """The interval of the mean: pairs are resampled within each set, the sets stay."""
-    replicates = [one.replicates[0] for one in sets if one.replicates is not None]
+    replicates = [score.replicates[0] for score in sets if score.replicates is not None]
     return interval(np.mean(replicates, axis=0)) if replicates and len(replicates) == len(sets) else None

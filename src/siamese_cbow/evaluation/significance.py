@@ -16,19 +16,9 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.evaluation.adapting import Adapt
-from siamese_cbow.evaluation.correlation import (
-    BLOCK,
-    Floats,
-    Interval,
-    draws,
-    interval,
-    pearson,
-    weighted_pearson,
-)
-from siamese_cbow.evaluation.evaluate import set_rng
-from siamese_cbow.evaluation.protocol import Protocol
-from siamese_cbow.evaluation.scores import Scores, SetScore, headline
+from siamese_cbow.evaluation.correlation import Interval, interval, pearson, resamples, set_rng, weighted_pearson
+from siamese_cbow.evaluation.pair_sets import Floats, Protocol
+from siamese_cbow.evaluation.scores import Adapt, Scores, SetScore, headline, mean
 
 DAGGER = 0.0001
 
@@ -69,12 +59,12 @@ class Comparison:
     @property
     def n_better(self) -> int:
         """On how many sets the first system has the higher Pearson."""
-        return sum(one.difference is not None and one.difference > 0 for one in self.sets)
+        return sum(row.difference is not None and row.difference > 0 for row in self.sets)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        rows = [{**vars(one), "dagger": one.dagger, "interval": _listed(one.interval)} for one in self.sets]
-        return {**vars(self), "n_better": self.n_better, "interval": _listed(self.interval), "sets": rows}
+        rows = [{**vars(row), "dagger": row.dagger} for row in self.sets]
+        return {**vars(self), "n_better": self.n_better, "sets": rows}
 
 
 def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int = 1) -> Comparison:
@@ -86,19 +76,18 @@ def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int =
         raise SettingsError(f"bootstrap is {bootstrap}; expected 1 resample or more, such as 1000")
     _check_same_pairs(first, second)
     rows = [_compare_set(a, b, bootstrap, seed) for a, b in zip(first.sets, second.sets, strict=True)]
-    counting = {one.name for one in headline(first.sets)}
-    known = [(row.difference, replicates) for row, replicates in rows
-             if row.difference is not None and row.name in counting]  # fmt: skip
-    mean = np.mean([replicates for _, replicates in known], axis=0) if known else np.full(1, np.nan)
+    counting = [rows[i] for i in headline([score.pair_set for score in first.sets])]
+    differences = [differences for row, differences in counting if row.difference is not None]
+    resampled = np.mean(differences, axis=0) if differences else np.full(1, np.nan)
     return Comparison(
         first.system,
         second.system,
         first.protocol,
         first.adapted,
         tuple(row for row, _ in rows),
-        difference=float(np.mean([difference for difference, _ in known])) if known else None,
-        interval=interval(mean),
-        bootstrap_p=two_sided(mean),
+        difference=mean(row.difference for row, _ in counting),
+        interval=interval(resampled),
+        bootstrap_p=two_sided(resampled),
     )
 
 
@@ -129,12 +118,8 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
 def paired_bootstrap(a: Floats, b: Floats, gold: Floats, *, n: int, rng: np.random.Generator) -> Floats:
     """Pearson of `a` less Pearson of `b` in each of `n` resamples of the same pairs, (n,); NaN: undefined."""
     a, b, gold = (values - values.mean() for values in (a, b, gold))
-    step = max(1, BLOCK // len(gold))
-    parts = []
-    for start in range(0, n, step):
-        drawn = draws(len(gold), min(step, n - start), rng)
-        parts.append(weighted_pearson(drawn, a, gold) - weighted_pearson(drawn, b, gold))
-    return np.concatenate(parts)
+    blocks = resamples(len(gold), n, rng)
+    return np.concatenate([weighted_pearson(drawn, a, gold) - weighted_pearson(drawn, b, gold) for drawn in blocks])
 
 
 def two_sided(differences: Floats) -> float | None:
@@ -168,7 +153,7 @@ def _compare_set(a: SetScore, b: SetScore, n: int, seed: int) -> tuple[SetCompar
 
 
 def _check_same_pairs(first: Scores, second: Scores) -> None:
-    names, others = ([one.name for one in scores.sets] for scores in (first, second))
+    names, others = ([score.name for score in scores.sets] for scores in (first, second))
     if (
         first.conditions != second.conditions
         or names != others
@@ -178,7 +163,3 @@ def _check_same_pairs(first: Scores, second: Scores) -> None:
             f"{first.system} and {second.system} were not evaluated alike ({first.conditions}, {len(first.sets)} sets; "
             f"{second.conditions}, {len(second.sets)} sets); evaluate both on the same sets"
         )
-
-
-def _listed(found: Interval | None) -> list[float] | None:
-    return found.to_list() if found else None

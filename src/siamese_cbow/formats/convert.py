@@ -12,18 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.formats.known_formats import (
-    COUNTS,
-    DTYPE,
-    INFO,
-    OURS,
-    SPACES,
-    TOKENIZER,
-    UNDO,
-    Format,
-    format_to_read,
-    format_to_write,
-)
+from siamese_cbow.formats import known_formats as known
 from siamese_cbow.formats.opening import local_path, open_model
 from siamese_cbow.formats.vector_files import spaced_words
 from siamese_cbow.model.model import Model
@@ -57,9 +46,9 @@ def convert(
     The source may be any name that `open_model` takes, such as "pretrained" or "user/name" on the Hugging Face Hub.
     """
     output = Path(target)
-    writing = format_to_write(output, target_format)  # a wrong name is said before minutes of reading
+    writing = known.format_to_write(output, target_format)  # a wrong name is said before minutes of reading
     path = local_path(source)
-    reading = format_to_read(path, source_format)
+    reading = known.format_to_read(path, source_format)
     if path.resolve() == output.resolve():
         raise SettingsError(f"{path} is both source and target; choose another name for the target")
     messages = _Messages(progress)
@@ -71,12 +60,12 @@ def convert(
 
 def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None = None) -> tuple[str, ...]:
     """Writes a model in any format that can be written; returns what is lost: `write_model(model, "books.bin")`."""
-    writing = format_to_write(Path(path), kind)
+    writing = known.format_to_write(Path(path), kind)
     _write(writing, model, Path(path))
     return tuple(_lost(model, writing))
 
 
-def _write(writing: Format, model: Model, path: Path) -> None:
+def _write(writing: known.Format, model: Model, path: Path) -> None:
     if writing.write is None:
         raise SettingsError(f"can't write {path} as {writing.name}: {writing.instead}")
     if writing.endings and writing.name != "spacy" and path.is_dir():
@@ -89,32 +78,33 @@ def _write(writing: Format, model: Model, path: Path) -> None:
     writing.write(model, path)
 
 
-def _absent(model: Model, reading: Format) -> Iterator[str]:
+def _absent(model: Model, reading: known.Format) -> Iterator[str]:
     """What the source did not have, and what was put in its place."""
-    if COUNTS not in reading.keeps and not model.vocabulary.counts.any():
+    if known.COUNTS not in reading.keeps and not model.vocabulary.counts.any():
         yield f"{reading.name} has no counts: every word counts as seen 0 times"
-    if TOKENIZER not in reading.keeps:
+    if known.TOKENIZER not in reading.keeps:
         case = "in lower case" if model.tokenizer.lowercase else "in the case it is written in, as the words are"
         yield f"{reading.name} has no tokenizer: text will be cut by ours, {case}"
 
 
-def _lost(model: Model, writing: Format) -> Iterator[str]:
-    if COUNTS not in writing.keeps and model.vocabulary.counts.any():
+def _lost(model: Model, writing: known.Format) -> Iterator[str]:
+    if known.COUNTS not in writing.keeps and model.vocabulary.counts.any():
         yield f"not kept in {writing.name}: how often each word was seen"
-    if TOKENIZER not in writing.keeps:
+    if known.TOKENIZER not in writing.keeps:
         settings = ", ".join(f"{key} {value}" for key, value in model.tokenizer.settings().items())
         is_subword = isinstance(model.tokenizer, JsonTokenizer)
         how = "its words are parts of words, which no other tokenizer finds" if is_subword else settings
         yield f"not kept in {writing.name}: the tokenizer ({how})"
-    if model.dtype != "float32" and (DTYPE not in writing.keeps or (model.dtype == "int4" and writing.name != OURS)):
+    keeps_dtype = known.DTYPE in writing.keeps and (model.dtype != "int4" or writing.name == known.OURS)
+    if model.dtype != "float32" and not keeps_dtype:
         yield f"{model.dtype} numbers become float32 in {writing.name}: the same numbers, in more bytes"
-    if model.undo is not None and UNDO not in writing.keeps:
+    if model.undo is not None and known.UNDO not in writing.keeps:
         yield f"not kept in {writing.name}: how to undo the post-processing"
-    if model.fallback != "none" and INFO not in writing.keeps:
+    if model.fallback != "none" and known.INFO not in writing.keeps:
         yield f"not kept in {writing.name}: what unknown words count as (fallback {model.fallback}); they are left out"
-    if INFO not in writing.keeps and model.info:
+    if known.INFO not in writing.keeps and model.info:
         yield f"not kept in {writing.name}: where the model comes from ({', '.join(model.info)})"
-    if SPACES not in writing.keeps and (spaced := spaced_words(model.vocabulary.words)):
+    if known.SPACES not in writing.keeps and (spaced := spaced_words(model.vocabulary.words)):
         yield f"left out: {len(spaced):,} words with white space in them, such as {spaced[0]!r}"
 
 

@@ -1,7 +1,7 @@
 """Every format that a model can be read from or written to, as data: how to tell it, read it, write it, what it keeps.
 
-Reading goes by content first and by ending second, along `FORMATS` in its order; writing goes by ending. A name such
-as "glove" (`--from`, `--to`) overrules both. A new format is one more record.
+To read, the content decides first and the ending second, in the order of `FORMATS`; to write, the ending decides. A
+name such as "glove" (`--from`, `--to`) overrules both. A new format is one more record.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.formats.onnx import write_onnx
 from siamese_cbow.formats.pickled import is_keyed_vectors, read_keyed_vectors, read_original
 from siamese_cbow.formats.static_folder import find_table, read_json, read_static_folder
-from siamese_cbow.formats.vector_files import COMPRESSORS, read_vector_file, write_vector_file
-from siamese_cbow.formats.vector_layouts import Layout, find_layout
+from siamese_cbow.formats.vector_files import read_vector_file, write_vector_file
+from siamese_cbow.formats.vector_layouts import COMPRESSIONS, VectorLayout, find_layout
 from siamese_cbow.formats.word_table import read_word_table, write_word_table
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import CONFIG, FORMAT, VOCABULARY, load, save
@@ -69,7 +69,7 @@ class Look:
             return file.read(4)
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> VectorLayout:
         """Of a word vector file, which a file must be that is nothing else."""
         if self.path.is_dir():
             raise InputError(f"{self.path} holds no model that can be read; expected {ACCEPTED}")
@@ -174,12 +174,12 @@ def format_to_write(path: Path, name: str | None = None) -> Format:
         form = BY_NAME["glove"]
     else:
         form = next((form for form in FORMATS if ending in form.endings), BY_NAME[OURS])
-        if form.name == OURS and (FILE_ENDINGS.fullmatch(ending.lower()) or path.suffix in COMPRESSORS):
+        if form.name == OURS and (FILE_ENDINGS.fullmatch(ending.lower()) or path.suffix in COMPRESSIONS):
             endings = ", ".join(ending for form in FORMATS if form.write for ending in form.endings)
             raise SettingsError(f"can't write {path}; expected a name for a folder, an ending ({endings}), or --to")
     if form.write is None:
         raise SettingsError(f"can't write {path} as {form.name}: {form.instead}")
-    if path.suffix in COMPRESSORS and not form.is_vector_file:
+    if path.suffix in COMPRESSIONS and not form.is_vector_file:
         raise SettingsError(f"can't write {path}: {form.name} is not compressed; leave out {path.suffix}")
     return form
 
@@ -192,4 +192,4 @@ def _named(name: str, choices: Sequence[str]) -> Format:
 
 def ending_of(path: Path) -> str:
     """The ending that tells the format: `words.vec.gz` -> ".vec"; `models/v1.2` -> ".2"."""
-    return path.with_suffix("").suffix if path.suffix in COMPRESSORS else path.suffix
+    return path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix

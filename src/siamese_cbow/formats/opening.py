@@ -1,13 +1,13 @@
-"""A model by its name: the only place where a name becomes a model; and the Hugging Face Hub, up and down.
+"""Opens models by name, the only place that does; and uploads them to the Hugging Face Hub.
 
-    open_model()                     the model that comes with the package; so does "pretrained"
+    open_model()                     the model that comes with the package; "pretrained" is its name
     open_model("models/books")       a folder: ours, or a static model of model2vec or sentence-transformers
     open_model("glove.6B.300d.txt")  a file: every format that `known_formats` reads
-    open_model("user/name")          on the Hub, where huggingface_hub is installed; "hf://user/name" insists on it
+    open_model("user/name")          a model on the Hub, if huggingface_hub is installed; "hf://user/name" insists on it
 
-What is on disk comes first: with a folder called `pretrained` in the working directory, that folder is meant. A name
-like a/b is looked for on the Hub only where there is no folder a, so that a mistyped path asks nobody. Nothing that is
-downloaded can run code: only the few files of a model are fetched.
+What is on disk comes first: a folder called `pretrained` in the working directory is opened in place of the model in
+the package. A name like a/b is looked up on the Hub only if there is no folder a, so that a mistyped path asks nobody.
+Nothing that is downloaded can run code: only the few files of a model are fetched.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def open_model(
 
     name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; what is on disk comes first
     verify    also reads all the vectors, to find a single changed bit; only our own folders can tell
-    kind      the format, where it is not to be told by looking: "glove", "word2vec-binary", ...
+    kind      the format, instead of looking for it: "glove", "word2vec-binary", ...
     keep      of a word vector file only these words are read, so that a few words of a large file cost little memory
-    progress  hears how far a word vector file is read, and what is different in our hands
+    progress  told how far a word vector file is read, and what another library would do differently
     revision, token, endpoint
               of the Hub: a branch or commit, the token of an account, another server than huggingface.co
     """
@@ -121,7 +121,7 @@ def push_to_hub(
     """Saves a model and uploads the folder in one commit; returns the address of its page.
 
     repo_id   "user/name"; made if it is not there
-    token     of your account; left out, the one that `hf auth login` has kept
+    token     of your account; by default the one that `hf auth login` has stored
     endpoint  another server than huggingface.co
     """
     import tempfile

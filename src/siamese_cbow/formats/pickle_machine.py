@@ -218,7 +218,7 @@ class Machine:
 
     def _called(self, name: Any, arguments: Any) -> Any:
         if type(arguments) is not tuple or type(name) is not Name:
-            raise TypeError("a call of what is no function")
+            raise TypeError("a call of something that is not a function")
         call = self._calls[name]
         return self.object(name, *arguments) if call is None else self._new(call(self, *arguments))
 

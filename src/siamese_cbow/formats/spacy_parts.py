@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ class SpacyTokenizer:
     def __init__(self, vocab: Any, tokenizer: Tokenizer) -> None:
         self.vocab = vocab
         self._tokenizer = tokenizer
-        self._cased = Tokenizer(tokenizer.kind, lowercase=False, punctuation=tokenizer.punctuation)
+        self._cased = replace(tokenizer, lowercase=False)
 
     def __call__(self, text: str) -> Any:
         """A document that keeps the text; each token has its word as its norm."""
@@ -128,9 +129,9 @@ class SpacyTokenizer:
 
 
 @registry.tokenizers(TOKENIZER)
-def make_tokenizer(kind: Kind, lowercase: bool, punctuation: bool) -> Callable[[Any], SpacyTokenizer]:
+def make_tokenizer(kind: Kind, lowercase: bool, punctuation: bool, rule: int = 1) -> Callable[[Any], SpacyTokenizer]:
     """What spaCy calls for `@tokenizers = "siamese_cbow.tokenizer.v1"` in a pipeline's config."""
-    tokenizer = Tokenizer(kind, lowercase=lowercase, punctuation=punctuation)
+    tokenizer = Tokenizer(kind, lowercase, punctuation, rule)
     return lambda nlp: SpacyTokenizer(nlp.vocab, tokenizer)
 
 

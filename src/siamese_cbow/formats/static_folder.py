@@ -28,7 +28,7 @@ HARMLESS = ("StaticEmbedding", "Normalize")  # modules of sentence-transformers 
 
 
 def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
-    """The model in a folder of model2vec or sentence-transformers; what is different in our hands is said."""
+    """The model in a folder of model2vec or sentence-transformers; `progress` hears what differs here."""
     folder = find_table(path)
     if folder is None:
         raise InputError(f"{path} has no {TENSORS} with {TOKENIZER} beside it; {AGAIN}")
@@ -75,7 +75,7 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
 
     try:
         with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
     except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: bfloat16 in NumPy
         raise InputError(f"{path} can't be read ({error}); expected float32, float16 or int8; {AGAIN}") from None
 

@@ -12,8 +12,6 @@ lowercases text unless the file has words with capitals.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import lzma
 import re
 import zlib
@@ -26,14 +24,13 @@ import numpy as np
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.vector_layouts import ADVICE, Layout, find_layout, opened
+from siamese_cbow.formats.vector_layouts import ADVICE, COMPRESSIONS, VectorLayout, find_layout, opened
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-COMPRESSORS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by the ending of a file to write
 CAPITALS = 0.01  # a file with more capitalised words than this was made from text in its own case
 SPACE = re.compile(r"[\t-\r ]")
 
@@ -80,7 +77,8 @@ def write_word_vectors(
         raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it by _")
     # Nine digits give every float32 back exactly, and printf is three times faster than the shortest such text.
     pattern = " ".join(["%.9g"] * vectors.shape[1])
-    with atomic_file(path) as target, COMPRESSORS.get(path.suffix, Path.open)(target, "wb") as file:  # type: ignore[operator]
+    _, opener = COMPRESSIONS.get(path.suffix, (b"", Path.open))
+    with atomic_file(path) as target, opener(target, "wb") as file:
         if header:
             file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
         for word, row in zip(words, vectors, strict=True):
@@ -144,7 +142,7 @@ class VectorFile:
 class _Rows:
     """Collects the rows that are wanted and counts what is odd about the others."""
 
-    def __init__(self, layout: Layout, keep: Container[str] | None) -> None:
+    def __init__(self, layout: VectorLayout, keep: Container[str] | None) -> None:
         self.words: list[str] = []
         self._layout = layout
         self._keep = keep

@@ -1,7 +1,7 @@
 """How a word vector file is laid out, and its rows as bytes, (word, numbers); `vector_files` makes arrays of them.
 
-The layout is found by looking at the content, not at the name; `.gz`, `.bz2` and `.xz` are unpacked on the way. Sizes
-in a header are claims: they are held against the size of the file and against the rows that really arrive.
+The layout is told by the content, not by the name; `.gz`, `.bz2` and `.xz` are decompressed on the way. Sizes in a
+header are claims: they are held against the size of the file and against the rows that really arrive.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import gzip
 import lzma
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ HEAD = 1 << 20  # bytes looked at to find the layout
 CHUNK = 1 << 22  # bytes read at a time
 MAX_DIM = 65_536
 MAX_WORD = 65_536  # bytes; a "word" beyond this is not a word vector file
-ADVICE = "it is damaged, cut short, or no word vector file"
+ADVICE = "it is damaged, cut short, or not a word vector file"
 
 # first bytes -> what that file is, and what to do
 FOREIGN = (
@@ -34,12 +34,17 @@ FOREIGN = (
     (b"PK\x03\x04", "a zip archive; unpack it and give the .txt or .vec file inside"),
     (b"\x93NUMPY", "a NumPy array without words; give a word2vec, GloVe or fastText .vec file"),
 )
-UNPACKERS = ((b"\x1f\x8b", gzip.GzipFile), (b"BZh", bz2.BZ2File), (b"\xfd7zXZ\x00", lzma.LZMAFile))
+# ending -> first bytes of such a file, and what opens it
+COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
+    ".gz": (b"\x1f\x8b", gzip.open),
+    ".bz2": (b"BZh", bz2.open),
+    ".xz": (b"\xfd7zXZ\x00", lzma.open),
+}
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What a look at the beginning of a file tells. "3 2\\nthe 0.1 0.2\\n..." -> Layout(path, False, 3, 2)."""
+class VectorLayout:
+    """What a look at the beginning of a file tells. "3 2\\nthe 0.1 0.2\\n..." -> VectorLayout(path, False, 3, 2)."""
 
     path: Path
     binary: bool
@@ -60,8 +65,8 @@ class Layout:
                 break
             yield row
         if self.n_words is not None and number != self.n_words:
-            found = f"the file has {number:,}" if number < self.n_words else "there is more in the file"
-            raise InputError(f"{self.path}: the header promises {self.n_words:,} words, {found}; {ADVICE}")
+            real = f"the file has {number:,}" if number < self.n_words else "there is more in the file"
+            raise InputError(f"{self.path}: the header promises {self.n_words:,} words, {real}; {ADVICE}")
 
     def parse(self, numbers: bytes) -> NDArray[np.float32]:
         """The numbers of a row, (dim,) float32; ValueError if they are no numbers or not `dim` of them."""
@@ -113,7 +118,7 @@ class Layout:
             raise InputError(f"{self.path}: {len(rest):,} bytes at the end are no whole row; {ADVICE}")
 
 
-def find_layout(path: Path) -> Layout:
+def find_layout(path: Path) -> VectorLayout:
     """Which of the layouts this file has, or an InputError that says what it is instead."""
     with opened(path) as file:
         head = file.read(HEAD)
@@ -128,11 +133,11 @@ def find_layout(path: Path) -> Layout:
     alike = sum(re.fullmatch(rb"\S+[ \t]+[-+.\deE]+\s*", line) is not None for line in lines)
     if header and lines and (2 * alike <= len(lines) or int(header[2]) == 1):
         n_words, dim = int(header[1]), int(header[2])
-        layout = Layout(path, _is_binary(head[len(first) + 1 :], dim), n_words, dim)
+        layout = VectorLayout(path, _is_binary(head[len(first) + 1 :], dim), n_words, dim)
     else:
         # The usual number of fields: words with spaces and damaged lines are rarer. The last piece may be half a line.
         fields = Counter(len(line.split()) for line in [first, *others[:-1]] if line.strip())
-        layout = Layout(path, False, None, fields.most_common(1)[0][0] - 1 if fields else 0)
+        layout = VectorLayout(path, False, None, fields.most_common(1)[0][0] - 1 if fields else 0)
     if not 1 <= layout.dim <= MAX_DIM:
         raise InputError(f"{path} doesn't look like word vectors: expected lines such as `cat 0.3 0.4`; {ADVICE}")
     _check_size(layout)
@@ -140,15 +145,16 @@ def find_layout(path: Path) -> Layout:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file, unpacked if it is packed."""
-    unpacker = _unpacker(path)
-    return unpacker(path) if unpacker else path.open("rb", buffering=CHUNK)  # type: ignore[return-value]
+    """The file, decompressed if need be."""
+    decompress = _decompressor(path)
+    file: IO[bytes] = decompress(path, "rb") if decompress else path.open("rb", buffering=CHUNK)
+    return file
 
 
-def _unpacker(path: Path) -> type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile] | None:
+def _decompressor(path: Path) -> Callable[..., Any] | None:
     with path.open("rb") as file:
-        magic = file.read(8)
-    return next((unpacker for start, unpacker in UNPACKERS if magic.startswith(start)), None)
+        head = file.read(8)
+    return next((opener for start, opener in COMPRESSIONS.values() if head.startswith(start)), None)
 
 
 def _is_binary(start: bytes, dim: int) -> bool:
@@ -160,9 +166,9 @@ def _is_binary(start: bytes, dim: int) -> bool:
     return re.search(rb"[^\t-\r -~]", start[start.find(b" ") + 1 :][: 4 * dim]) is not None
 
 
-def _check_size(layout: Layout) -> None:
+def _check_size(layout: VectorLayout) -> None:
     """A plain file can't be shorter than its header's claim: at least a one-byte word and the numbers for each row."""
-    if layout.n_words is None or _unpacker(layout.path):
+    if layout.n_words is None or _decompressor(layout.path):
         return
     least = layout.n_words * (2 + (4 * layout.dim if layout.binary else 2 * layout.dim - 1))
     if (size := layout.path.stat().st_size) < least:

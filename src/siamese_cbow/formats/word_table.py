@@ -121,5 +121,5 @@ def _of_arrow(column: Any) -> Vectors:
 
 
 def _uneven(lengths: set[int | None]) -> InputError:
-    found = "no rows" if not lengths else "rows of " + ", ".join(sorted(str(n) for n in lengths)[:4]) + " numbers"
-    return InputError(f"a column with {found}; expected vectors of one length in every row")
+    rows = "no rows" if not lengths else "rows of " + ", ".join(sorted(str(n) for n in lengths)[:4]) + " numbers"
+    return InputError(f"a column with {rows}; expected vectors of one length in every row")

@@ -23,10 +23,10 @@ Table = TypeVar("Table")
 
 
 def with_vectors(model: Model, table: Table, column: str, *, name: str = "vector", **options: Any) -> Table:
-    """A table with one column more: the vectors of the texts in `column`. Options are those of `Model.encode`.
+    """The table with one more column: the vectors of the texts in `column`. Options are those of `Model.encode`.
 
-    pandas gets a column of float32 arrays, polars one of type Array(Float32, dim), pyarrow a fixed-size list. The table
-    that was given stays as it is.
+    pandas gets a column of float32 arrays, polars one of type Array(Float32, dim), pyarrow a fixed-size list. The
+    original table stays as it is.
     """
     kind = type(table).__module__.partition(".")[0]
     if kind not in ADD or not hasattr(table, "columns"):

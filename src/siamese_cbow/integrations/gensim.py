@@ -17,7 +17,7 @@ def to_keyed_vectors(model: Model) -> Any:
     """The words, counts and vectors of a model as gensim's `KeyedVectors`: `to_keyed_vectors(model)["cat"]`.
 
     A sentence's vector there is `get_mean_vector(model.tokenizer.words(text), pre_normalize=False)`; left at its
-    default, gensim brings all words to one length first, and loses what training has learnt about their weight.
+    default, gensim brings all words to one length first, and loses what training has learned about their weight.
     """
     try:
         from gensim.models import KeyedVectors

@@ -71,7 +71,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def fit(self, texts: Iterable[str], y: Any = None) -> SentenceVectorizer:
         """Learns word vectors from the texts, each of them a document; or takes the model that was given."""
         listed = _texts(texts)
-        model = self._learn(listed) if self.model is None else self._given()
+        model = self._learn(listed) if self.model is None else self._opened()
         self.model_ = model.adapt(listed) if self.adapt else model
         self._n_features_out = self.truncate_dim or self.model_.dim
         if self._n_features_out > self.model_.dim:
@@ -88,7 +88,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             threads=self.threads,
         )
 
-    def _given(self) -> Model:
+    def _opened(self) -> Model:
         if isinstance(self.model, Model):
             return self.model
         return open_model(cast("str | os.PathLike[str]", self.model))
@@ -103,7 +103,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         stream = prepare(documents, min_count=self.min_count, threads=self.threads)
         if stream.n_sentences == stream.n_documents:
             raise InputError(
-                "every text is a single sentence, and word vectors are learnt from sentences that stand side by side; "
+                "every text is a single sentence, and word vectors are learned from neighbouring sentences; "
                 "fit on longer texts, or give a model that has been trained: SentenceVectorizer(model)"
             )
         return recipe.train(stream, threads=self.threads)

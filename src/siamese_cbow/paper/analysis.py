@@ -1,28 +1,32 @@
-"""By sentence length and by lexical overlap: set by set as in the paper, and pair by pair over all sets together."""
+"""Sections beyond the paper's tables: by sentence length and lexical overlap, and what the vectors say of words.
+
+Length and overlap are looked at set by set, as in the paper, and pair by pair over all sets together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from siamese_cbow.evaluation.correlation import Floats, pearson
-from siamese_cbow.evaluation.pairs import WORDS, PairSet
-from siamese_cbow.evaluation.protocol import counted
-from siamese_cbow.evaluation.tables import number
-from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, best_of, text_row
-from siamese_cbow.paper.figures import paper_row
-from siamese_cbow.paper.recipes import SYSTEMS, label_of
-from siamese_cbow.paper.view import View
+from siamese_cbow.evaluation.correlation import pearson
+from siamese_cbow.evaluation.pair_sets import Floats, counted
+from siamese_cbow.evaluation.score_tables import best_of, number
+from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, text_row
+from siamese_cbow.paper.pieces import FREQUENT, NEAR
+from siamese_cbow.paper.recipes import PARTS, SYSTEMS, label_of
+from siamese_cbow.paper.view import View, paper, paper_row
 
 BINS = 5
 
 
-def section(view: View) -> Section:
+def length_and_overlap(view: View) -> Section:
     """Tables and charts of both."""
-    lengths, overlaps = (np.concatenate(values) for values in zip(*map(_facts, _scored(view)), strict=True))
-    gold = np.concatenate([one.gold for one in _scored(view)])
+    scored = [counted(view.sets[i], "official") for i in view.headline]
+    gold = np.concatenate([pair_set.gold for pair_set in scored])
+    lengths = np.concatenate([pair_set.text().lengths for pair_set in scored])
+    overlaps = np.concatenate([pair_set.text().overlaps for pair_set in scored])
     cosines = {
         key: np.concatenate([view.scores(key).sets[i].predictions for i in view.headline]) for key in view.columns
     }
@@ -33,7 +37,7 @@ def section(view: View) -> Section:
         "By length and by overlap",
         "Pearson within five equal parts of all scored pairs together, from the shortest sentences and the least "
         "overlap on the left. Parts mix sets, so their figures are not those of Table 1.",
-        (_panel(by_length, "words per sentence"), _panel(by_overlap, "words in common")),
+        (_panel(by_length, "words per sentence", view.columns), _panel(by_overlap, "words in common", view.columns)),
     )
     return Section(
         "analysis",
@@ -48,21 +52,6 @@ def section(view: View) -> Section:
     )
 
 
-def _scored(view: View) -> list[PairSet]:
-    return [counted(view.sets[i], "official") for i in view.headline]
-
-
-def _facts(pair_set: PairSet) -> tuple[Floats, Floats]:
-    """Words per sentence and overlap of each pair, (n_pairs,) each."""
-    lengths, overlaps = [], []
-    for left, right in pair_set.pairs:
-        a, b = WORDS.words(left), WORDS.words(right)
-        union = set(a) | set(b)
-        lengths.append((len(a) + len(b)) / 2)
-        overlaps.append(len(set(a) & set(b)) / len(union) if union else 0.0)
-    return np.array(lengths), np.array(overlaps)
-
-
 def _binned(
     key: str, what: str, values: Floats, gold: Floats, cosines: dict[str, Floats], show: Callable[[float], str]
 ) -> Table:
@@ -70,14 +59,12 @@ def _binned(
     order = np.argsort(values, kind="stable")
     rows, records = [], []
     for part in np.array_split(order, min(BINS, max(1, len(order) // 3))):
-        figures = {key: pearson(x[part], gold[part]) for key, x in cosines.items()}
-        best = best_of(list(figures.values()))
-        label = f"{show(values[part].min())} to {show(values[part].max())}"
-        cells = [Cell(number(r), r is not None and round(r, 4) == best) for r in figures.values()]
-        rows.append(Row((Cell(label), Cell(f"{len(part):,}"), *cells)))
-        mean = float(values[part].mean())
-        records.append({"from": float(values[part].min()), "to": float(values[part].max()), "mean": mean,
-                        "n_pairs": len(part), **figures})  # fmt: skip
+        figures = {system: pearson(x[part], gold[part]) for system, x in cosines.items()}
+        low, high = float(values[part].min()), float(values[part].max())
+        cells = map(Cell, map(number, figures.values()), best_of(figures.values()))
+        rows.append(Row((Cell(f"{show(low)} to {show(high)}"), Cell(f"{len(part):,}"), *cells)))
+        span = {"from": low, "to": high, "mean": float(values[part].mean()), "n_pairs": len(part)}
+        records.append({**span, **figures})
     return Table(
         f"analysis-{key}",
         f"Pairs by {what}",
@@ -88,8 +75,7 @@ def _binned(
     )
 
 
-def _panel(table: Table, x_label: str) -> Panel:
-    systems = [name for name in table.records[0] if name not in ("from", "to", "mean", "n_pairs")]
+def _panel(table: Table, x_label: str, systems: list[str]) -> Panel:
     xs = tuple(float(i) for i in range(len(table.records)))
     ticks = tuple((x, f"≤ {row.cells[0].text.split()[-1]}") for x, row in zip(xs, table.rows, strict=True))
     series = tuple(
@@ -102,36 +88,100 @@ def _panel(table: Table, x_label: str) -> Panel:
 def _sets(view: View) -> Table:
     """The sets from the least to the most overlap, with the best system of each."""
     rows, records = [], []
-    ordered = sorted(view.rows("official"), key=lambda row: counted(row[0], "official").text().overlap)
-    for one, scores in ordered:
-        facts = counted(one, "official").text()
-        figures: Sequence[tuple[float, str]] = [
-            (r, key) for key in view.columns if (r := scores[key].pearson) is not None
-        ]
+    every = zip(view.sets, view.rows("official"), view.rows("paper"), strict=True)
+    for pair_set, (_, scores), (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
+        facts, all_facts = counted(pair_set, "official").text(), pair_set.text()
+        figures = [(r, key) for key in view.columns if (r := scores[key].pearson) is not None]
         best, winner = max(figures, default=(None, ""))
-        theirs = paper_row(one.year, one.dataset, "overlap").get("overlap")
-        unknown = next((score.n_unknown for score in scores.values() if score.n_unknown is not None), None)
-        share = unknown / max(1, one.text().n_words) if unknown is not None else None
+        theirs = paper_row(pair_set.year, pair_set.dataset, "overlap").get("overlap")
+        unknown = next((score.n_unknown for score in of_all.values() if score.n_unknown is not None), None)
+        share = unknown / max(1, all_facts.n_words) if unknown is not None else None
         rows.append(
             text_row(
-                one.name,
+                pair_set.name,
                 f"{facts.words_per_sentence:.1f}",
                 f"{facts.overlap:.0%}",
-                f"{one.text().overlap:.0%}",
+                f"{all_facts.overlap:.0%}",
                 "" if theirs is None else f"{theirs:.0%}",
                 "" if share is None else f"{share:.1%}",
                 f"{number(best)} {label_of(winner)}" if winner else "undefined",
             )
         )
         texts: dict[str, Any] = {"words_per_sentence": facts.words_per_sentence, "overlap": facts.overlap}
-        texts |= {"overlap_of_all_pairs": one.text().overlap, "overlap_in_paper": theirs, "unknown_words": share}
-        records.append({"set": one.name, **texts, "best_pearson": best, "best_system": winner})
+        texts |= {"overlap_of_all_pairs": all_facts.overlap, "overlap_in_paper": theirs, "unknown_words": share}
+        records.append({"set": pair_set.name, **texts, "best_pearson": best, "best_system": winner})
     return Table(
         "analysis-sets",
         "The sets, from the least overlap to the most",
         "Overlap of the pairs with a gold score, of all released pairs, and what the paper says. Unknown words are "
         "those outside the vocabulary of the stream.",
         ("set", "words per sentence", "overlap", "of all pairs", "in the paper", "unknown words", "best Pearson"),
+        tuple(rows),
+        tuple(records),
+    )
+
+
+def words(view: View) -> Section:
+    """Short and long vectors, and the words near to pronouns."""
+    looks = {key: view.results.systems[key]["words"] for key in view.among(PARTS["words"])}
+    return Section(
+        "words",
+        "What the vectors say of words",
+        (
+            "Vectors are meant to be averaged, so a word that says little should be short. The paper looks at the "
+            "whole vocabulary; rare words have hardly left their random start, so the same is shown for the "
+            f"{FREQUENT:,} most frequent ones.",
+        ),
+        (_norms(looks), _related(looks)),
+    )
+
+
+def _norms(looks: dict[str, dict[str, Any]]) -> Table:
+    rows = [
+        text_row("in the paper", "all words", *(" ".join(paper()[name]) for name in ("lowest_norm", "highest_norm")))
+    ]
+    records: list[dict[str, Any]] = []
+    for key, look in looks.items():
+        for among, label in (("all", "all words"), ("frequent", f"{FREQUENT:,} most frequent")):
+            ends = {end: look["norms"][among][end] for end in ("lowest", "highest")}
+            listed = (" ".join(word for word, _ in norms) for norms in ends.values())
+            rows.append(text_row(label_of(key), label, *listed))
+            records += [
+                {"system": key, "among": among, "end": end, "rank": rank, "word": word, "norm": norm}
+                for end, norms in ends.items()
+                for rank, (word, norm) in enumerate(norms, start=1)
+            ]
+    return Table(
+        "norms",
+        "The ten shortest and the ten longest vectors",
+        "From the shortest (left) and from the longest (right) on; the paper names its longest from the tenth on.",
+        ("system", "among", "shortest", "longest"),
+        tuple(rows),
+        tuple(records),
+    )
+
+
+def _related(looks: dict[str, dict[str, Any]]) -> Table:
+    rows: list[Row] = []
+    records: list[dict[str, Any]] = []
+    for word in next(iter(looks.values()))["related"] if looks else ():
+        cells = []
+        for key, look in looks.items():
+            near, n_near = look["related"][word]["near"], look["related"][word]["n_near"]
+            nearest, cosine = look["related"][word]["nearest"] or ("", None)
+            listed, more = ", ".join(other for other, _ in near), n_near - len(near)
+            text = f"{listed} and {more:,} more" if more else listed or "none"
+            cells.append(Cell(text, small=f"{nearest} {cosine:.2f}" if nearest and not n_near else ""))
+            joined = " ".join(other for other, _ in near)
+            records.append({"word": word, "system": key, "n_near": n_near, "near": joined,
+                            "nearest": nearest, "cosine": cosine})  # fmt: skip
+        rows.append(Row((Cell(word), *cells)))
+    return Table(
+        "related",
+        f"Words with a cosine above {NEAR} to a pronoun",
+        "The ten nearest of them, with the number of all; where there is none, the nearest word in small letters. "
+        "In the paper word2vec finds she, his, my, hers for her, and him for me; Siamese CBOW finds she, and I and my.",
+        ("word", *map(label_of, looks)),
         tuple(rows),
         tuple(records),
     )

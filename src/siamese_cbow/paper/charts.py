@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from siamese_cbow.evaluation.scores import mean
 from siamese_cbow.paper.document import Figure, Panel, Section, Series
 from siamese_cbow.paper.recipes import FULL, RECIPES, SYSTEMS
 from siamese_cbow.paper.view import View
@@ -91,20 +92,17 @@ def _panels(
     """A chart with the means, then one for each year with a line for each set."""
     groups: dict[str, list[int]] = {}
     for place, one in enumerate(view.sets):
-        groups.setdefault(str(one.year) if one.collection == "STS" else one.collection, []).append(place)
+        groups.setdefault(one.group, []).append(place)
     floats = tuple(map(float, xs))
     panels = []
     for label, places in groups.items():
         series = tuple(Series(view.sets[i].dataset, floats, tuple(row[i] for row in ys)) for i in places)
         panels.append(Panel(label, x_label, Y_LABEL, series, ticks, log_x))
-    means = [Series(label, floats, tuple(_mean(row, places) for row in ys)) for label, places in groups.items()]
+    means = [
+        Series(label, floats, tuple(mean(row[i] for i in places) for row in ys)) for label, places in groups.items()
+    ]
     every = Series("all", floats, tuple(view.mean(row) for row in ys), emphasis=True)
     return (Panel("mean over sets", x_label, Y_LABEL, (*means, every), ticks, log_x), *panels)
-
-
-def _mean(row: Sequence[float | None], places: Sequence[int]) -> float | None:
-    known = [value for i in places if (value := row[i]) is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _record(view: View, about: dict[str, Any], point: dict[str, Any]) -> dict[str, Any]:

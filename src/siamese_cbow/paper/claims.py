@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from siamese_cbow.evaluation.protocol import Protocol
-from siamese_cbow.evaluation.tables import number
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.paper import claims_on_settings as settings
-from siamese_cbow.paper.document import Claim, Verdict
-from siamese_cbow.paper.figures import paper
+from siamese_cbow.paper.document import Claim, Verdict, verdict
 from siamese_cbow.paper.recipes import BASELINES, label_of
-from siamese_cbow.paper.table1 import is_dagger
-from siamese_cbow.paper.view import View
+from siamese_cbow.paper.view import View, is_dagger, paper
 
 P = 0.05  # of Williams' test, as its sentence says
 
@@ -25,7 +22,7 @@ def claims(view: View) -> tuple[Claim, ...]:
 
 
 def _majority(view: View) -> Iterator[Claim]:
-    rivals = [key for key in BASELINES if view.has(key)]
+    rivals = view.among(BASELINES)
     if "table1" not in view.parts or not rivals or not view.has("siamese"):
         return
     n, whole = view.n_ahead("siamese", rivals, "paper")
@@ -33,7 +30,7 @@ def _majority(view: View) -> Iterator[Claim]:
         "majority",
         "Siamese CBOW outperforms word2vec and skip-thought on the majority of sets, 14 of 20",
         f"it is the best of the {len(rivals) + 1} on {n} of {whole} sets (protocol paper)",
-        "holds" if n > whole / 2 else "does not hold",
+        verdict(n > whole / 2),
     )
 
 
@@ -44,24 +41,24 @@ def _better_than_cbow(view: View) -> Iterator[Claim]:
     theirs = sum(row["siamese"][0] > row["cbow"][0] for row in paper()["table1"])
     yield Claim(
         "cbow",
-        f"Vectors trained for being averaged are better at it than word2vec's: ahead of CBOW on {theirs} of 20 sets",
+        f"Vectors trained to be averaged are better at it than word2vec's: ahead of CBOW on {theirs} of 20 sets",
         f"ahead of CBOW on {n} of {whole} sets (protocol paper). {_really(view, 'siamese')}",
-        "holds" if n > whole / 2 else "does not hold",
+        verdict(n > whole / 2),
     )
     daggers = [is_dagger(row["siamese"], row["cbow"]) for _, row in view.rows("paper")]
-    told = sum(row["dagger"] for row in paper()["table1"])
+    in_paper = sum(row["dagger"] for row in paper()["table1"])
     yield Claim(
         "daggers",
-        f"Its cosines differ significantly from CBOW's on {told} of 20 sets (Wilcoxon, p < .0001)",
+        f"Its cosines differ significantly from CBOW's on {in_paper} of 20 sets (Wilcoxon, p < .0001)",
         f"on {sum(daggers)} of {len(daggers)} sets; but the test compares cosines, not quality",
-        "holds" if sum(daggers) > len(daggers) / 2 else "does not hold",
+        verdict(sum(daggers) > len(daggers) / 2),
     )
 
 
 def _really(view: View, key: str) -> str:
     """What Williams' test says of the differences, in words."""
     sets = view.comparison(key, "cbow").sets
-    sure = [one.difference or 0.0 for one in sets if one.williams_p is not None and one.williams_p < P]
+    sure = [row.difference or 0.0 for row in sets if row.williams_p is not None and row.williams_p < P]
     better, worse = sum(x > 0 for x in sure), sum(x < 0 for x in sure)
     return f"Williams' test (p < .05, protocol official) is sure of {better} sets, and of the opposite on {worse}"
 
@@ -70,51 +67,48 @@ def _random(view: View) -> Iterator[Claim]:
     if "table1" not in view.parts or not view.has("random"):
         return
     chance = view.scores("random").mean_pearson
-    told = {key: _against_random(view, key) for key in view.columns if key != "random"}
-    if "siamese" in told:
-        verdict, text = told.pop("siamese")
+    against = {key: _against_random(view, key) for key in view.columns if key != "random"}
+    if "siamese" in against:
+        judged, text = against.pop("siamese")
         yield Claim(
             "random-siamese",
             "Not in the paper: Siamese CBOW is ahead of random vectors, which only see words in common",
             f"{text} against {number(chance)} of random vectors (protocol official)",
-            verdict,
+            judged,
             "us",
         )
-    if told:
-        good = [key for key, (verdict, _) in told.items() if verdict == "holds"]
+    if against:
+        good = [key for key, (judged, _) in against.items() if judged == "holds"]
         yield Claim(
             "random-others",
             "The other systems are ahead of random vectors",
-            "; ".join(f"{label_of(key)} {text}" for key, (_, text) in told.items()),
-            "holds" if len(good) == len(told) else "holds in part" if good else "does not hold",
+            "; ".join(f"{label_of(key)} {text}" for key, (_, text) in against.items()),
+            verdict(len(good) == len(against), good),
             "us",
         )
 
 
 def _against_random(view: View, key: str) -> tuple[Verdict, str]:
     n, whole = view.n_ahead(key, ["random"])
-    mean, chance = (view.scores(one).mean_pearson for one in (key, "random"))
+    mean, chance = (view.scores(other).mean_pearson for other in (key, "random"))
     higher = mean is not None and chance is not None and mean > chance
-    verdict: Verdict = "does not hold"
-    if higher or n > whole / 2:
-        verdict = "holds" if higher and n > whole / 2 else "holds in part"
-    return verdict, f"ahead on {n} of {whole} sets, mean Pearson {number(mean)}"
+    judged = verdict(higher and n > whole / 2, higher or n > whole / 2)
+    return judged, f"ahead on {n} of {whole} sets, mean Pearson {number(mean)}"
 
 
 def _contrastive(view: View) -> Iterator[Claim]:
-    rivals = [key for key in (*BASELINES, "fastsent", "siamese") if view.has(key)]
+    rivals = view.among((*BASELINES, "fastsent", "siamese"))
     if "table1" not in view.parts or not view.has("contrastive") or not rivals:
         return
-    protocol: Protocol = "official"
-    counts = {key: view.n_ahead("contrastive", [key], protocol) for key in rivals}
+    counts = {key: view.n_ahead("contrastive", [key]) for key in rivals}
     ahead = [key for key, (n, whole) in counts.items() if n > whole / 2]
     listed = ", ".join(f"{label_of(key)} on {n} of {whole}" for key, (n, whole) in counts.items())
     sure = f". {_really(view, 'contrastive').replace('sure of', 'sure against CBOW of')}" if view.has("cbow") else ""
     yield Claim(
         "contrastive",
         "The contrastive recipe is ahead of every system above on most sets",
-        f"ahead of {listed} (protocol {protocol}){sure}",
-        "holds" if len(ahead) == len(rivals) else "holds in part" if ahead else "does not hold",
+        f"ahead of {listed} (protocol official){sure}",
+        verdict(len(ahead) == len(rivals), ahead),
         "us",
     )
 
@@ -124,13 +118,13 @@ def _overlap(view: View) -> Iterator[Claim]:
     if "analysis" not in view.parts or not keys or len(view.sets) < 4:
         return
     rows = sorted(view.rows("official"), key=lambda row: row[0].text().overlap)[:2]
-    below = [key for key in keys if all(_is_below_mean(view, key, one.name) for one, _ in rows)]
+    below = [key for key in keys if all(_is_below_mean(view, key, pair_set.name) for pair_set, _ in rows)]
     yield Claim(
         "overlap",
         "All methods have trouble with the sets of little lexical overlap (2013 FNWN, 2015 answers-forums)",
-        f"least overlap: {' and '.join(one.name for one, _ in rows)}; both are below a system's own mean for "
+        f"least overlap: {' and '.join(pair_set.name for pair_set, _ in rows)}; both are below a system's own mean for "
         f"{len(below)} of {len(keys)} systems",
-        "holds" if len(below) == len(keys) else "holds in part" if below else "does not hold",
+        verdict(len(below) == len(keys), below),
     )
 
 
@@ -140,7 +134,7 @@ def _is_below_mean(view: View, key: str, name: str) -> bool:
 
 
 def _fastsent(view: View) -> Iterator[Claim]:
-    rows = [scores for one, scores in view.rows() if one.year == 2014 and one.collection == "STS"]
+    rows = [scores for pair_set, scores in view.rows() if pair_set.group == "2014"]
     if "table2" not in view.parts or not rows or not view.has("fastsent", "siamese"):
         return
     figures = [(row["siamese"].pearson, row["fastsent"].pearson) for row in rows]
@@ -149,7 +143,7 @@ def _fastsent(view: View) -> Iterator[Claim]:
         "fastsent",
         "FastSent and Siamese CBOW each outperform the other on half of the sets of 2014, 3 of 6",
         f"Siamese CBOW is ahead on {n} of {len(rows)}, FastSent on {len(rows) - n}",
-        "holds" if abs(2 * n - len(rows)) <= 1 else "holds in part" if 0 < n < len(rows) else "does not hold",
+        verdict(abs(2 * n - len(rows)) <= 1, 0 < n < len(rows)),
     )
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.evaluation.tables import number
-from siamese_cbow.paper.document import Claim, Verdict
-from siamese_cbow.paper.figures import paper
-from siamese_cbow.paper.recipes import label_of
-from siamese_cbow.paper.tables import seconds
-from siamese_cbow.paper.view import View
-from siamese_cbow.paper.words import FREQUENT, NEAR, PRONOUNS
+from siamese_cbow.evaluation.score_tables import number
+from siamese_cbow.paper.document import Claim, Verdict, verdict
+from siamese_cbow.paper.paper_tables import seconds
+from siamese_cbow.paper.pieces import FREQUENT, NEAR, PRONOUNS
+from siamese_cbow.paper.recipes import PARTS, label_of
+from siamese_cbow.paper.view import View, paper
 
 LITTLE = 0.05  # of Pearson: a change below it counts as little, and the sentences say so
 MANY = 5  # of ten words
@@ -40,7 +39,7 @@ def epochs(view: View) -> Iterator[Claim]:
             "epochs-contrastive",
             "The contrastive recipe learns what counts: its vectors end better than they start",
             f"{_from_to(view, curve)}; before training, random vectors have the recipe's stems and weights already",
-            "holds" if better else "does not hold",
+            verdict(better),
             "us",
         )
 
@@ -84,7 +83,6 @@ def dimensions(view: View) -> Iterator[Claim]:
     pearsons = {dim: _official(point) for dim, point in points.items()}
     known = [i for i in range(len(view.sets)) if all(row[i] is not None for row in pearsons.values())]
     worse = [i for i in known if max(pearsons[dim][i] for dim in low) < max(pearsons[dim][i] for dim in high)]
-    verdict: Verdict = "holds in part" if worse else "does not hold"
     contrastive = view.results.dims.get("contrastive")
     more = f"; with the contrastive recipe {_by_setting(view, contrastive)}" if contrastive else ""
     yield Claim(
@@ -92,7 +90,7 @@ def dimensions(view: View) -> Iterator[Claim]:
         "Too few dimensions (50 or 100) invariably lead to inferior results",
         f"the best of {_listed(low)} dimensions is below the best of {_listed(high)} on {len(worse)} of {len(known)} "
         f"sets; mean over sets {_by_setting(view, points)}{more}",
-        "holds" if known and len(worse) == len(known) else verdict,
+        verdict(bool(known) and len(worse) == len(known), worse),
     )
 
 
@@ -102,14 +100,14 @@ def time(view: View) -> Iterator[Claim]:
         return
     ours, theirs = (view.results.systems[key]["timing"] for key in ("siamese", "skip-thought"))
     ratio = theirs["one_by_one"] / ours["one_by_one"]
-    told = paper()["table3"]["skip-thought"]["all"] / paper()["table3"]["siamese"]["all"]
+    in_paper = paper()["table3"]["skip-thought"]["all"] / paper()["table3"]["siamese"]["all"]
     yield Claim(
         "time",
-        f"Averaging is far faster than skip-thought at prediction time: {told:,.0f} times",
+        f"Averaging is far faster than skip-thought at prediction time: {in_paper:,.0f} times",
         f"{ratio:,.0f} times, one by one: {seconds(ours['one_by_one'] / ours['n_pairs'])} a pair against "
         f"{seconds(theirs['one_by_one'] / theirs['n_pairs'])} for a skip-thought of "
         f"{view.results.systems['skip-thought']['dim']} dimensions",
-        "holds" if ratio > 10 else "holds in part" if ratio > 1 else "does not hold",
+        verdict(ratio > 10, ratio > 1),
     )
 
 
@@ -117,7 +115,7 @@ def norms(view: View) -> Iterator[Claim]:
     """Which words are short, and which are long."""
     if "words" not in view.parts or not view.has("siamese"):
         return
-    found = view.results.systems["siamese"]["words"]["norms"]
+    extremes = view.results.systems["siamese"]["words"]["norms"]
     for end, claim, wanted, what in (
         (
             "lowest",
@@ -127,23 +125,25 @@ def norms(view: View) -> Iterator[Claim]:
         ),
         ("highest", "The longest vectors are those of personal pronouns, as in fiction", PRONOUNS, "pronouns"),
     ):
-        words, frequent = ([word for word, _ in found[among][end]] for among in ("all", "frequent"))
+        words, frequent = ([word for word, _ in extremes[among][end]] for among in ("all", "frequent"))
         n, m = (sum(word.lower() in wanted for word in listed) for listed in (words, frequent))
         yield Claim(
             f"norms-{end}",
             claim,
             f"{' '.join(words)}: {n} of {len(words)} are {what}. Among the {FREQUENT:,} most frequent words: "
             f"{' '.join(frequent)}, {m} of {len(frequent)}",
-            "holds" if n >= MANY else "holds in part" if m >= MANY else "does not hold",
+            verdict(n >= MANY, m >= MANY),
         )
 
 
 def strictness(view: View) -> Iterator[Claim]:
     """Whether Siamese CBOW relates fewer words to each other than word2vec does."""
-    keys = [key for key in ("siamese", "contrastive", "cbow", "skipgram") if view.has(key)]
+    keys = view.among(PARTS["words"])
     if "words" not in view.parts or not view.has("siamese", "cbow"):
         return
-    counts = {key: [one["n_near"] for one in view.results.systems[key]["words"]["related"].values()] for key in keys}
+    counts = {
+        key: [related["n_near"] for related in view.results.systems[key]["words"]["related"].values()] for key in keys
+    }
     if not counts["siamese"]:
         return
     means = {key: float(np.mean(values)) for key, values in counts.items()}
@@ -160,8 +160,8 @@ def strictness(view: View) -> Iterator[Claim]:
 
 
 def _official(point: dict[str, Any]) -> list[Any]:
-    found: list[Any] = point["pearsons"]["official"]
-    return found
+    figures: list[Any] = point["pearsons"]["official"]
+    return figures
 
 
 def _ranges(view: View, rows: Sequence[Sequence[Any]]) -> dict[str, float]:
@@ -175,9 +175,7 @@ def _little(ranges: dict[str, float]) -> int:
 
 
 def _most(part: int, whole: int) -> Verdict:
-    if whole == 0:
-        return "can't be told"
-    return "holds" if part > whole / 2 else "holds in part" if part else "does not hold"
+    return verdict(part > whole / 2, part) if whole else "can't be told"
 
 
 def _by_setting(view: View, points: dict[int, dict[str, Any]]) -> str:

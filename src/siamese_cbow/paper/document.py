@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -120,6 +119,6 @@ def text_row(*texts: str, kind: Literal["body", "head", "total"] = "body") -> Ro
     return Row(tuple(Cell(text) for text in texts), kind)
 
 
-def best_of(values: Sequence[float | None]) -> float | None:
-    """The highest value, rounded as it is shown, so that equal figures are bold together."""
-    return max((round(value, 4) for value in values if value is not None), default=None)
+def verdict(holds: bool, in_part: object = False) -> Verdict:
+    """`verdict(True)` -> "holds"; `verdict(False, in_part=True)` -> "holds in part"."""
+    return "holds" if holds else "holds in part" if in_part else "does not hold"

@@ -9,8 +9,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from siamese_cbow.errors import MissingExtra
 from siamese_cbow.paper.document import Figure, Panel
@@ -121,27 +124,15 @@ def _name_lines(axes: Any, ends: Sequence[tuple[float, str, str, str]]) -> None:
 
 def spread(places: Sequence[float], *, gap: float) -> list[float]:
     """Places for names, as near to the wanted ones as a gap between any two allows: [.5, .5], gap .1 -> [.45, .55]."""
-    groups = [[[i], place] for place, i in sorted((place, i) for i, place in enumerate(places))]
-    merged: list[list[Any]] = []
-    for members, centre in groups:
-        merged.append([members, centre])
-        while len(merged) > 1 and _bottom(merged[-1], gap) < _top(merged[-2], gap) + gap - 1e-12:
-            (upper, a), (lower, b) = merged.pop(), merged.pop()
-            both = lower + upper
-            merged.append([both, (a * len(upper) + b * len(lower)) / len(both)])
-    found = [0.0] * len(places)
-    for group in merged:
-        for offset, member in enumerate(group[0]):
-            found[member] = _bottom(group, gap) + offset * gap
-    return found
+    from scipy.optimize import isotonic_regression
 
-
-def _bottom(group: Any, gap: float) -> float:
-    return float(group[1] - (len(group[0]) - 1) * gap / 2)
-
-
-def _top(group: Any, gap: float) -> float:
-    return float(group[1] + (len(group[0]) - 1) * gap / 2)
+    if not places:
+        return []
+    order = np.argsort(places, kind="stable")
+    steps = gap * np.arange(len(places))
+    spread_out = np.empty(len(places))
+    spread_out[order] = isotonic_regression(np.asarray(places)[order] - steps).x + steps
+    return [float(place) for place in spread_out]
 
 
 def _for_page(svg: str, prefix: str, description: str) -> str:
@@ -152,12 +143,8 @@ def _for_page(svg: str, prefix: str, description: str) -> str:
     for name in set(re.findall(r'\bid="([^"]+)"', svg)):
         svg = svg.replace(f'id="{name}"', f'id="{prefix}-{name}"')
         svg = svg.replace(f"#{name})", f"#{prefix}-{name})").replace(f'"#{name}"', f'"#{prefix}-{name}"')
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(
-        r'(<svg[^>]*?) height="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1), count=1
-    )
-    from html import escape
-
+    for size in ("width", "height"):
+        svg = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", svg, count=1)
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
 
 

@@ -12,31 +12,27 @@ from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.pairs import PairSet
-from siamese_cbow.evaluation.protocol import PROTOCOLS
-from siamese_cbow.paper import analysis, charts, table1, tables, word_tables
-from siamese_cbow.paper.cache import Cache, code_version, sets_fingerprint
+from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
+from siamese_cbow.paper import analysis, charts, paper_tables
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report, Section
 from siamese_cbow.paper.drawing import needs_matplotlib
-from siamese_cbow.paper.html import needs_jinja
-from siamese_cbow.paper.pieces import Job
-from siamese_cbow.paper.plan import Results, checked_parts, planned_seconds, run_plan
-from siamese_cbow.paper.recipes import FULL, QUICK, label_of
+from siamese_cbow.paper.recipes import FULL, QUICK, Job, code_version, label_of
 from siamese_cbow.paper.view import View
-from siamese_cbow.paper.writing import write_report
+from siamese_cbow.paper.work_plan import Cache, checked_parts, planned_seconds, run_plan
+from siamese_cbow.paper.writing import needs_jinja, write_report
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
 SECTIONS = {
-    "table1": table1.section,
-    "table2": tables.table2,
-    "table3": tables.table3,
+    "table1": paper_tables.table1,
+    "table2": paper_tables.table2,
+    "table3": paper_tables.table3,
     "figure2": charts.figure2,
     "figure3": charts.figure3,
     "figure4": charts.figure4,
-    "analysis": analysis.section,
-    "words": word_tables.section,
+    "analysis": analysis.length_and_overlap,
+    "words": analysis.words,
 }
 
 
@@ -85,7 +81,7 @@ def build_report(view: View, job: Job, name: str) -> Report:
     """The report of finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
     if view.results.systems or view.results.unavailable:
-        sections.append(tables.systems(view))
+        sections.append(paper_tables.systems(view))
     return Report(
         f"Siamese CBOW reproduced{f' on {name}' if name else ''}",
         tuple(_summary(view, job)),
@@ -98,20 +94,19 @@ def build_report(view: View, job: Job, name: str) -> Report:
 def _job(stream: Stream, sets: Sequence[PairSet], output: Path, quick: bool, threads: int | None, seed: int) -> Job:
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
-    scale = QUICK if quick else FULL
-    return Job(stream, list(sets), sets_fingerprint(sets), scale, seed, threads, output / "cache")
+    return Job(stream, list(sets), QUICK if quick else FULL, seed, threads, output / "cache")
 
 
 def _summary(view: View, job: Job) -> list[str]:
     stream, scale = job.stream, job.scale
+    n_pairs, n_scored = sum(len(one.pairs) for one in view.sets), sum(one.n_scored for one in view.sets)
     lines = [
-        "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors for being averaged, and compared them with "
+        "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors to be averaged, and compared them with "
         "word2vec and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with every "
         f"system trained on one and the same text: {stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences "
         f"and {stream.n_documents:,} documents, {len(stream.vocabulary):,} different words (the paper: 1,057,070,918 "
         "tokens, 315,643 words).",
-        f"It uses {len(view.sets)} sets with {sum(len(one.pairs) for one in view.sets):,} released pairs, of which "
-        f"{sum(one.n_scored for one in view.sets):,} have a gold score.",
+        f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs, of which {n_scored:,} have a gold score.",
     ]
     means = {key: mean for key in view.columns if (mean := view.scores(key).mean_pearson) is not None}
     if means:
@@ -146,21 +141,15 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
         },
         "missing_sets": [f"{year} {dataset}" for year, dataset in view.absent],
         "systems": {key: _system(view, key) for key in view.results.systems},
-        **_figures(view.results, view.names),
+        "sets": view.names,
+        "figure2": {key: curve["points"] for key, curve in view.results.curves.items()},
+        "figure3": view.results.negatives,
+        "figure4": view.results.dims,
+        "unavailable": view.results.unavailable,
     }
 
 
 def _system(view: View, key: str) -> dict[str, Any]:
     result = view.results.systems[key]
-    kept = {name: value for name, value in result.items() if name != "cosines"}
-    return {**kept, "scores": {protocol: view.scores(key, protocol).to_dict() for protocol in PROTOCOLS}}
-
-
-def _figures(results: Results, names: list[str]) -> dict[str, Any]:
-    return {
-        "sets": names,
-        "figure2": {key: curve["points"] for key, curve in results.curves.items()},
-        "figure3": results.negatives,
-        "figure4": results.dims,
-        "unavailable": results.unavailable,
-    }
+    facts = {name: value for name, value in result.items() if name != "cosines"}
+    return {**facts, "scores": {protocol: view.scores(key, protocol).to_dict() for protocol in PROTOCOLS}}

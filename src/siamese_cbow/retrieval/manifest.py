@@ -136,6 +136,6 @@ def fingerprint(model: Model) -> str:
     n = len(model.vocabulary)
     rows = sorted({int(row) for row in np.linspace(0, n - 1, min(n, 256))})  # not np.unique, which loads numpy.ma
     words = [model.vocabulary.words[i] for i in rows]
-    hashed.update(json.dumps([model.tokenizer.settings(), n, model.dim, words], sort_keys=True).encode())
+    hashed.update(json.dumps([model.tokenizer.identity(), n, model.dim, words], sort_keys=True).encode())
     hashed.update(np.ascontiguousarray(model.rows.take(rows, 0), "<f4").tobytes())
     return hashed.hexdigest()

@@ -63,16 +63,18 @@ class Connection(HttpToolsProtocol):
 
     _head_bytes: int | None = 0  # so far; None while there is a body
     _n_requests = 0  # heads without their whole answer
-    _deadline: asyncio.TimerHandle | None = None
+    _quiet_since = 0.0
+    _watch: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there."""
         super().connection_made(transport)
-        self._wait()
+        self._quiet_since = self.loop.time()
+        self._drop_if_silent()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is gone."""
-        self._stop_waiting()
+        self._watch.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -92,31 +94,35 @@ class Connection(HttpToolsProtocol):
         """It has ended; from here on the middleware times the request."""
         self._head_bytes = None
         self._n_requests += 1
-        self._stop_waiting()
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         """A request has its answer, but whether the client takes it is another matter."""
-        super().on_response_complete()
         self._n_requests -= 1
-        if self._n_requests == 0 and not self.transport.is_closing():
-            self._wait()
+        self._quiet_since = self.loop.time()
+        super().on_response_complete()
+
+    def _drop_if_silent(self) -> None:
+        """Ends the connection unless a request is under way or has been lately; else looks again later.
+
+        One timer for a connection: one for each request, set and cancelled, would be seen in the time it takes.
+        """
+        wait = float(self.config.timeout_keep_alive)
+        if self._n_requests == 0:
+            wait -= self.loop.time() - self._quiet_since
+        if wait > 0:
+            self._watch = self.loop.call_later(wait, self._drop_if_silent)
+        else:
+            self.transport.abort()
 
     def has_unread(self) -> bool:
         """Whether bytes of the client's wait to be read."""
         client = self.transport.get_extra_info("socket")
         if self.transport.is_closing() or client is None or client.fileno() < 0:
             return False
-        watch = select.poll()
-        watch.register(client.fileno(), select.POLLIN)
-        return bool(watch.poll(0))
-
-    def _wait(self) -> None:
-        self._deadline = self.loop.call_later(self.config.timeout_keep_alive, self.transport.abort)
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
+        poll = select.poll()
+        poll.register(client.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
 
 class Server(uvicorn.Server):

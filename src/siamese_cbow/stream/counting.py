@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Ids, Offsets
 from siamese_cbow.errors import InputError
-from siamese_cbow.words import scanner
 from siamese_cbow.words.hash_table import empty_slots, fill_slots, seeds
+from siamese_cbow.words.scanner import Cursor, WordTable, count, tables, word_table
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -55,9 +55,9 @@ class WordCounter:
     """
 
     def __init__(self, tokenizer: Tokenizer, *, max_distinct: int, folder: Path, n_languages: int = 0) -> None:
-        self._tables, self._max_distinct, self._folder = scanner.tables(tokenizer), max_distinct, folder
+        self._tables, self._max_distinct, self._folder = tables(tokenizer), max_distinct, folder
         self._seeds = seeds(n_languages + 1)  # a group ends with an empty line
-        self._table = scanner.word_table(1 << 15)
+        self._table = word_table(1 << 15)
         self.n_words = 0
         self.n_forgotten = 0
         self.forgets: list[Ids] = []  # on disk, one per time of forgetting: old provisional id -> new one, or -1
@@ -88,9 +88,9 @@ class WordCounter:
         text = np.frombuffer(lines, np.uint8)
         ids = np.empty(len(text), np.int32)
         ends = np.empty(lines.count(b"\n"), np.int64)
-        cursor = scanner.Cursor(0, 0, 0, self.n_words, int(self._table.starts[self.n_words]))
+        cursor = Cursor(0, 0, 0, self.n_words, int(self._table.starts[self.n_words]))
         while True:
-            cursor = scanner.count(text, self._tables, self._table, self._seeds, ids, ends, cursor)
+            cursor = count(text, self._tables, self._table, self._seeds, ids, ends, cursor)
             self.n_words = int(cursor.n_words)
             if cursor.position == len(text):
                 return ids[: cursor.n_ids].copy(), ends
@@ -126,7 +126,7 @@ class WordCounter:
         slots = empty_slots(len(self._table.slots))
         fill_slots(slots, self.hashes())
         twice = (np.concatenate([array, np.zeros_like(array)]) for array in self._table[1:])
-        self._table = scanner.WordTable(slots, *twice)
+        self._table = WordTable(slots, *twice)
 
     def _forget(self) -> None:
         """Drops the rarest words of a language that has too many, until at most half of the allowed number is left."""

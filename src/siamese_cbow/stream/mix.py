@@ -100,20 +100,11 @@ def joined(vocabularies: Iterable[Vocabulary]) -> Vocabulary:
             different.append(vocabulary)
     if len(different) == 1:
         return different[0]
-    languages = different[0].languages
     counts: Counter[str] = Counter()
     for vocabulary in different:
         counts.update(dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)))
-    if not languages:
-        return Vocabulary.of_counts(counts, min_count=0)
-    parts = {
-        language: Vocabulary.of_counts(
-            {word.removeprefix(f"{language}:"): n for word, n in counts.items() if word.startswith(f"{language}:")},
-            min_count=0,
-        )
-        for language in languages
-    }
-    return Vocabulary.joint(parts)
+    together, languages = Vocabulary.of_counts(counts, min_count=0), different[0].languages
+    return Vocabulary.joint({code: together.of_language(code)[0] for code in languages}) if languages else together
 
 
 def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
@@ -135,8 +126,8 @@ def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
                 f"{first.tokenizer}); prepare both with the same --tokenizer, --lowercase and --punctuation"
             )
         if stream.vocabulary.languages != first.vocabulary.languages:
-            found, expected = (",".join(one.vocabulary.languages) or "none" for one in (stream, first))
+            languages, expected = (",".join(part.vocabulary.languages) or "none" for part in (stream, first))
             raise InputError(
-                f"stream {number} has the languages {found} and stream 1 {expected}; "
+                f"stream {number} has the languages {languages} and stream 1 {expected}; "
                 "prepare both with the same --languages"
             )

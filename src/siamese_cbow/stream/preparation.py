@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from siamese_cbow.base.arrays import Ids, Offsets, thread_count
+from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
@@ -28,10 +27,6 @@ from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
-
-if TYPE_CHECKING:
-    from siamese_cbow.stream.counting import Merged
-    from siamese_cbow.stream.spool import Spool, SpooledBlock
 
 
 def prepare(
@@ -109,7 +104,7 @@ class Settings:
 
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
-        return json.dumps(self.tokenizer.settings()) + " ".join([self.text.kind, *self.text.languages])
+        return json.dumps(self.tokenizer.identity()) + " ".join([self.text.kind, *self.text.languages])
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
@@ -127,7 +122,7 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     if not (folder / ABOUT).is_file():
-        raise InputError(f"{folder} exists and is no stream; choose another output, or remove it")
+        raise InputError(f"{folder} exists and is not a stream; choose another output, or remove it")
     try:
         about = read_about(folder)
         return bool(corpus.files) and about["sources"] == _sources(corpus) and about["settings"] == settings.plain()
@@ -157,9 +152,16 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             vocabulary=settings.vocabulary,
             languages=languages,
         )
-        with StreamWriter(new) as writer:
-            for ids, ends in _final_blocks(spool, merged):
-                writer.write(ids, ends)
+        writer = StreamWriter(new)
+        with ThreadPoolExecutor(1) as pool:  # while a block is written, the next is read
+            writing: Future[None] | None = None
+            for block, provisional_ids, ends in spool.blocks():
+                ids = merged.remaps[block.counter][block.generation].take(provisional_ids)
+                if writing:
+                    writing.result()
+                writing = pool.submit(writer.write, ids, ends)
+            if writing:
+                writing.result()
         spool.remove()
         merged.vocabulary.write(new / VOCABULARY)
         about = {
@@ -175,23 +177,6 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
     stream = Stream.load(folder, vocabulary=merged.vocabulary)
     _say_what_happened(stream, progress)
     return stream
-
-
-def _final_blocks(spool: Spool, merged: Merged) -> Iterator[tuple[Ids, Offsets]]:
-    """Ids of the vocabulary and line ends, block after block; the next block is made while one is being used."""
-
-    def final(block: SpooledBlock, ids: Ids, ends: Offsets) -> tuple[Ids, Offsets]:
-        return merged.remaps[block.counter][block.generation].take(ids), ends
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting: Future[tuple[Ids, Offsets]] | None = None
-        for spooled in spool.blocks():
-            following = pool.submit(final, *spooled)
-            if waiting:
-                yield waiting.result()
-            waiting = following
-        if waiting:
-            yield waiting.result()
 
 
 def _say_what_happened(stream: Stream, progress: Progress) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.base.notebook import card
-from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -122,48 +122,46 @@ class Stream:
         """
         folder = Path(path)
         about = read_about(folder)
-        arrays = {name: _open_array(folder, name, about) for name in ARRAYS}
+        arrays = {name: _open_array(folder, name, about["lengths"][name]) for name in ARRAYS}
+        text = about["settings"]["text"]
         if vocabulary is None:
-            vocabulary = Vocabulary.read(folder / VOCABULARY, languages=about["settings"]["text"].get("languages", ()))
+            vocabulary = Vocabulary.read(folder / VOCABULARY, languages=text.get("languages", ()))
         if len(vocabulary) != about["n_words"]:
-            raise FormatError(
-                f"{folder / VOCABULARY} has {len(vocabulary):,} words, {ABOUT} says {about['n_words']:,}; prepare again"
-            )
+            raise _broken(folder, f"{VOCABULARY} has {len(vocabulary):,} words, {ABOUT} says {about['n_words']:,}")
         tokenizer = Tokenizer.from_settings(about["settings"]["tokenizer"])
         return cls(**arrays, vocabulary=vocabulary, tokenizer=tokenizer, fingerprint=about["fingerprint"],
-                   kind=about["settings"]["text"]["kind"], about=about)  # fmt: skip
+                   kind=text["kind"], about=about)  # fmt: skip
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """`stream.json` of a folder, checked to be one of this version."""
+    """`stream.json` of a folder, checked to be one that this version understands."""
     if not folder.is_dir():
         raise InputError(f"no folder {folder}; make a stream with: siamese-cbow prepare TEXT -o {folder}")
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         version = about["format_version"]
+        if version != FORMAT_VERSION:
+            raise _broken(folder, f"it has stream format {version}, this version reads {FORMAT_VERSION}")
+        settings = about["settings"]
+        settings["tokenizer"] = Tokenizer.from_settings(settings["tokenizer"]).settings()
+        _ = about["lengths"], about["n_words"], about["fingerprint"], settings["text"]["kind"]
+    except SettingsError as error:
+        raise _broken(folder, str(error), advice="or remove it") from None
     except (OSError, ValueError, KeyError, TypeError):
-        raise FormatError(
-            f"{folder} is no stream: {ABOUT} is missing or broken; make one with: siamese-cbow prepare TEXT -o {folder}"
-        ) from None
-    if version != FORMAT_VERSION:
-        raise FormatError(
-            f"{folder} has stream format {version}, this version reads {FORMAT_VERSION}; prepare the text again"
-        )
+        raise _broken(folder, f"it is not a stream, or {ABOUT} is damaged") from None
     return about
 
 
-def _open_array(folder: Path, name: str, about: Mapping[str, Any]) -> NDArray[Any]:
-    path = folder / f"{name}.npy"
+def _open_array(folder: Path, name: str, length: int) -> NDArray[Any]:
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise FormatError(f"{path} is missing; prepare the text again") from None
+        array: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise FormatError(f"{path} can't be read ({error}); prepare the text again") from None
-    expected = (about["lengths"][name],)
-    if array.dtype != ARRAYS[name] or array.shape != expected:
-        raise FormatError(
-            f"{path} holds {array.dtype} {array.shape}, {ABOUT} says {np.dtype(ARRAYS[name])} {expected}; "
-            "the folder is mixed from two streams or damaged: prepare the text again"
-        )
+        raise _broken(folder, f"{name}.npy can't be read ({error})") from None
+    if array.dtype != ARRAYS[name] or array.shape != (length,):
+        expected = f"{np.dtype(ARRAYS[name])} {(length,)}"
+        raise _broken(folder, f"{name}.npy holds {array.dtype} {array.shape}, {ABOUT} says {expected}")
     return array
+
+
+def _broken(folder: Path, what: str, advice: str = "remove it") -> FormatError:
+    return FormatError(f"{folder}: {what}; {advice} and make it again: siamese-cbow prepare TEXT -o {folder}")

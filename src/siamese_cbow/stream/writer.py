@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -57,23 +56,13 @@ class StreamWriter:
     def __init__(self, folder: Path) -> None:
         self._arrays = {name: GrowingArray(folder / f"{name}.npy", dtype) for name, dtype in ARRAYS.items()}
         self._sentences, self._documents = self._arrays["sentences"], self._arrays["documents"]
+        for offsets in (self._sentences, self._documents):
+            offsets.append(np.zeros(1, np.int64))
         self._n_tokens = self._n_sentences = self._last_document = 0
         self._n_unknown = self._n_dropped = 0
 
-    def __enter__(self) -> StreamWriter:
-        for offsets in (self._sentences, self._documents):
-            offsets.append(np.zeros(1, np.int64))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end_documents(np.array([self._n_sentences]))
-        for array in self._arrays.values():
-            array.close()
-
     def write(self, ids: Ids, ends: Offsets) -> None:
-        """Adds a block: `ids` with -1 for unknown words, and `ends` as `Counter.scan` gives them.
+        """Adds a block: `ids` with -1 for unknown words, and `ends` as `WordCounter.scan` gives them.
 
         An empty line ends a document; a line with nothing but unknown words is dropped.
         """
@@ -84,13 +73,13 @@ class StreamWriter:
         known_up_to = np.concatenate([[0], np.cumsum(known)])
         known_ends = known_up_to[ends]
         n_known = np.diff(known_ends, prepend=0)
-        kept = n_known > 0
-        self._sentences.append(self._n_tokens + known_ends[kept])
-        self._end_documents(self._n_sentences + np.cumsum(kept)[empty])
+        is_sentence = n_known > 0
+        self._sentences.append(self._n_tokens + known_ends[is_sentence])
+        self._end_documents(self._n_sentences + np.cumsum(is_sentence)[empty])
         self._n_tokens += int(known_up_to[-1])
-        self._n_sentences += int(kept.sum())
+        self._n_sentences += int(is_sentence.sum())
         self._n_unknown += len(ids) - int(known_up_to[-1])
-        self._n_dropped += int((~empty & ~kept).sum())
+        self._n_dropped += int((~empty & ~is_sentence).sum())
 
     def _end_documents(self, bounds: Offsets) -> None:
         """Ends a document at each of these sentences; documents without a sentence vanish."""
@@ -100,9 +89,14 @@ class StreamWriter:
             self._last_document = int(new[-1])
 
     def finish(self, vocabulary: Vocabulary, *, seed: str) -> dict[str, Any]:
-        """Lengths, counts and the fingerprint, for `stream.json`; `seed` is what else makes streams differ."""
+        """Closes the files. Lengths, counts and the fingerprint, for `stream.json`.
+
+        seed  what makes streams of the same arrays and words differ
+        """
+        self._end_documents(np.array([self._n_sentences]))
         digest = hashlib.blake2b(seed.encode() + bytes.fromhex(vocabulary.hash()), digest_size=16)
         for array in self._arrays.values():
+            array.close()
             digest.update(array.hash())
         return {
             "fingerprint": digest.hexdigest(),

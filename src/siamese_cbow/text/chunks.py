@@ -27,7 +27,6 @@ Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG = "expected one sentence per line: for running text use --layout paragraphs"
 _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
-_SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # empty, but not quite
 
 
 @contextmanager
@@ -195,16 +194,7 @@ class _Cutter:
         return end
 
 
-# Repairing
-
-
-def normal_line_ends(text: bytes) -> bytes:
-    r"""`\r\n` -> `\n`, any other `\r` -> a space, and lines of nothing but white space become empty."""
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b" ")
-    if text[:1] in b" \t\x0b\x0c\x1c\x1d\x1e\x1f\xc2\xe3" or _SPACED_BLANK.search(text):
-        text = _SPACED_BLANK.sub(b"\n", b"\n" + text)[1:]
-    return text
+# UTF-8
 
 
 def valid_utf8(data: bytes) -> tuple[bytes, int]:

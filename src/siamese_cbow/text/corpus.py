@@ -1,12 +1,8 @@
-r"""A corpus: sentences for training, from files, folders, globs, standard input or any iterable of text.
+"""A corpus: sentences for training, from files, folders, globs, standard input or any iterable of text.
 
     corpus = Corpus("books/", TextSettings(boundary="paragraph"))
     for block in corpus.blocks():          # sequential and cheap: reading and decompressing
         lines = corpus.lines(block)        # pure and heavy: any thread may do it
-
-Finished lines are valid UTF-8 with `\n` only, one sentence per line, an empty line at each boundary. Where lines are
-sentences already, everything is done on the whole block at once, at several GB/s: look for what is rare (`\r`, bytes
-above 127, blank lines with spaces) and touch the block only when it is there.
 
 Nothing is read until `blocks()`. Does not tokenise, does not count words, keeps nothing of the text.
 """
@@ -14,22 +10,19 @@ Nothing is read until `blocks()`. Does not tokenise, does not count words, keeps
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.chunks import Overlong, normal_line_ends, valid_utf8
+from siamese_cbow.text.chunks import Overlong
 from siamese_cbow.text.groups import group_layout_of, group_lines, row_layout_of
 from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
 from siamese_cbow.text.layout import Evidence, sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, record_blocks
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, Lines, RawBlock, TextSettings
-from siamese_cbow.text.sentences import split_lines
-
-_BLANKS = re.compile(rb"\n\n+")
+from siamese_cbow.text.sentences import sentence_lines
 
 
 class Corpus:
@@ -82,8 +75,10 @@ class Corpus:
         return blocks if groups else _merged(blocks)
 
     def lines(self, block: RawBlock) -> Lines:
-        """The sentences of a block; pure and safe in any thread."""
-        return finished_lines(block, self.settings)
+        """The sentences of a block, or the members of groups; pure and safe in any thread."""
+        if self.settings.kind == "groups":
+            return group_lines(block, self.settings.n_columns)
+        return sentence_lines(block, self.settings)
 
     def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
@@ -135,37 +130,3 @@ def _joined(blocks: list[RawBlock]) -> RawBlock:
         n_source_bytes=sum(block.n_source_bytes for block in blocks),
         n_cut=sum(block.n_cut for block in blocks),
     )
-
-
-# From a raw block to finished lines
-
-
-def finished_lines(block: RawBlock, settings: TextSettings) -> Lines:
-    """The sentences of a block. Pure: the same block gives the same lines, in any thread."""
-    if settings.kind == "groups":
-        return group_lines(block, settings.n_columns)
-    text, n_broken = valid_utf8(block.data)
-    text = normal_line_ends(text)
-    n_cut = block.n_cut
-    if block.layout == "sentences":
-        if not block.blank_ends_document and settings.boundary == "document":
-            text = _BLANKS.sub(b"\n", text).lstrip(b"\n")
-    else:
-        text, n_long = _split(text, block, settings)
-        n_cut += n_long
-    return Lines(text.replace(MARK, b"\n") if b"\0" in text else text, n_broken=n_broken, n_cut=n_cut)
-
-
-def _split(text: bytes, block: RawBlock, settings: TextSettings) -> tuple[bytes, int]:
-    """Running text -> one sentence per line, an empty line after each paragraph if those are boundaries, marks kept."""
-    if block.layout == "wrapped":
-        text = _unwrapped(text)
-    else:
-        text = _BLANKS.sub(b"\n\0\n" if block.blank_ends_document else b"\n", b"\n" + text)[1:]
-    return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
-
-
-def _unwrapped(text: bytes) -> bytes:
-    r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
-    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
-    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)

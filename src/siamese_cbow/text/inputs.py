@@ -155,8 +155,8 @@ def _is_visible(path: Path) -> bool:
 # Texts
 
 
-def item_batches(items: Iterable[Any], *, groups: bool = False) -> Iterator[tuple[list[bytes], int]]:
-    """Batches of about 4 MB of an iterable's items as bytes, and the size of each batch.
+def item_batches(items: Iterable[Any], *, groups: bool = False) -> Iterator[tuple[bytes, int, int]]:
+    """About 4 MB of an iterable's items as bytes, how many, and their size, again and again.
 
     Every document ends with a mark; strings that are lines of one document stand together before one.
     """
@@ -169,9 +169,10 @@ def item_batches(items: Iterable[Any], *, groups: bool = False) -> Iterator[tupl
         is_open = not is_document
         size += len(text)
         if size >= BLOCK_BYTES:
-            yield batch, size
+            yield b"".join(batch), len(batch), size
             batch, size = [], 0
-    yield [*batch, MARK] if is_open else batch, size
+    if batch:
+        yield b"".join((*batch, MARK) if is_open else batch), len(batch), size
 
 
 def _item_bytes(item: Any, position: int, groups: bool) -> tuple[bytes, bool]:

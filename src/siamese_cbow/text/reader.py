@@ -8,6 +8,8 @@ training, `row_reader` makes rows that know their place.
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_text
 from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, RawBlock, TextSettings
-from siamese_cbow.text.table_files import ReadCells, csv_cells, json_cells, parquet_cells
+from siamese_cbow.text.table_files import CellBatch, ReadCells, csv_cells, json_cells, parquet_cells
 
 # Chooses the layout: given a sample, the name of its source, and whether its records end with marks.
 LayoutOf: TypeAlias = Callable[[bytes, str, bool], AnyLayout]
@@ -74,10 +76,7 @@ def file_blocks(
     if path is None or not callable(read):
         yield from line_blocks(path, layout_of, overlong_of)
         return
-    batches = (
-        ([_record(cell) for cell in cells[0]], n_source_bytes)
-        for cells, n_source_bytes in read(path, [settings.text_column], [])
-    )
+    batches = _marked(read(path, [settings.text_column], []))
     yield from record_blocks(batches, str(path), layout_of, overlong_of)
 
 
@@ -100,35 +99,32 @@ def line_blocks(path: Path | None, layout_of: LayoutOf, overlong_of: OverlongOf)
 
 
 def record_blocks(
-    batches: Iterable[tuple[list[bytes], int]], name: str, layout_of: LayoutOf, overlong_of: OverlongOf
+    batches: Iterable[tuple[bytes, int, int]], name: str, layout_of: LayoutOf, overlong_of: OverlongOf
 ) -> Iterator[RawBlock]:
-    """The blocks of records that end with marks; each batch comes with its number of bytes of the source."""
+    """The blocks of records that end with marks; a batch is some of them, how many, and their bytes of the source."""
     layout: AnyLayout | None = None
-    n_records = 0
-    for records, n_source_bytes in _block_sized(batches):
-        data = b"".join(records)
+    first = 1
+    for data, n_records, n_source_bytes in batches:
         layout = layout or layout_of(data, name, True)
         data, n_cut = cut_overlong(data, name, overlong_of(layout))
-        yield RawBlock(data, name, layout, n_source_bytes, n_records + 1, n_cut, marked=True)
-        n_records += len(records)
+        yield RawBlock(data, name, layout, n_source_bytes, first, n_cut, marked=True)
+        first += n_records
 
 
-def _record(cell: bytes) -> bytes:
-    r"""A cell of a table as a record: b"a. b." -> b"a. b.\n\0\n"."""
-    return cell.replace(b"\0", b" ") + b"\n" + MARK
-
-
-def _block_sized(batches: Iterable[tuple[list[bytes], int]]) -> Iterator[tuple[list[bytes], int]]:
-    """The same records in batches of at most about 4 MB; the last part of a batch carries its bytes of the file."""
-    for records, n_source_bytes in batches:
-        start = size = 0
-        for end, record in enumerate(records, 1):
-            size += len(record)
-            if size >= BLOCK_BYTES and end < len(records):
-                yield records[start:end], 0
-                start, size = end, 0
-        if records or n_source_bytes:
-            yield records[start:], n_source_bytes
+def _marked(batches: Iterable[CellBatch]) -> Iterator[tuple[bytes, int, int]]:
+    r"""Cells of one column as records, at most about 4 MB of them: [b"a", b"b"] -> b"a\n\0\nb\n\0\n"."""
+    end_of_record = b"\n" + MARK
+    for (cells,), n_source_bytes in batches:
+        sizes = list(itertools.accumulate(map(len, cells), initial=0))
+        start, end = 0, 0
+        while end < len(cells):
+            start, end = end, min(bisect_left(sizes, sizes[end] + BLOCK_BYTES), len(cells))
+            data = end_of_record.join((*cells[start:end], b""))
+            if data.count(b"\0") > end - start:  # NULs inside
+                data = end_of_record.join((*(cell.replace(b"\0", b" ") for cell in cells[start:end]), b""))
+            yield data, end - start, n_source_bytes if end == len(cells) else 0
+        if not cells and n_source_bytes:
+            yield b"", 0, n_source_bytes
 
 
 def read_columns(path: str | Path, texts: Sequence[str], others: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:

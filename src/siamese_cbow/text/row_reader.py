@@ -15,20 +15,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.text.chunks import Overlong, normal_line_ends, valid_utf8
+from siamese_cbow.text.chunks import Overlong, valid_utf8
 from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, line_blocks
 from siamese_cbow.text.records import MARK, AnyLayout, RawBlock, TextSettings
+from siamese_cbow.text.sentences import WIDE_SPACE, sentence_lines
 
-Say = Callable[[str], None]
+Say: TypeAlias = Callable[[str], None]
+_SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
 
 
 class Line(NamedTuple):
@@ -110,7 +112,7 @@ class RowReader:
     def blocks(self) -> Iterator[RawBlock]:
         """The text in order, about 4 MB at a time."""
         if self._inputs.items is not None:
-            yield from _item_blocks(iter(self._inputs.items))
+            yield from self._item_blocks(iter(self._inputs.items))
         for path in self._inputs.paths:
             try:
                 for block in self.file_blocks(path):
@@ -140,6 +142,17 @@ class RowReader:
             yield from block_texts(block) if self.settings.unit == "line" else self.rows(block).texts()
             progress.advance(block.n_source_bytes)
 
+    def _item_blocks(self, items: Iterator[Any]) -> Iterator[RawBlock]:
+        layout: AnyLayout = "sentences" if self.settings.layout == "sentences" else "paragraphs"
+        first = 1
+        while batch := list(itertools.islice(items, 20_000)):
+            for item in batch:
+                if not isinstance(item, str):
+                    raise InputError(f"Texts holds {type(item).__name__} {item!r:.60}; expected strings")
+            data = lines_bytes(batch)
+            yield RawBlock(data, ITERABLE, layout, len(data), first)
+            first += len(batch)
+
     def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
         """A line is a row, unless sentences are wanted: then running text, whose lines are paragraphs or wrapped."""
         if self.settings.unit == "line":
@@ -168,36 +181,27 @@ def block_texts(block: RawBlock) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-def _item_blocks(items: Iterator[Any]) -> Iterator[RawBlock]:
-    first = 1
-    while batch := list(itertools.islice(items, 20_000)):
-        for item in batch:
-            if not isinstance(item, str):
-                raise InputError(f"Texts holds {type(item).__name__} {item!r:.60}; expected strings")
-        data = lines_bytes(batch)
-        yield RawBlock(data, ITERABLE, "paragraphs", len(data), first)
-        first += len(batch)
-
-
 # From a raw block to rows
 
 
 def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     """The rows of a block. Pure: the same block gives the same rows, in any thread."""
     text, _ = valid_utf8(block.data)
-    if settings.unit == "sentence" and block.layout != "sentences":
-        text, numbers = sentence_rows(text, settings.language, wrapped=block.layout == "wrapped", marked=block.marked)
-    elif block.marked:
-        return Rows(_record_lines(text), block.source, None, block.first)
-    else:
-        text, numbers = text.removesuffix(MARK), None
-    rows = Rows(text, block.source, None, block.first)
-    if numbers is None and not block.n_cut:
-        return rows
-    # Where the first line is too long and stands here in pieces, they all have its number.
-    numbers = np.arange(len(rows)) if numbers is None else numbers
-    n_added = 0 if block.marked else block.n_cut
-    return replace(rows, numbers=np.maximum(numbers - n_added, 0) + block.first)
+    if settings.unit == "sentence":
+        sentences = map(bytes.strip, sentence_lines(block, settings).text.split(b"\n"))
+        rows = b"".join(sentence + b"\n" for sentence in sentences if sentence)
+        lines = _line_of_each(rows, text)
+        if block.marked:  # the number of a line is that of its record: the marks before it
+            numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
+        else:
+            numbers = np.maximum(lines - block.n_cut, 0)
+        return Rows(rows, block.source, numbers + block.first, block.first)
+    rows = _record_lines(text) if block.marked else text.removesuffix(MARK)
+    if block.marked or not block.n_cut:
+        return Rows(rows, block.source, None, block.first)
+    # The first line was too long and stands here in pieces, which all have its number.
+    numbers = np.maximum(np.arange(rows.count(b"\n")) - block.n_cut, 0)
+    return Rows(rows, block.source, numbers + block.first, block.first)
 
 
 def _record_lines(data: bytes) -> bytes:
@@ -209,56 +213,18 @@ def _record_lines(data: bytes) -> bytes:
     return b"".join(record.strip(b"\n").replace(b"\n", b" ") + b"\n" for record in records)
 
 
-def sentence_rows(
-    text: bytes, language: str, *, wrapped: bool, marked: bool = False
-) -> tuple[bytes, NDArray[np.int64]]:
-    r"""Running text -> one sentence per line, and for each the line (or record) where it begins, counted from 0.
+def _line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
+    """On which line of `text`, from 0, each of its sentences begins.
 
-    "It rains. We stay.\n\nYes.\n"          ->   "It rains." (line 0), "We stay." (0), "Yes." (2)
-    wrapped: "It\nrains. We\nstay.\n\n..."   ->   "It rains." (line 0), "We stay." (1)
+    Found by counting what is no white space: splitting may change that, but nothing else.
     """
-    from siamese_cbow.text.sentences import split_lines
-
-    lines = normal_line_ends(text).removesuffix(b"\n").split(b"\n")
-    groups = _paragraphs(lines, wrapped=wrapped)
-    joined = b"".join(b" ".join(group) + b"\n" for _, group in groups)
-    split, n_cuts = split_lines(joined, language, end="\n\n")
-    paragraphs = split.removesuffix(b"\n\n").split(b"\n\n") if groups else []
-    if n_cuts or len(paragraphs) != len(groups):  # an endless paragraph was cut: then one by one
-        paragraphs = [split_lines(b" ".join(group) + b"\n", language)[0].strip(b"\n") for _, group in groups]
-    rows: list[bytes] = []
-    places: list[int] = []
-    for (first, group), paragraph in zip(groups, paragraphs, strict=True):
-        sentences = [sentence for sentence in paragraph.split(b"\n") if sentence.strip()]
-        rows += sentences
-        places += [first] * len(sentences) if len(group) == 1 else _line_of_each(sentences, first, group)
-    numbers = np.array(places, np.int64)
-    if marked:  # the number of a line is that of its record: the marks before it
-        numbers = np.cumsum([line == b"\0" for line in lines])[numbers]
-    return b"".join(row.strip() + b"\n" for row in rows), numbers
+    ends = _solid_ends(text)
+    begins = np.append(0, _solid_ends(sentences))[:-1]
+    return np.minimum(np.searchsorted(ends, begins, side="right"), len(ends) - 1)
 
 
-def _paragraphs(lines: list[bytes], *, wrapped: bool) -> list[tuple[int, list[bytes]]]:
-    """Lines that aren't empty, each with its number; where text is wrapped, runs of them with that of the first."""
-    groups: list[tuple[int, list[bytes]]] = []
-    is_open = False
-    for i, line in enumerate(lines):
-        is_blank = not line.strip(b"\0 \t\r\n\x0b\x0c")
-        if is_open and not is_blank:
-            groups[-1][1].append(line)
-        elif not is_blank:
-            groups.append((i, [line]))
-        is_open = wrapped and not is_blank
-    return groups
-
-
-def _line_of_each(sentences: list[bytes], first: int, lines: list[bytes]) -> list[int]:
-    """Lines are found by counting what is no white space: the splitter may change that, but nothing else."""
-    ends = np.cumsum([_n_solid(line) for line in lines])
-    begins = np.cumsum([0, *map(_n_solid, sentences[:-1])])
-    places = np.minimum(np.searchsorted(ends, begins, side="right"), len(lines) - 1)
-    return [first + int(place) for place in places]
-
-
-def _n_solid(text: bytes) -> int:
-    return len("".join(text.decode("utf-8", "replace").split()))
+def _solid_ends(text: bytes) -> NDArray[np.int64]:
+    """How many bytes up to the end of each line are no white space and no mark."""
+    data = np.frombuffer(text if text.isascii() else WIDE_SPACE.sub(b" ", text), np.uint8)
+    ends: NDArray[np.int64] = np.cumsum(_SOLID[data])[data == ord("\n")]
+    return ends

@@ -1,9 +1,9 @@
-r"""Where sentences end in running text. The work is done by sentencex; this module feeds it well.
+r"""From raw blocks to sentences: one per line, in valid UTF-8 with `\n` only, boundaries kept.
 
     split_sentences("Dr. Smith came. He sat down.")  ->  ["Dr. Smith came.", "He sat down."]
 
-Why sentencex: of blingfire, pysbd and sentencex it has the most of our hard cases right and is the fastest
-(benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
+Running text is split by sentencex: of blingfire, pysbd and sentencex it has the most of our hard cases right and is the
+fastest (benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
 - many paragraphs in one call (+20%), but not too many: from 10 KB on it loses some of the breaks between them
 - no endless paragraphs: its time grows with the square of a paragraph's length where there are no spaces
   (Chinese: 4,000 characters 5 ms, 64,000 characters 1.1 s) or many quotes
@@ -21,6 +21,11 @@ from typing import Literal
 
 import numpy as np
 
+from siamese_cbow.text.chunks import valid_utf8
+from siamese_cbow.text.records import MARK, Lines, RawBlock, TextSettings
+
+_SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # empty, but not quite
+_BLANKS = re.compile(rb"\n\n+")
 _BREAK = "\n\n"  # what sentencex takes, and gives back, between paragraphs
 _BATCH = 1 << 13
 _LONG = 10_000  # characters after which a paragraph is cut at the next clear sentence end
@@ -32,12 +37,57 @@ _CLEAR_END = re.compile(
     r"""[.!?…](?<=[^\W\d_]{3}.)[.!?…]*["'”’»)\]]*\s+(?=["'“‘«(\[¿¡]*[^\W\d_a-z])"""
     r"""|[。！？][”’」』）]*(?![。！？”’」』）])"""
 )
-_WIDE_SPACE = re.compile(rb"\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)|\xe3\x80\x80")
+WIDE_SPACE = re.compile(rb"\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)|\xe3\x80\x80")
 # Starts with the full stop, which is quick to look for, and then looks back: 1.2 GB/s instead of 0.1.
 _STOP_AFTER_WIDE_SPACE = re.compile(
     rb"\.(?:(?<=\xc2[\x85\xa0]\.)|(?<=\xe2\x80[\x80-\x8a\xa8\xa9\xaf]\.)|(?<=\xe2\x81\x9f\.)|(?<=\xe1\x9a\x80\.)"
     rb"|(?<=\xe3\x80\x80\.))"
 )
+
+
+def sentence_lines(block: RawBlock, settings: TextSettings) -> Lines:
+    r"""The sentences of a block, one per line, an empty line at each boundary. Pure, so for any thread.
+
+    Where lines are sentences already, everything is done on the whole block at once, at several GB/s: look for what is
+    rare (`\r`, bytes above 127, blank lines with spaces) and touch the block only when it is there.
+    """
+    text, n_broken = valid_utf8(block.data)
+    text = _normal_line_ends(text)
+    n_cut = block.n_cut
+    if block.layout == "sentences":
+        if not block.blank_ends_document and settings.boundary == "document":
+            text = _BLANKS.sub(b"\n", text).lstrip(b"\n")
+    else:
+        text, n_long = _split_running(text, block, settings)
+        n_cut += n_long
+    return Lines(text.replace(MARK, b"\n") if b"\0" in text else text, n_broken=n_broken, n_cut=n_cut)
+
+
+def _split_running(text: bytes, block: RawBlock, settings: TextSettings) -> tuple[bytes, int]:
+    """Running text -> one sentence per line, an empty line after each paragraph if those are boundaries, marks kept."""
+    if block.layout == "wrapped":
+        text = _unwrapped(text)
+    else:
+        text = _BLANKS.sub(b"\n\0\n" if block.blank_ends_document else b"\n", b"\n" + text)[1:]
+    return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
+
+
+def _unwrapped(text: bytes) -> bytes:
+    r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
+    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
+    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)
+
+
+def _normal_line_ends(text: bytes) -> bytes:
+    r"""`\r\n` -> `\n`, any other `\r` -> a space, and lines of nothing but white space become empty."""
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b" ")
+    if text[:1] in b" \t\x0b\x0c\x1c\x1d\x1e\x1f\xc2\xe3" or _SPACED_BLANK.search(text):
+        text = _SPACED_BLANK.sub(b"\n", b"\n" + text)[1:]
+    return text
+
+
+# The splitter
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
@@ -47,14 +97,14 @@ def split_sentences(paragraph: str, language: str = "en") -> list[str]:
 
 
 def split_lines(text: bytes, language: str, *, end: Literal["\n", "\n\n"] = "\n") -> tuple[bytes, int]:
-    r"""A paragraph a line -> a sentence a line; `end` comes after the last sentence of a paragraph. No empty lines.
+    r"""A paragraph per line -> a sentence per line; `end` comes after the last sentence of a paragraph. No empty lines.
 
     `b"It rains. We stay.\nYes.\n"` -> `b"It rains. \nWe stay.\nYes.\n"`; the number counts the places where a
     paragraph was so long without any clear sentence end that it was cut at white space. A sentence keeps the space
     that followed it: nothing minds it, and taking it off would cost 15% of the time.
     """
     if not text.isascii() and _STOP_AFTER_WIDE_SPACE.search(text):
-        text = _WIDE_SPACE.sub(b" ", text)
+        text = WIDE_SPACE.sub(b" ", text)
     cuts: list[bool] = []
     text = _without_endless(text, cuts)
     # Bytes become strings batch by batch: most batches are then plain ASCII, which Python handles far faster.

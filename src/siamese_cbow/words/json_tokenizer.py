@@ -21,7 +21,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.words.tokenizer import Kind, Tokenizer
+from siamese_cbow.words.tokenizer import RULES, Kind, Tokenizer
 
 KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside
 
@@ -145,8 +145,8 @@ def known_tokenizer(text: str) -> Tokenizer | None:
         described = [parsed["normalizer"], parsed["pre_tokenizer"], parsed["added_tokens"], parsed["model"]["type"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    for kind, lowercase, punctuation in itertools.product(get_args(Kind), (True, False), (True, False)):
-        tokenizer = Tokenizer(kind, lowercase=lowercase, punctuation=punctuation)
+    for settings in itertools.product(get_args(Kind), (True, False), (True, False), sorted(RULES, reverse=True)):
+        tokenizer = Tokenizer(*settings)
         ours = json.loads(tokenizer.to_json([]))
         if described == [ours["normalizer"], ours["pre_tokenizer"], ours["added_tokens"], ours["model"]["type"]]:
             return tokenizer

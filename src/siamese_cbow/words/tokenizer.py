@@ -2,8 +2,11 @@
 
     "Don’t panic: 3.14 is 4U!"  ->  don't · panic · : · 3.14 · is · 4u · !
 
-`Tokenizer.words` is the definition, in plain Python. `text/scanner.py` does the same a hundred times faster over
-UTF-8 bytes, and `to_json` says the same to the `tokenizers` library; tests hold the three equal on arbitrary text.
+`Tokenizer.words` is the definition, in plain Python. `scanner` does the same a hundred times faster over UTF-8 bytes,
+and `to_json` says the same to the `tokenizers` library; tests hold the three equal on arbitrary text.
+
+The definition has a version, the rule. It is stored with streams and models: whatever was cut by one rule is never
+silently mixed with words cut by another.
 
 Does not normalise Unicode (é as one character and as e + accent are two spellings) and does not split scripts that
 write words without spaces, except Han and Hiragana, where each character counts as a word.
@@ -23,6 +26,14 @@ from siamese_cbow.words import characters
 
 Kind: TypeAlias = Literal["words", "whitespace"]
 
+# Every rule that this version knows, and the release that brought it. Whatever changes the words of any text is a new
+# rule: add a line here, and ask for `rule` where old and new differ (`words`, `to_json`, `scanner.tables`). If an old
+# rule is no longer worth its code, delete its line: what was cut by it is then refused by its number.
+RULES = {
+    1: "0.1.0",  # as above, with the letters and marks of Unicode 16; files that say nothing of a rule have this one
+}
+RULE = max(RULES)
+
 UNKNOWN = "[UNK]"
 
 
@@ -31,18 +42,22 @@ class Tokenizer:
     """How text is cut into words.
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
-                 `whitespace`: whatever stands between white space (or NUL), for corpora that come tokenised
+                 `whitespace`: whatever stands between white space (or NUL), for text that is tokenized already
     lowercase    The and the are one word
     punctuation  marks such as , and ! are words too (with kind `words`)
+    rule         the version of all this, one of RULES
     """
 
     kind: Kind = "words"
     lowercase: bool = True
     punctuation: bool = True
+    rule: int = RULE
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise SettingsError(f"tokenizer kind is {self.kind!r}; expected one of {', '.join(get_args(Kind))}")
+        if self.rule not in RULES:
+            raise SettingsError(f"tokenizer rule is {self.rule!r}; {_advice(self.rule)}")
 
     def words(self, text: str) -> list[str]:
         """`Tokenizer().words("The cat's 2 toys.")` -> ["the", "cat's", "2", "toys", "."]."""
@@ -64,11 +79,18 @@ class Tokenizer:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Tokenizer:
-        """The tokenizer that has these settings; the opposite of `settings`."""
+        """The tokenizer that has these settings; the opposite of `settings`. Without a rule, they are of rule 1."""
         try:
-            return cls(**settings)
+            return cls(**{"rule": 1, **settings})
         except TypeError as error:
             raise SettingsError(f"tokenizer settings {dict(settings)} don't fit: {error}") from error
+
+    def identity(self) -> dict[str, Any]:
+        """What fingerprints of streams and indexes are made of: the settings, without a rule if that is 1.
+
+        Version 0.1.0 made them so, and its streams and indexes go on to be used.
+        """
+        return {name: value for name, value in self.settings().items() if (name, value) != ("rule", 1)}
 
     def to_json(self, words: Sequence[str]) -> str:
         """The same tokenizer for the `tokenizers` library: word i has id i, and every other word id `len(words)`."""
@@ -98,6 +120,12 @@ class Tokenizer:
             "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": unknown},
         }
         return json.dumps(tokenizer, ensure_ascii=False, indent=1)
+
+
+def _advice(rule: int) -> str:
+    """What to do about something that was cut into words by a rule that is not among RULES."""
+    version = "-U siamese-cbow" if rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
+    return f"this siamese-cbow knows {', '.join(map(str, RULES))}; install one that knows it: pip install {version}"
 
 
 def _word_pattern(letter: str, mark: str, single: str) -> str:

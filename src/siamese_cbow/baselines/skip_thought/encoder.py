@@ -1,26 +1,35 @@
-"""Texts -> skip-thought vectors: the encoders' matrices and a table of word vectors, ready to read sentences.
+"""Texts -> skip-thought vectors: a vocabulary and the parts of an encoder, ready to read sentences; and its folder.
 
-Plain arrays: an encoder is made from finished ones, whoever trained them. PyTorch is loaded for the first text.
+    config.json           format, sizes, tokenizer, where the encoder comes from, hashes of the files
+    vocabulary.txt        `count word`, in the order of the tables' rows
+    *.safetensors         matrices and tables, see `parts`
+
+An encoder is made from finished arrays, whoever trained them. PyTorch is loaded for the first text. Nothing in a
+folder can run code.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.baselines.skip_thought.packing import Rows, pack
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.base.files import atomic_folder, file_hash
+from siamese_cbow.baselines.skip_thought.examples import Rows, pack
+from siamese_cbow.baselines.skip_thought.parts import Part, read_parts, write_parts
+from siamese_cbow.errors import FormatError, InputError, MissingExtra
 from siamese_cbow.model.encoding import Texts, as_list, at_least_1, check_strings
-from siamese_cbow.progress import SILENT, Progress, bar
+from siamese_cbow.model.tensor_file import ANEW
+from siamese_cbow.progress import Progress, shown
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -28,62 +37,9 @@ from siamese_cbow.words.vocabulary import Vocabulary
 # takes other code; 4 were enough in all sizes tried). So a sentence has one vector, alone or in company.
 SAME_BITS = 8
 BATCH_CELLS = 1 << 20  # sentences times the longest of them; bounds the memory for very long texts
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """The matrices of one GRU; their columns belong to r, z and g, in this order. Names as in `gru`."""
-
-    inputs: Vectors  # (dim_word, 3 * dim)
-    gates: Vectors  # (dim, 2 * dim)
-    candidate: Vectors  # (dim, dim)
-    bias: Vectors | None = None  # (3 * dim,); published models only
-
-    @property
-    def dim(self) -> int:
-        """The size of its state."""
-        return len(self.candidate)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One trained encoder: uni-skip (one direction) or bi-skip (two)."""
-
-    table: Vectors  # (n_words, dim_word)
-    end: Vectors  # (dim_word,): stands behind the last word of a sentence
-    unknown: Vectors | None  # (dim_word,): for words that are not in the table; without it they are left out
-    directions: tuple[Direction, ...]  # forward, backward
-    reset_first: bool = True
-
-    @property
-    def dim(self) -> int:
-        """The size of its vectors."""
-        return sum(direction.dim for direction in self.directions)
-
-    def is_same(self, other: Part) -> bool:
-        """Whether all numbers are equal."""
-        mine, theirs = self.arrays(), other.arrays()
-        return (
-            self.reset_first == other.reset_first
-            and mine.keys() == theirs.keys()
-            and all(np.array_equal(mine[name], theirs[name]) for name in mine)
-        )
-
-    def arrays(self) -> dict[str, Vectors]:
-        """All arrays that there are, by name; those of the first direction are 0.inputs, 0.gates, 0.candidate."""
-        found = {"table": self.table, "end": self.end, "unknown": self.unknown}
-        for place, direction in enumerate(self.directions):
-            found |= {f"{place}.{name}": array for name, array in vars(direction).items()}
-        return {name: array for name, array in found.items() if array is not None}
-
-    def vectors(self, rows: Rows) -> Vectors:
-        """Word vectors, (n, dim_word): row n_words is the end, row n_words + 1 the unknown word."""
-        n_words = len(self.table)
-        found: Vectors = np.asarray(self.table[np.minimum(rows, n_words - 1)], dtype=np.float32)
-        found[rows == n_words] = self.end
-        if self.unknown is not None:
-            found[rows > n_words] = self.unknown
-        return found
+FORMAT = "siamese-cbow skip-thought encoder"
+FORMAT_VERSION = 1
+CONFIG, VOCABULARY = "config.json", "vocabulary.txt"
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,27 +109,53 @@ class SkipThoughtEncoder:
         threads               of PyTorch; as many as it is set to, unless said
         """
         needs_torch()
-        if isinstance(sentences, str):
-            row: Vectors = self.encode([sentences], use_eos=use_eos, use_norm=use_norm,
-                                       normalize_embeddings=normalize_embeddings, threads=threads)[0]  # fmt: skip
-            return row
-        listed = as_list(sentences)
-        check_strings(listed)
+        texts = [sentences] if isinstance(sentences, str) else as_list(sentences)
+        check_strings(texts)
         at_least_1("batch_size", batch_size)
-        with bar("encode", len(listed), unit="texts") if show_progress_bar else nullcontext(SILENT) as progress:
-            vectors = self._encoded(listed, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)
-        return _units(vectors) if normalize_embeddings else vectors
+        with shown(bool(show_progress_bar), "encode", len(texts), unit="texts") as progress:
+            vectors = self._encoded(texts, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)
+        vectors = _units(vectors) if normalize_embeddings else vectors
+        return vectors[0] if isinstance(sentences, str) else vectors
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the encoder to a folder, which `load_encoder` reads."""
-        from siamese_cbow.baselines.skip_thought.storage import save_encoder
+        """Writes the encoder to a folder, which `load_encoder` reads: whole or not at all.
 
-        save_encoder(self, Path(path))
+        The same encoder gives the same bytes.
+        """
+        target = Path(path)
+        if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or _is_encoder(target))):
+            raise InputError(
+                f"{target} is there already and is not a skip-thought encoder; choose another folder, or delete it"
+            )
+        broken = next((word for word in self.vocabulary.words if not word or "\n" in word), None)
+        if broken is not None:
+            raise InputError(
+                f"the word {broken!r} can't be written to a file of one word per line; remove or rename it"
+            )
+        with atomic_folder(target) as folder:
+            self.vocabulary.write(folder / VOCABULARY)
+            described = write_parts(folder, self.parts)
+            files = {
+                file.name: {"size": file.stat().st_size, "hash": file_hash(file)} for file in sorted(folder.iterdir())
+            }
+            config = {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "n_words": len(self.vocabulary),
+                "n_trained": self.n_trained,
+                "dim": self.dim,
+                "parts": described,
+                "tokenizer": self.tokenizer.settings(),
+                "info": dict(self.info),
+                "files": files,
+            }
+            text = json.dumps(config, indent=1, ensure_ascii=False) + "\n"
+            (folder / CONFIG).write_text(text, "utf-8", newline="\n")
 
     def _encoded(
         self, texts: list[str], use_eos: bool, use_norm: bool, batch_size: int, threads: int | None, progress: Progress
     ) -> Vectors:
-        from siamese_cbow.baselines.skip_thought.running import exact, last_states
+        from siamese_cbow.baselines.skip_thought.network import exact, last_states
 
         began = time.perf_counter()
         rows = [self._rows(text, use_eos) for text in texts]
@@ -194,12 +176,12 @@ class SkipThoughtEncoder:
     def _rows(self, text: str, use_eos: bool) -> Rows:
         """Rows of the words of a text; none if no word of it is known."""
         n_words = len(self.vocabulary)
-        found = [self.vocabulary.index.get(word, n_words + 1) for word in self.tokenizer.words(text)]
-        if all(row > n_words for row in found):
+        rows = [self.vocabulary.index.get(word, n_words + 1) for word in self.tokenizer.words(text)]
+        if all(row > n_words for row in rows):
             return np.empty(0, np.int64)
         if any(part.unknown is None for part in self.parts):
-            found = [row for row in found if row < n_words]
-        return np.array([*found, n_words] if use_eos else found, np.int64)
+            rows = [row for row in rows if row < n_words]
+        return np.array([*rows, n_words] if use_eos else rows, np.int64)
 
 
 def needs_torch() -> None:
@@ -228,3 +210,54 @@ def _units(vectors: NDArray[np.float32]) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return units
+
+
+def load_encoder(path: str | Path, *, verify: bool = False) -> SkipThoughtEncoder:
+    """The encoder that was saved in a folder. `verify` also compares the hashes of the tables."""
+    folder = Path(path)
+    config = _read_config(folder)
+    try:
+        for name, about in config["files"].items():
+            _check_file(folder / name, about, whole=verify or not name.startswith("words-"))
+        vocabulary = Vocabulary.read(folder / VOCABULARY)
+        parts = read_parts(folder, config["parts"], config["n_words"])
+        tokenizer = Tokenizer.from_settings(config["tokenizer"])
+        return SkipThoughtEncoder(vocabulary, parts, tokenizer, config["n_trained"], config["info"])
+    except (KeyError, TypeError, AttributeError, ValueError, SafetensorError, OSError, InputError) as error:
+        raise FormatError(f"{folder} can't be read ({error}); {ANEW}") from None
+
+
+def _is_encoder(folder: Path) -> bool:
+    """Whether a folder was written by `SkipThoughtEncoder.save`."""
+    try:
+        _read_config(folder)
+    except (FormatError, InputError):
+        return False
+    return True
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    if not folder.is_dir():
+        raise InputError(f"no folder {folder}; expected one written by `encoder.save`")
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FormatError(
+            f"{path} is missing or no JSON ({error}); expected a folder written by `encoder.save`"
+        ) from None
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise FormatError(f"{path} is not the config of a skip-thought encoder; expected one written by `encoder.save`")
+    if config.get("format_version") != FORMAT_VERSION:
+        raise FormatError(
+            f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
+            "upgrade with `pip install -U siamese-cbow`"
+        )
+    return config
+
+
+def _check_file(path: Path, about: dict[str, Any], *, whole: bool) -> None:
+    if not path.is_file():
+        raise FormatError(f"{path} is missing; {ANEW}")
+    if path.stat().st_size != about["size"] or (whole and file_hash(path) != about["hash"]):
+        raise FormatError(f"{path} is not the file that was saved with this encoder: damaged or swapped; {ANEW}")

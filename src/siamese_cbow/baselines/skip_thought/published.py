@@ -1,16 +1,25 @@
-"""The model files that were released with skip-thought in 2015, read without running anything in them.
+"""What other programs have trained: the encoders released in 2015, and word vectors that bring in more words.
+
+The released files are read without running anything in them.
 
     uni_skip.npz   uni_skip.npz.pkl   utable.npy      the one-way encoder, its options, its word vectors
     bi_skip.npz    bi_skip.npz.pkl    btable.npy      the two-way encoder
-    dictionary.txt                                    the words of both tables, a word a line
+    dictionary.txt                                    the words of both tables, one word per line
 
 They differ from the paper in three ways, which `Part` and `Direction` can express: biases; r * (h U) in place of
 (r * h) U; and z and 1 - z the other way round, which is the same as z with the opposite sign before its sigmoid.
+
+`expand` gives vectors to words that an encoder never saw, by a linear map from another program's vectors to its own:
+
+    encoder has  cat, dog                    word2vec has  cat, dog, lion
+    least squares: cat and dog of word2vec -> cat and dog of the encoder; the encoder's lion is the map of word2vec's
 """
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.baselines.skip_thought.encoder import Direction, Part, SkipThoughtEncoder
+from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
+from siamese_cbow.baselines.skip_thought.parts import Direction, Part
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.formats.safe_pickle import load_npy, load_pickle
+from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -29,6 +40,7 @@ FILES = {
     "uni": ("uni_skip.npz", "utable.npy", ("encoder",)),
     "bi": ("bi_skip.npz", "btable.npy", ("encoder", "encoder_r")),
 }
+BLOCK = 1 << 16  # words mapped at a time
 PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 
 
@@ -144,7 +156,7 @@ def _arrays(path: Path, names: list[str]) -> dict[str, Vectors]:
     except OSError as error:
         raise InputError(f"can't read {path}: {error}; check the path") from None
     except (ValueError, TypeError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise InputError(f"{path} is no archive of arrays that can be read ({error}); fetch it again") from None
+        raise InputError(f"{path} is not a readable archive of arrays ({error}); fetch it again") from None
 
 
 def _floats(array: NDArray[Any]) -> NDArray[Any]:
@@ -170,3 +182,67 @@ def _options(path: Path, part: Part) -> dict[str, Any]:
 
 def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | bool | int | float)
+
+
+# More words
+
+
+def expand(
+    encoder: SkipThoughtEncoder, words: Sequence[str], vectors: Vectors, *, progress: Progress = SILENT
+) -> SkipThoughtEncoder:
+    """An encoder that also knows `words`, from their vectors (n_words, any dim), such as `read_word_vectors` gives.
+
+    Words that it was trained with keep their own vectors; those of an earlier expansion are replaced.
+    """
+    if len(words) != len(vectors) or vectors.ndim != 2:
+        raise InputError(f"{len(words):,} words and vectors of shape {vectors.shape}; expected one row for each word")
+    n_trained, index = encoder.n_trained, encoder.vocabulary.index
+    theirs: dict[str, int] = {}
+    for place, word in enumerate(words):
+        theirs.setdefault(word, place)
+    shared = [word for word in encoder.vocabulary.words[:n_trained] if word in theirs]
+    if not shared:
+        raise InputError(
+            f"none of the {n_trained:,} words of the encoder is among the {len(words):,} given; "
+            "expected vectors of the same language and case"
+        )
+    if len(shared) <= vectors.shape[1]:
+        progress.say(
+            f"only {len(shared):,} words in common for a map from {vectors.shape[1]} dimensions: it will be poor"
+        )
+    known = vectors[[theirs[word] for word in shared]]
+    rows = np.array([index[word] for word in shared])
+    new = [word for word in theirs if index.get(word, n_trained) >= n_trained]
+    places = np.array([theirs[word] for word in new], np.int64)
+    vocabulary = Vocabulary(
+        [*encoder.vocabulary.words[:n_trained], *new],
+        np.concatenate([encoder.vocabulary.counts[:n_trained], np.zeros(len(new), np.int64)]),
+    )
+    parts = tuple(_expanded(part, n_trained, rows, known, vectors, places) for part in encoder.parts)
+    progress.say(f"{len(new):,} words more, mapped by {len(shared):,} words in common")
+    info = {**encoder.info, "expansion": {"n_words": len(new), "n_shared": len(shared)}}
+    return replace(encoder, vocabulary=vocabulary, parts=parts, info=info)
+
+
+def _expanded(
+    part: Part, n_trained: int, rows: NDArray[np.int64], known: Vectors, vectors: Vectors, places: NDArray[np.int64]
+) -> Part:
+    matrix = linear_map(known, part.table[rows])
+    table = np.empty((n_trained + len(places), part.table.shape[1]), np.float32)
+    table[:n_trained] = part.table[:n_trained]
+    for start in range(0, len(places), BLOCK):
+        block = vectors[places[start : start + BLOCK]]
+        table[n_trained + start : n_trained + start + len(block)] = _with_one(block) @ matrix
+    return replace(part, table=table)
+
+
+def linear_map(given: Vectors, wanted: Vectors) -> NDArray[np.float64]:
+    """The matrix (dim_given + 1, dim_wanted) that takes given vectors, each with a 1 behind it, nearest to the wanted.
+
+    [[0], [1]] -> [[1], [3]] is times 2 plus 1: [[2], [1]]
+    """
+    return np.linalg.lstsq(_with_one(given), wanted.astype(np.float64), rcond=None)[0].astype(np.float64)
+
+
+def _with_one(vectors: Vectors) -> NDArray[np.float64]:
+    return np.hstack([vectors, np.ones((len(vectors), 1))]).astype(np.float64)

@@ -1,26 +1,38 @@
-"""A set of sentence pairs with gold scores, and what can be said of its text without any model.
+"""A set of sentence pairs with gold scores, which of its pairs count, and what its text is like without any model.
 
-Does not read files: `sts.py` and `benchmarks.py` do.
+Two protocols say which pairs count, because the paper's is not everybody else's:
+
+    official  pairs with a gold score: what SemEval and all later papers report
+    paper     every released pair, one without a gold score counting as 0
+
+In 2015 SemEval released 8,500 pairs and scored 3,000. The paper's timing table counts all 17,608 pairs, and counting
+the unscored ones as 0 gives its figures. Use `paper` only next to the paper's own tables.
+
+Does not read files: `sts` does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import compress
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.words.tokenizer import Tokenizer
 
 Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
 Collection: TypeAlias = Literal["STS", "STS-Benchmark", "SICK"]
+Protocol: TypeAlias = Literal["official", "paper"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LOWEST, HIGHEST = 0.0, 5.0
-WORDS = Tokenizer(punctuation=False)  # gives the paper's 6.63 words a sentence for MSRvid; a full stop is no overlap
+WORDS = Tokenizer(punctuation=False)  # gives the paper's 6.63 words per sentence for MSRvid; a full stop is no overlap
 LEAST_SCORED = 3  # two points lie on a line: their correlation is always 1 or -1
 
 
@@ -50,9 +62,14 @@ class PairSet:
             )
 
     @property
+    def group(self) -> str:
+        """What it is averaged with: its year for SemEval's sets, else its collection."""
+        return str(self.year) if self.collection == "STS" else self.collection
+
+    @property
     def name(self) -> str:
         """`2014 images`, or `STS-Benchmark test`."""
-        return f"{self.year if self.collection == 'STS' else self.collection} {self.dataset}"
+        return f"{self.group} {self.dataset}"
 
     @property
     def sentences(self) -> list[str]:
@@ -60,7 +77,7 @@ class PairSet:
         return [sentence for pair in self.pairs for sentence in pair]
 
     @property
-    def scored(self) -> NDArray[np.bool_]:
+    def scored(self) -> Flags:
         """Which pairs have a gold score, (n_pairs,)."""
         return ~np.isnan(self.gold)
 
@@ -80,17 +97,46 @@ class PairSet:
         return self._texts[tokenizer]
 
 
-@dataclass(frozen=True)
+def counting(pair_set: PairSet, protocol: Protocol) -> Flags:
+    """Which pairs count, (n_pairs,): gold [4, nan, 2] -> official [True, False, True], paper all."""
+    if protocol not in PROTOCOLS:
+        raise SettingsError(f"protocol is {protocol!r}; expected {' or '.join(PROTOCOLS)}")
+    return pair_set.scored if protocol == "official" else np.ones(len(pair_set.gold), bool)
+
+
+@lru_cache(maxsize=128)  # the same sets are used for every model, and remember what they know of their text
+def counted(pair_set: PairSet, protocol: Protocol) -> PairSet:
+    """The pairs that count, each with a score: gold [4, nan, 2] -> official [4, 2], paper [4, 0, 2]."""
+    counts = counting(pair_set, protocol)
+    gold = np.nan_to_num(pair_set.gold[counts], nan=0.0)
+    return replace(pair_set, pairs=tuple(compress(pair_set.pairs, counts)), gold=gold)
+
+
+@dataclass(frozen=True, eq=False)
 class TextFacts:
     """How long the sentences of a set are and how much the two of a pair share.
 
     One pair ("the cat", "the old dog") -> n_words 5, words_per_sentence 2.5, overlap 1/4 (the; cat old dog).
     """
 
-    n_words: int
-    words_per_sentence: float
-    overlap: float  # mean over pairs of |A and B| / |A or B|, each word counted once
+    lengths: Floats  # (n_pairs,) words per sentence
+    overlaps: Floats  # (n_pairs,) |A and B| / |A or B|, each word counted once
     counts: Counter[str]
+
+    @property
+    def n_words(self) -> int:
+        """Words of all sentences."""
+        return self.counts.total()
+
+    @property
+    def words_per_sentence(self) -> float:
+        """The mean length of a sentence."""
+        return float(self.lengths.mean())
+
+    @property
+    def overlap(self) -> float:
+        """The mean overlap of a pair."""
+        return float(self.overlaps.mean())
 
     def n_unknown(self, vocabulary: object) -> int | None:
         """How many of the words `vocabulary` lacks; None if it can't tell, as with subword models."""
@@ -101,13 +147,12 @@ class TextFacts:
 
 def _text_facts(pair_set: PairSet, tokenizer: Tokenizer) -> TextFacts:
     counts: Counter[str] = Counter()
-    overlap = 0.0
+    lengths, overlaps = [], []
     for left, right in pair_set.pairs:
         a, b = tokenizer.words(left), tokenizer.words(right)
         counts.update(a)
         counts.update(b)
         union = set(a) | set(b)
-        overlap += len(set(a) & set(b)) / len(union) if union else 0.0
-    n_words = counts.total()
-    n_pairs = len(pair_set.pairs)
-    return TextFacts(n_words, n_words / (2 * n_pairs), overlap / n_pairs, counts)
+        lengths.append((len(a) + len(b)) / 2)
+        overlaps.append(len(set(a) & set(b)) / len(union) if union else 0.0)
+    return TextFacts(np.array(lengths), np.array(overlaps), counts)

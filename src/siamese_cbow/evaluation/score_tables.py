@@ -21,30 +21,30 @@ UNDEFINED = "undefined"
 LABELS = 42  # characters of the first two columns
 
 
-def score_tables(scores: Sequence[Scores], *, width: int, can_bold: bool = True) -> Iterator[Table]:
+def score_tables(systems: Sequence[Scores], *, width: int, can_bold: bool = True) -> Iterator[Table]:
     """A line for each set and each aggregate, a column for each system; as many tables as the width makes necessary."""
-    columns = max([len(one.system) for one in scores] + [len("-.1234 (-.1234)*")]) + 3
+    columns = max([len(scores.system) for scores in systems] + [len("-.1234 (-.1234)*")]) + 3
     n = max(1, (width - LABELS) // columns)
-    for start in range(0, len(scores), n):
-        yield _score_table(scores, slice(start, start + n), can_bold)
+    for start in range(0, len(systems), n):
+        yield _score_table(systems, slice(start, start + n), can_bold)
 
 
-def _score_table(scores: Sequence[Scores], shown: slice, can_bold: bool) -> Table:
+def _score_table(systems: Sequence[Scores], shown: slice, can_bold: bool) -> Table:
     """The columns `shown` of a table; what is best is best of all systems."""
-    title = f"Pearson (Spearman), {scores[0].conditions}"
-    table = _table(title, ["set", "pairs", *(one.system for one in scores[shown])])
+    title = f"Pearson (Spearman), {systems[0].conditions}"
+    table = _table(title, ["set", "pairs", *(scores.system for scores in systems[shown])])
 
     def add(label: str, n_pairs: int, cells: Iterable[Cell]) -> None:
         table.add_row(label, f"{n_pairs:,}", *_cells(cells, can_bold)[shown])
 
-    for rows in zip(*(one.sets for one in scores), strict=True):
+    for rows in zip(*(scores.sets for scores in systems), strict=True):
         add(rows[0].name, rows[0].n_pairs, ((row.pearson, row.spearman, row.intervals[0]) for row in rows))
     table.add_section()
-    every = [one.aggregates[0] for one in scores]
+    every = [scores.aggregates[0] for scores in systems]
     for label, cell in AGGREGATES:
         add(label.format(n=_n_sets(every)), every[0].n_pairs, map(cell, every))
     table.add_section()
-    for groups in zip(*(one.aggregates[1:] for one in scores), strict=True):
+    for groups in zip(*(scores.aggregates[1:] for scores in systems), strict=True):
         add(f"mean over {groups[0].label} ({_n_sets(groups)})", groups[0].n_pairs, map(AGGREGATES[0][1], groups))
     return table
 
@@ -55,15 +55,16 @@ def details_table(scores: Scores) -> Table:
         f"The sets, and what {scores.system} does not know of them",
         ["set", "pairs", "words", "words/sentence", "overlap", "unknown words", "pairs without a vector"],
     )
-    for one in scores.sets:
+    for score in scores.sets:
+        text = score.pair_set.text()
         table.add_row(
-            one.name,
-            f"{one.n_pairs:,}",
-            f"{one.text.n_words:,}",
-            f"{one.text.words_per_sentence:.1f}",
-            f"{one.text.overlap:.0%}",
-            "?" if one.n_unknown is None else f"{one.n_unknown:,}",
-            f"{one.n_empty:,}",
+            score.name,
+            f"{score.n_pairs:,}",
+            f"{text.n_words:,}",
+            f"{text.words_per_sentence:.1f}",
+            f"{text.overlap:.0%}",
+            "?" if score.n_unknown is None else f"{score.n_unknown:,}",
+            f"{score.n_empty:,}",
         )
     return table
 
@@ -75,14 +76,14 @@ def comparison_table(comparison: Comparison) -> Table:
         f"{conditions(comparison.protocol, comparison.adapted)}",
         ["set", "difference", "95% interval", "p Williams", "p bootstrap", "p Wilcoxon"],
     )
-    for one in comparison.sets:
+    for row in comparison.sets:
         table.add_row(
-            one.name,
-            signed(one.difference),
-            _interval(one.interval),
-            probability(one.williams_p),
-            probability(one.bootstrap_p),
-            probability(one.wilcoxon_p) + (" †" if one.dagger else ""),
+            row.name,
+            signed(row.difference),
+            _interval(row.interval),
+            probability(row.williams_p),
+            probability(row.bootstrap_p),
+            probability(row.wilcoxon_p) + (" †" if row.dagger else ""),
         )
     table.add_section()
     table.add_row(
@@ -100,17 +101,29 @@ def comparison_table(comparison: Comparison) -> Table:
     return table
 
 
-def remarks(scores: Iterable[Scores]) -> Iterable[str]:
+def remarks(systems: Iterable[Scores]) -> Iterable[str]:
     """What a reader of the numbers has to know: sets that are undefined, and why."""
-    for one in scores:
-        for row in one.sets:
-            if row.note:
-                yield f"{one.system}, {row.name}: {row.note}; left out of the means"
+    for scores in systems:
+        for score in scores.sets:
+            if score.note:
+                yield f"{scores.system}, {score.name}: {score.note}; left out of the means"
 
 
 def number(value: float | None) -> str:
     """`number(0.6534)` -> ".6534"; `number(-0.05)` -> "-.0500"."""
     return UNDEFINED if value is None else f"{value:.4f}".replace("0.", ".", 1)
+
+
+def both_numbers(pearson: float | None, spearman: float | None, mark: str = "") -> str:
+    """`both_numbers(.4379, .4311, "†")` -> ".4379† (.4311)"."""
+    return UNDEFINED if pearson is None else f"{number(pearson)}{mark} ({number(spearman)})"
+
+
+def best_of(figures: Iterable[float | None]) -> list[bool]:
+    """Which figures are the highest as shown, equal ones together: [.61234, .61231, .6] -> [True, True, False]."""
+    shown = [None if figure is None else round(figure, 4) for figure in figures]
+    best = max((figure for figure in shown if figure is not None), default=None)
+    return [figure is not None and figure == best for figure in shown]
 
 
 def signed(value: float | None) -> str:
@@ -125,9 +138,9 @@ def probability(p: float | None) -> str:
 
 Cell = tuple[float | None, float | None, Interval | None]
 AGGREGATES: tuple[tuple[str, Callable[[Aggregate], Cell]], ...] = (
-    ("mean over {n}", lambda one: (one.mean_pearson, one.mean_spearman, one.mean_pearson_interval)),
-    ("mean weighted by pairs", lambda one: (one.weighted_pearson, one.weighted_spearman, None)),
-    ("pooled pairs", lambda one: (one.pooled_pearson, one.pooled_spearman, None)),
+    ("mean over {n}", lambda group: (group.mean_pearson, group.mean_spearman, group.mean_pearson_interval)),
+    ("mean weighted by pairs", lambda group: (group.weighted_pearson, group.weighted_spearman, None)),
+    ("pooled pairs", lambda group: (group.pooled_pearson, group.pooled_spearman, None)),
 )
 
 
@@ -135,24 +148,22 @@ def _cells(cells: Iterable[Cell], can_bold: bool) -> list[Text]:
     from rich.text import Text
 
     cells = list(cells)
-    best = max((round(pearson, 4) for pearson, _, _ in cells if pearson is not None), default=None)
+    best = best_of([pearson for pearson, _, _ in cells])
     texts = []
-    for pearson, spearman, found in cells:
-        is_best = len(cells) > 1 and pearson is not None and round(pearson, 4) == best
-        text = UNDEFINED if pearson is None else f"{number(pearson)} ({number(spearman)})"
-        text += "*" if is_best and not can_bold else ""
-        text += f"\n{_interval(found)}" if found else ""
-        texts.append(Text(text, style="bold" if is_best else ""))
+    for is_best, (pearson, spearman, bounds) in zip(best, cells, strict=True):
+        is_marked = is_best and len(cells) > 1
+        text = both_numbers(pearson, spearman) + ("*" if is_marked and not can_bold else "")
+        texts.append(Text(f"{text}\n{_interval(bounds)}" if bounds else text, style="bold" if is_marked else ""))
     return texts
 
 
-def _interval(found: Interval | None) -> str:
-    return f"[{number(found.low)}, {number(found.high)}]" if found else ""
+def _interval(bounds: Interval | None) -> str:
+    return f"[{number(bounds.low)}, {number(bounds.high)}]" if bounds else ""
 
 
 def _n_sets(groups: Sequence[Aggregate]) -> str:
     """Over how many sets a mean goes: "19 sets", or "18-19 sets" when one of the systems has an undefined one."""
-    counts = sorted({one.n_sets for one in groups})
+    counts = sorted({group.n_sets for group in groups})
     return f"{'-'.join(map(str, counts[:: max(1, len(counts) - 1)]))} set{'' if counts[-1] == 1 else 's'}"
 
 
