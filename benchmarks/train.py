@@ -33,24 +33,24 @@ from numba import njit
 
 from benchmarks.quality_streams import documents
 from benchmarks.tables import machine, markdown, report, write_sentences
-from siamese_cbow.kernels.batch.rows import FASTMATH
 from siamese_cbow.kernels.objectives.in_batch import TILE
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
-from siamese_cbow.machine.gathering import gather
+from siamese_cbow.machine.compiling import FASTMATH
+from siamese_cbow.machine.memory import aligned, padded_width
 from siamese_cbow.machine.products import combine, dots
+from siamese_cbow.machine.simd import gather
+from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.batches import batches_per_epoch, epoch_keys, text_arrays
-from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.layout import layout_of
+from siamese_cbow.training.engine import Engine
 from siamese_cbow.training.loop import Callback, Run, objective_of, train
 from siamese_cbow.training.optimizers import rule_of
 from siamese_cbow.training.plan import plan_of, shape_of
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.stems import stems_of
+from siamese_cbow.training.strips import layout_of
 from siamese_cbow.words.tokenizer import Tokenizer
 
 DIM, THREADS = 300, 2
@@ -99,8 +99,8 @@ def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
     shape, stems = shape_of(recipe, stream), stems_of(recipe, stream.vocabulary)
     text = text_arrays(stream, subsample=recipe.subsample, stems=stems)
     state, rule = first_state(recipe, stream.vocabulary, stems=stems), rule_of(recipe.optimizer, recipe.dim)
-    crews = [Crew(1) for _ in range(THREADS)]
-    engines = [Engine(text, shape, objective_of(recipe), rule, layout_of(recipe), crew) for crew in crews]
+    teams = [ThreadTeam(1) for _ in range(THREADS)]
+    engines = [Engine(text, shape, objective_of(recipe), rule, layout_of(recipe), team) for team in teams]
     keys, n_batches, size = epoch_keys(recipe.seed, shape, 0), batches_per_epoch(shape), engines[0].batches_per_chunk
     words = [0] * THREADS
 
@@ -112,8 +112,8 @@ def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
             )
 
     seconds = in_threads(work)
-    for crew in reversed(crews):
-        crew.__exit__(None, None, None)
+    for team in reversed(teams):
+        team.__exit__(None, None, None)
     return seconds, sum(words)
 
 

@@ -6,23 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.kernels.batch import rules
-from siamese_cbow.kernels.batch.phases import Matrices, Objective
-from siamese_cbow.kernels.batch.plans import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
-from siamese_cbow.kernels.objectives import sampled
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.training.engine import aligned, document_starts
-from siamese_cbow.training.layout import Layout, spread
+from siamese_cbow.kernels.batch.records import Keys, Matrices, Objective, Rule, Shape, Text
+from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName
+from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.stems import NO_STEMS
+from siamese_cbow.training.strips import StripLayout, spread
 
 DIM, N_WORDS = 20, 60
-WHOLE, STRIPS = Layout(1, padded_width(DIM)), Layout(2, padded_width(DIM // 2))
+MARGIN = 0.4
+WHOLE, STRIPS = StripLayout(1, padded_width(DIM)), StripLayout(2, padded_width(DIM // 2))
 
 
-def rule(kind: int = rules.SGD, **numbers: float) -> rules.Rule:
+def rule(name: OptimizerName = "sgd", **numbers: float) -> Rule:
     values = {"momentum": 0.9, "decay": 0.999, "epsilon": 1e-8, "clip": 0, "l2": 0} | numbers
-    return rules.Rule(kind, np.float32(DIM), *(np.float32(values[name]) for name in rules.Rule._fields[2:]))
+    return Rule(OPTIMIZERS[name].number, np.float32(DIM), *(np.float32(values[field]) for field in Rule._fields[2:]))
 
 
 def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
@@ -53,13 +52,15 @@ def shape_of(text: Text, batch: int, run_length: int, **options: Any) -> Shape:
     return Shape(run_length, batch // run_length, n_units, *(values[name] for name in Shape._fields[3:]))
 
 
-def matrices(rng: np.random.Generator, like: rules.Rule, layout: Layout = WHOLE) -> Matrices:
+def matrices(rng: np.random.Generator, like: Rule, layout: StripLayout = WHOLE) -> Matrices:
     n_rows = layout.n_strips * N_WORDS
     vectors = aligned((n_rows, layout.width))
     spread(rng.normal(size=(N_WORDS, DIM)).astype(np.float32), 0, vectors, layout)
-    columns = 1 if like.kind in (rules.SGD, rules.ADAGRAD) else layout.width
+    light = {OPTIMIZERS["sgd"].number, OPTIMIZERS["adagrad"].number}
+    columns = 1 if like.kind in light else layout.width
     return Matrices(vectors, aligned((n_rows, columns)), aligned((n_rows, columns)))
 
 
-def objective_of(kind: int, *, shared: bool = True, sharpness: float = 1.0) -> Objective:
-    return Objective(kind, np.float32(sharpness), np.float32(0.4), kind != sampled.SIGMOID, shared)
+def objective_of(name: ObjectiveName, *, shared: bool = True, sharpness: float = 1.0) -> Objective:
+    kind = OBJECTIVES[name]
+    return Objective(kind.number, np.float32(sharpness), np.float32(MARGIN), kind.unit, shared)

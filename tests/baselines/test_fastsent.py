@@ -9,11 +9,10 @@ from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, rule, shap
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.objectives import fastsent_reference, reference
-from siamese_cbow.kernels.objectives.fastsent_negatives import POWER, alias_table
-from siamese_cbow.kernels.objectives.fastsent_reference import Guess
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.kernels.batch.random import POWER, alias_table
+from siamese_cbow.kernels.objectives import reference
+from siamese_cbow.kernels.objectives.reference import Guess
+from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.stream.stream import Stream
 
 COUNTS = np.arange(N_WORDS, 0, -1) ** 2
@@ -24,14 +23,14 @@ def test_gradients_of_the_definition_are_those_of_finite_differences():
     sentences = [[0, 1, 1], [2], [], [3, 4, 0]]
     guesses = [Guess(0, 2, [4, 4]), Guess(0, 0, [1]), Guess(1, 1, []), Guess(3, 2, [5])]
     source, target = rng.normal(size=(6, 4)), rng.normal(size=(6, 4))
-    _, *gradients = fastsent_reference.loss_and_gradients(source, target, sentences, guesses)
+    _, *gradients = reference.fastsent_loss_and_gradients(source, target, sentences, guesses)
     for matrix, gradient in zip((source, target), gradients, strict=True):
         numeric = np.zeros_like(matrix)
         for place in np.ndindex(matrix.shape):
             before, losses = matrix[place], []
             for step in (1e-6, -1e-6):
                 matrix[place] = before + step
-                losses.append(fastsent_reference.loss_and_gradients(source, target, sentences, guesses)[0])
+                losses.append(reference.fastsent_loss_and_gradients(source, target, sentences, guesses)[0])
             matrix[place] = before
             numeric[place] = (losses[0] - losses[1]) / 2e-6
         np.testing.assert_allclose(gradient, numeric, atol=2e-8)
@@ -39,11 +38,11 @@ def test_gradients_of_the_definition_are_those_of_finite_differences():
 
 def test_small_cases_by_hand():
     zeros = np.zeros((3, 2))
-    loss, _, _ = fastsent_reference.loss_and_gradients(zeros, zeros, [[0]], [Guess(0, 1, [2, 2])])
+    loss, _, _ = reference.fastsent_loss_and_gradients(zeros, zeros, [[0]], [Guess(0, 1, [2, 2])])
     assert loss == pytest.approx(3 * np.log(2))
     near = reference.adjacent([0, 0, 1])
-    assert fastsent_reference.guesses([[7], [8, 9], [5]], near, autoencode=False) == [(0, 1, 0), (0, 1, 1), (1, 0, 0)]
-    assert (2, 2, 0) in fastsent_reference.guesses([[7], [8, 9], [5]], near, autoencode=True)
+    assert reference.fastsent_guesses([[7], [8, 9], [5]], near, autoencode=False) == [(0, 1, 0), (0, 1, 1), (1, 0, 0)]
+    assert (2, 2, 0) in reference.fastsent_guesses([[7], [8, 9], [5]], near, autoencode=True)
 
 
 def draws(table, key, positions):
@@ -60,7 +59,7 @@ def expected_guesses(text, shape, picked, recipe, table, key):
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in numbers]
     near = reference.adjacent(picked.runs[0, :n], groups=shape.groups)
     found = []
-    for anchor, other, place in fastsent_reference.guesses(words, near, autoencode=recipe.autoencode):
+    for anchor, other, place in reference.fastsent_guesses(words, near, autoencode=recipe.autoencode):
         if picked.anchors[0, anchor] == 0:
             continue
         role = 2 if anchor == other else 3 + anchor if shape.groups else int(anchor > other)
@@ -83,14 +82,13 @@ def test_a_step_is_the_gradient_of_the_definition(autoencode, groups, empty):
     for side in (source, target):
         side.vectors[:] /= 4
     before = [side.vectors[:, :DIM].astype(np.float64) for side in (source, target)]
-    with Crew(1) as crew:
-        engine = FastSentEngine(text, shape, Guesses(3, autoencode, COUNTS), rule(), WHOLE, crew)
+    with ThreadTeam(1) as team:
+        engine = FastSentEngine(text, shape, Guesses(3, autoencode, COUNTS), rule(), WHOLE, team)
         report = engine.run(keys(shape), 0, np.ones(1, np.float32), 1, source, target)
-        picked = engine._picked(1)
-        crew.run(pick, text, shape, keys(shape), 0, picked)
+        picked = engine.picker.pick(keys(shape), 0, 1)
     table = alias_table(COUNTS)
     words, guesses = expected_guesses(text, shape, picked, recipe, table, keys(shape).negatives)
-    loss, on_source, on_target = fastsent_reference.loss_and_gradients(*before, words, guesses)
+    loss, on_source, on_target = reference.fastsent_loss_and_gradients(*before, words, guesses)
     assert report.examples[0] == len({guess.anchor for guess in guesses}) > 0
     assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-5)
     np.testing.assert_allclose(before[0] - source.vectors[:, :DIM], on_source, atol=3e-6)

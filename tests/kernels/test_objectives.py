@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from kernel_world import DIM, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels.batch import rules
-from siamese_cbow.kernels.batch.phases import Matrices
-from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.objectives import in_batch, reference, sampled
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
-from siamese_cbow.training.engine import Engine, aligned
-from siamese_cbow.training.layout import joined
+from kernel_world import DIM, MARGIN, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
+from siamese_cbow.kernels.batch.records import Matrices, Rule
+from siamese_cbow.kernels.batch.updates import update
+from siamese_cbow.kernels.objectives import in_batch, reference
+from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS, ObjectiveKind, ObjectiveName
+from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.threads import ThreadTeam
+from siamese_cbow.training.engine import Engine
+from siamese_cbow.training.strips import joined
 
 
 def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, batch=0, layout=WHOLE):
     """Train on one batch; what the kernels picked comes back for the reference to use."""
-    with Crew(threads) as crew:
-        engine = Engine(text, shape, objective, how, layout, crew)
+    with ThreadTeam(threads) as team:
+        engine = Engine(text, shape, objective, how, layout, team)
         report = engine.run(keys(shape), batch, np.full(1, rate, np.float32), 1, left, right)
-        picked = engine._picked(1)
-        crew.run(pick, text, shape, keys(shape), batch, picked)
-    return report, picked
+        return report, engine.picker.pick(keys(shape), batch, 1)
 
 
 def masks(picked, shape):
@@ -44,20 +43,37 @@ def masks(picked, shape):
     return positive, negative
 
 
-SAMPLED = (sampled.SOFTMAX, sampled.SIGMOID, sampled.LOGISTIC)
+VALUES = {"temperature": 0.05, "gamma": 5.0, "margin": MARGIN}  # of the settings that objectives have
+
+
+class Case(NamedTuple):
+    objective: ObjectiveName
+    options: dict[str, Any] = {}  # noqa: RUF012
+    values: dict[str, float] = VALUES
+
+    @property
+    def kind(self) -> ObjectiveKind:
+        return OBJECTIVES[self.objective]
+
+    @property
+    def definition(self) -> reference.ScoreLoss:
+        settings = {self.kind.setting: self.values[self.kind.setting]} if self.kind.setting else {}
+        return partial(getattr(reference, self.kind.reference), **settings)
+
+    @property
+    def sharpness(self) -> float:
+        if self.kind.setting == "temperature":
+            return 1 / self.values["temperature"]
+        return self.values["gamma"] if self.kind.setting == "gamma" else 1.0
+
+
+OF_CORPUS = {"negatives": 2, "negatives_from_batch": False, "halo": True}
 CASES = {
-    "paper": (sampled.SOFTMAX, reference.softmax, {"negatives": 2, "negatives_from_batch": False, "halo": True}, 1.0),
-    "paper, negatives of the batch": (sampled.SOFTMAX, reference.softmax, {"negatives": 3}, 1.0),
-    "paper, temperature": (
-        sampled.SOFTMAX,
-        partial(reference.softmax, temperature=0.1),
-        {"negatives": 2, "negatives_from_batch": False},
-        10.0,
-    ),
-    "sigmoid": (sampled.SIGMOID, reference.sigmoid, {"negatives": 2, "negatives_from_batch": False, "halo": True}, 1.0),
-    "logistic": (sampled.LOGISTIC, partial(reference.logistic, gamma=5.0), {"negatives": 2}, 5.0),
-    "contrastive": (in_batch.CONTRASTIVE, partial(reference.softmax, temperature=0.05), {}, 20.0),
-    "margin": (in_batch.MARGIN, partial(reference.margin, margin=0.4), {}, 1.0),
+    **{name: Case(name, OF_CORPUS if OBJECTIVES[name].sampled else {}) for name in OBJECTIVES},
+    "paper": Case("softmax", OF_CORPUS, {"temperature": 1.0}),
+    "paper, negatives of the batch": Case("softmax", {"negatives": 3}, {"temperature": 1.0}),
+    "paper, temperature": Case("softmax", OF_CORPUS | {"halo": False}, {"temperature": 0.1}),
+    "logistic, negatives of the batch": Case("logistic", {"negatives": 2}),
 }
 
 
@@ -68,26 +84,31 @@ CASES = {
     ("case", "layout"),
     [
         *(pytest.param(case, WHOLE, id=case) for case in CASES),
-        *(pytest.param(case, STRIPS, id=f"{case}, two strips") for case in CASES if CASES[case][0] in SAMPLED),
+        *(
+            pytest.param(case, STRIPS, id=f"{case}, two strips")
+            for case in CASES
+            if OBJECTIVES[CASES[case].objective].sampled
+        ),
     ],
 )
 def test_a_step_is_the_gradient_of_the_definition(case, layout, shared, groups, empty):
-    kind, definition, options, sharpness = CASES[case]
+    name, sharpness = CASES[case].objective, CASES[case].sharpness
     text = corpus(seed=3, empty=empty)
+    options = CASES[case].options
     options = options | {"groups": groups, "halo": options.get("halo", False) and not groups}
     shape = shape_of(text, 12, 3, **options)
     rng = np.random.default_rng(8)
     left = matrices(rng, rule(), layout)
     right = left if shared else matrices(rng, rule(), layout)
     before = [joined(side.vectors, layout, DIM).astype(np.float64) for side in (left, right)]
-    objective = objective_of(kind, shared=shared, sharpness=sharpness)
+    objective = objective_of(name, shared=shared, sharpness=sharpness)
     report, picked = one_batch(text, shape, objective, rule(), left, right, layout=layout)
 
     positive, negative = masks(picked, shape)
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, : picked.n_sentences[0]]]
     loss, on_left, on_right = reference.loss_and_gradients(
-        *before, words, positive, negative, definition,
-        unit=kind != sampled.SIGMOID, needs_negative=shape.negatives > 0,
+        *before, words, positive, negative, CASES[case].definition,
+        unit=CASES[case].kind.unit, needs_negative=shape.negatives > 0,
     )  # fmt: skip
     assert report.examples[0] > 0
     assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-4)
@@ -105,7 +126,7 @@ def test_batches_larger_than_a_tile_of_scores():
     shape = shape_of(text, 2 * in_batch.TILE + 36, 4)
     left = matrices(np.random.default_rng(0), rule())
     before = left.vectors[:, :DIM].astype(np.float64)
-    report, picked = one_batch(text, shape, objective_of(in_batch.CONTRASTIVE, sharpness=20), rule(), left, left)
+    report, picked = one_batch(text, shape, objective_of("contrastive", sharpness=20), rule(), left, left)
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, : picked.n_sentences[0]]]
     assert len(words) > 2 * in_batch.TILE
     loss, on_left, on_right = reference.loss_and_gradients(
@@ -117,12 +138,12 @@ def test_batches_larger_than_a_tile_of_scores():
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_matrix_of_zeros_stays_zero(case):
-    kind, _, options, sharpness = CASES[case]
+    name, options, sharpness = CASES[case].objective, CASES[case].options, CASES[case].sharpness
     text = corpus()
     zeros = aligned((N_WORDS, padded_width(DIM)))
     side = Matrices(zeros, aligned((N_WORDS, 1)), aligned((N_WORDS, 1)))
     report, _ = one_batch(
-        text, shape_of(text, 12, 3, **options), objective_of(kind, sharpness=sharpness), rule(rules.ADAGRAD), side, side
+        text, shape_of(text, 12, 3, **options), objective_of(name, sharpness=sharpness), rule("adagrad"), side, side
     )
     assert report.examples[0] == 0
     assert report.loss[0] == 0
@@ -131,16 +152,16 @@ def test_a_matrix_of_zeros_stays_zero(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_nan_shows_in_the_loss(case):
-    kind, _, options, sharpness = CASES[case]
+    name, options, sharpness = CASES[case].objective, CASES[case].options, CASES[case].sharpness
     text = corpus()
     shape = shape_of(text, 3 * (len(text.sentences) // 3 + 2), 3, **options)
     side = matrices(np.random.default_rng(0), rule())
     side.vectors[0] = np.nan
-    report, _ = one_batch(text, shape, objective_of(kind, sharpness=sharpness), rule(), side, side)
+    report, _ = one_batch(text, shape, objective_of(name, sharpness=sharpness), rule(), side, side)
     assert np.isnan(report.loss[0])
 
 
-def expected_moves(how: rules.Rule, gradients: list[np.ndarray], row: np.ndarray, rate: float) -> np.ndarray:
+def expected_moves(name: str, how: Rule, gradients: list[np.ndarray], row: np.ndarray, rate: float) -> np.ndarray:
     """The rules in plain NumPy, element by element (Adagrad: one number for the row)."""
     m = v = np.zeros_like(row)
     a = 0.0
@@ -149,38 +170,39 @@ def expected_moves(how: rules.Rule, gradients: list[np.ndarray], row: np.ndarray
         g = gradient + float(how.l2) * row
         if how.clip > 0:
             g = g * min(1.0, float(how.clip) / np.linalg.norm(g))
-        if how.kind == rules.SGD:
+        if name == "sgd":
             row = row - rate * g
-        elif how.kind == rules.NESTEROV:
+        elif name == "nesterov":
             m = beta * m - rate * g
             row = row + beta * m - rate * g
-        elif how.kind == rules.ADAGRAD:
+        elif name == "adagrad":
             a += (g**2).mean()
             row = row - rate * g / (np.sqrt(a) + epsilon)
-        elif how.kind == rules.ADADELTA:
+        elif name == "adadelta":
             v = beta * v + (1 - beta) * g**2
             x = g * np.sqrt(m + epsilon) / np.sqrt(v + epsilon)
             m = beta * m + (1 - beta) * x**2
             row = row - rate * x
-        elif how.kind == rules.ADAM:
+        elif name == "adam":
             m, v = beta * m + (1 - beta) * g, decay * v + (1 - decay) * g**2
             row = row - rate * (m / (1 - beta**step)) / (np.sqrt(v / (1 - decay**step)) + epsilon)
         else:
+            assert name == "adamax"
             m, v = beta * m + (1 - beta) * g, np.maximum(decay * v, abs(g))
             row = row - rate / (1 - beta**step) * m / (v + epsilon)
     return row
 
 
 @pytest.mark.parametrize("numbers", [{}, {"clip": 0.5}, {"l2": 0.1}, {"clip": 0.5, "l2": 0.1}], ids=str)
-@pytest.mark.parametrize("kind", range(6), ids=["sgd", "nesterov", "adagrad", "adadelta", "adam", "adamax"])
-def test_rules_move_rows_as_written(kind, numbers):
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_rules_move_rows_as_written(name, numbers):
     rng = np.random.default_rng(2)
-    how = rule(kind, **numbers)
+    how = rule(name, **numbers)
     side = matrices(rng, how)
     before, gradients = side.vectors[7, :DIM].astype(np.float64), [rng.normal(size=DIM) for _ in range(4)]
     for step, gradient in enumerate(gradients, start=1):
         padded = aligned((1, padded_width(DIM)))
         padded[0, :DIM] = gradient
-        rules.update(how, np.float32(0.1), step, side.vectors, side.first, side.second, 7, padded, 0)
-    expected = expected_moves(how, gradients, before, 0.1)
+        update(how, np.float32(0.1), step, side, 7, padded, 0)
+    expected = expected_moves(name, how, gradients, before, 0.1)
     np.testing.assert_allclose(side.vectors[7, :DIM], expected, rtol=2e-5, atol=1e-5)

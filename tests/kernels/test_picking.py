@@ -5,21 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernel_world import N_WORDS, WHOLE, corpus, keys, objective_of, rule, shape_of
-from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.batch.plans import Text
-from siamese_cbow.kernels.objectives.sampled_scores import SOFTMAX
-from siamese_cbow.machine.crew import Crew
-from siamese_cbow.training.engine import Engine, document_starts
+from kernel_world import N_WORDS, corpus, keys, shape_of
+from siamese_cbow.kernels.batch.records import Text
+from siamese_cbow.machine.threads import ThreadTeam
+from siamese_cbow.training.engine import BatchPicker, document_starts
 from siamese_cbow.training.stems import NO_STEMS
 
 
 def picked_batches(text: Text, shape, *, epoch: int = 0, shift: int = 0, threads: int = 1):
     n_batches = -(-shape.n_units // shape.units_per_batch)
-    with Crew(threads) as crew:
-        picked = Engine(text, shape, objective_of(SOFTMAX), rule(), WHOLE, crew)._picked(n_batches)
-        crew.run(pick, text, shape, keys(shape, epoch, shift), 0, picked)
-    return picked, n_batches
+    with ThreadTeam(threads) as team:
+        return BatchPicker(text, shape, team).pick(keys(shape, epoch, shift), 0, n_batches), n_batches
 
 
 def document_of(text: Text) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siamese_cbow.machine.memory import aligned
 from siamese_cbow.machine.products import combine, dots
-from siamese_cbow.training.engine import aligned
 
 WIDTHS = st.sampled_from([16, 48, 304])
 UNTOUCHED = np.float32(7)

@@ -11,11 +11,12 @@ import pytest
 
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.vector_files import write_word_vectors
+from siamese_cbow.kernels.registry import OPTIMIZERS
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training import loop
 from siamese_cbow.training.loop import Callback, Run, train
-from siamese_cbow.training.optimizers import KINDS, learning_rates
+from siamese_cbow.training.optimizers import learning_rates
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
@@ -82,7 +83,7 @@ def test_words_of_a_topic_end_up_near_each_other(name):
     assert model.vectors.shape == (len(STREAM.vocabulary), recipe.dim)
 
 
-@pytest.mark.parametrize("optimizer", KINDS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_learns(optimizer):
     rates = {"sgd": 2.0, "nesterov": 0.3, "adagrad": 0.05, "adadelta": 5.0, "adam": 0.005, "adamax": 0.005}
     recipe = SiameseCBOW(**SMALL | {"epochs": 8, "optimizer": optimizer, "learning_rate": rates[optimizer]})
@@ -119,7 +120,7 @@ class StopAt(Callback):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("optimizer", KINDS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("step", [1, 17, 30])
 @pytest.mark.parametrize("name", ["contrastive, two matrices", "sigmoid, two strips and matrices"])
 def test_stopping_and_going_on_changes_no_bit(name, step, optimizer):

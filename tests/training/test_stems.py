@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels.batch.phases import Matrices
-from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.objectives import in_batch, reference
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.kernels.batch.records import Matrices
+from siamese_cbow.kernels.objectives import reference
+from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.engine import Engine, aligned
+from siamese_cbow.training.engine import Engine
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
@@ -62,18 +61,17 @@ def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
     text, n_shared = corpus(seed=3, n_documents=9), 20
     rng = np.random.default_rng(0)
     shared = np.where(rng.random(N_WORDS) < 0.6, N_WORDS + rng.integers(n_shared, size=N_WORDS), -1).astype(np.int32)
-    text = text._replace(kin=shared, n_rows=N_WORDS + n_shared)
+    text = text._replace(stems=shared, n_rows=N_WORDS + n_shared)
     side = matrices(rng, rule())
     more = matrices(rng, rule())
     vectors = aligned((N_WORDS + n_shared, padded_width(DIM)))
     vectors[:N_WORDS], vectors[N_WORDS:] = side.vectors, more.vectors[:n_shared]
     side = Matrices(vectors, aligned((len(vectors), 1)), aligned((len(vectors), 1)))
     before, shape = vectors[:, :DIM].astype(np.float64), shape_of(text, 24, 3)
-    with Crew(2) as crew:
-        engine = Engine(text, shape, objective_of(in_batch.CONTRASTIVE, sharpness=20), rule(), WHOLE, crew)
+    with ThreadTeam(2) as team:
+        engine = Engine(text, shape, objective_of("contrastive", sharpness=20), rule(), WHOLE, team)
         report = engine.run(keys(shape), 0, np.ones(1, np.float32), 1, side, side)
-        picked = engine._picked(1)
-        crew.run(pick, text, shape, keys(shape), 0, picked)
+        picked = engine.picker.pick(keys(shape), 0, 1)
     n = int(picked.n_sentences[0])
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, :n]]
     both = [[*sentence, *(shared[w] for w in sentence if shared[w] >= 0)] for sentence in words]

@@ -51,24 +51,24 @@ class FastSent:
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
         from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
-        from siamese_cbow.machine.cache_lines import padded_width
-        from siamese_cbow.machine.crew import Crew
+        from siamese_cbow.machine.memory import padded_width
+        from siamese_cbow.machine.threads import ThreadTeam
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
-        from siamese_cbow.training.layout import Layout
         from siamese_cbow.training.optimizers import rule_of
         from siamese_cbow.training.state import random_matrices
+        from siamese_cbow.training.strips import StripLayout
 
         n_threads, vocabulary = thread_count(threads), stream.vocabulary
         shape = batch_shape(stream, batch_size=self.batch_size, run_length=self.run_length, max_tokens=self.max_tokens)
         text, n_batches = text_arrays(stream, subsample=self.subsample), batches_per_epoch(shape)
-        rule, layout = rule_of("adagrad", self.dim), Layout(1, padded_width(self.dim))
+        rule, layout = rule_of("adagrad", self.dim), StripLayout(1, padded_width(self.dim))
         left, right = (
             random_matrices(len(vocabulary), self.dim, layout, "adagrad", INIT_STD, self.seed, side)
             for side in range(2)
         )
         guesses = Guesses(self.negatives, self.autoencode, np.asarray(vocabulary.counts))
-        with Crew(n_threads) as crew:
-            engine = FastSentEngine(text, shape, guesses, rule, layout, crew)
+        with ThreadTeam(n_threads) as team:
+            engine = FastSentEngine(text, shape, guesses, rule, layout, team)
             for epoch in range(self.epochs):
                 keys, loss, examples = epoch_keys(self.seed, shape, epoch), 0.0, 0
                 for first in range(0, n_batches, engine.batches_per_chunk):

@@ -7,16 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch.phases import Matrices, Tally
-from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.kernels.objectives.fastsent import Work, train_fastsent
-from siamese_cbow.kernels.objectives.fastsent_negatives import alias_table
-from siamese_cbow.kernels.objectives.fastsent_pairs import Pairs
-from siamese_cbow.machine.crew import Crew
-from siamese_cbow.training.engine import BatchPicker, ChunkReport, aligned
-from siamese_cbow.training.layout import Layout
+from siamese_cbow.kernels.batch.random import alias_table
+from siamese_cbow.kernels.batch.records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
+from siamese_cbow.kernels.objectives.fastsent import DIGITS, N_PHASES, FastSentWork, Pairs, train_fastsent
+from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.threads import ThreadTeam
+from siamese_cbow.training.engine import BatchPicker, ChunkReport
+from siamese_cbow.training.strips import StripLayout
 
 CHUNK_TOKENS = 32_768  # of the batches that are drawn and sorted at a time; a token takes part in a dozen pairs or more
 
@@ -29,12 +26,15 @@ class Guesses(NamedTuple):
     counts: NDArray[np.int64]  # (n_words,) in the text: words are drawn by them
 
 
-class FastSentEngine(BatchPicker):
+class FastSentEngine:
     """Runs batches of one stream through FastSent's kernels."""
 
-    def __init__(self, text: Text, shape: Shape, guesses: Guesses, rule: Rule, layout: Layout, crew: Crew) -> None:
-        super().__init__(text, shape, crew, CHUNK_TOKENS)
-        self._guesses, self._rule, self._width = guesses, rule, layout.width
+    def __init__(
+        self, text: Text, shape: Shape, guesses: Guesses, rule: Rule, layout: StripLayout, team: ThreadTeam
+    ) -> None:
+        self.picker = BatchPicker(text, shape, team)
+        self.batches_per_chunk = self.picker.n_batches(CHUNK_TOKENS)
+        self._guesses, self._rule, self._width, self._team = guesses, rule, layout.width, team
         self._table = alias_table(guesses.counts)
 
     def run(
@@ -45,46 +45,44 @@ class FastSentEngine(BatchPicker):
         left   the vectors of words that guess, which become the model
         right  the vectors of words that are guessed
         """
-        picked = self._picked(len(rates))
-        self._crew.run(pick, self._text, self._shape, keys, first_batch, picked)
-        words, first_tokens = self._words(picked)
-        pairs, first_pairs = self._pairs(picked)
-        tally = Tally(np.zeros(len(rates), np.float64), np.zeros(len(rates), np.int64))
-        self._crew.run(
-            train_fastsent, self._text, self._shape, keys, picked, words, first_tokens, pairs, first_pairs,
-            self._table, self._rule, rates, first_step, left, right, self._work(pairs), tally,
-        )  # fmt: skip
-        return ChunkReport(tally.loss, tally.examples, words.raw, words.cut)
+        chunk = self.picker.chunk(keys, first_batch, len(rates), N_PHASES)
+        pairs, steps = self._pairs(chunk.picked), Steps(self._rule, rates, first_step)
+        self._team.run(train_fastsent, chunk, pairs, steps, left, right, self._work(pairs))
+        return ChunkReport.of(chunk)
 
-    def _pairs(self, picked: Picked) -> tuple[Pairs, NDArray[np.int64]]:
-        guessers = (self._shape.run_length - 1 if self._shape.groups else 2) + int(self._guesses.autoencode)
+    def _pairs(self, picked: Picked) -> Pairs:
+        shape, n_threads, array = self.picker.shape, self._team.n_threads, self.picker.scratch.array
+        guessers = (shape.run_length - 1 if shape.groups else 2) + int(self._guesses.autoencode)
         most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # a word is guessed by so many sentences
         n, bounds = len(most), np.concatenate([np.zeros(1, np.int64), np.cumsum(most + 1)])
-        size, array = int(bounds[-1]), self._memory.array
-        pairs = Pairs(
+        size = int(bounds[-1])
+        return Pairs(
             negatives=self._guesses.negatives,
             autoencode=self._guesses.autoencode,
+            table=self._table,
+            first=bounds[:-1],
             words=array("pair_words", (size,), np.int32),
             wanted=array("pair_wanted", (size,), np.uint8),
             anchors=array("pair_anchors", (size,), np.int32),
             slopes=array("pair_slopes", (size,), np.float32),
-            starts=array("pair_starts", (n, self._capacity + 1), np.int64),
+            starts=array("pair_starts", (n, self.picker.capacity + 1), np.int64),
             order=array("pair_order", (size,), np.int64),
             unique=array("pair_unique", (size,), np.int32),
             unique_starts=array("pair_unique_starts", (size,), np.int64),
             n_unique=np.zeros(n, np.int64),
-            sorting=array("pair_sorting", (self._crew.n_threads, 2, max(1, int(most.max()))), np.uint64),
+            sorting=array("pair_sorting", (n_threads, 2, max(1, int(most.max()))), np.uint64),
+            counts=array("pair_counts", (n_threads, DIGITS), np.int64),
         )
-        return pairs, bounds[:-1]
 
-    def _work(self, pairs: Pairs) -> Work:
-        most, n_threads, array = pairs.sorting.shape[2], self._crew.n_threads, self._memory.array
-        return Work(
-            sums=aligned((self._capacity, self._width)),
-            gradients=aligned((self._capacity, self._width)),
+    def _work(self, pairs: Pairs) -> FastSentWork:
+        capacity, n_threads, array = self.picker.capacity, self._team.n_threads, self.picker.scratch.array
+        most = pairs.sorting.shape[2]
+        return FastSentWork(
+            sums=aligned((capacity, self._width)),
+            gradients=aligned((capacity, self._width)),
             numbers=array("pair_numbers", (n_threads, most), np.int32),
             weights=array("pair_weights", (n_threads, most), np.float32),
             totals=aligned((n_threads, self._width)),
-            losses=np.zeros(self._capacity, np.float64),
-            is_example=np.zeros(self._capacity, np.int64),
+            losses=np.zeros(capacity, np.float64),
+            is_example=np.zeros(capacity, np.int64),
         )

@@ -5,6 +5,10 @@ atomic. Threads that work on the same arrays then fight for the counters' cache 
 of one thread and most of the gain from a second. Without the runtime system (`_nrt=False`) nothing is counted and
 nothing can be allocated: kernels get all their memory from outside.
 
+That option and the hand-written code of this room are private to Numba, and a new version may break them. With
+SIAMESE_CBOW_PLAIN_KERNELS=1 in the environment, the same kernels are compiled by plain `@njit`, for one thread, every
+time anew: the same results but for rounding, many times slower. No other room uses anything private.
+
 Numba recompiles a function that it kept when its own file changes, but not when the change is in a function it calls
 from another file. A kernel here is made of functions from a dozen files: after an update it would go on with parts of
 old ones, and its bytes would differ from those of a fresh install. So whatever is older than any source of a kernel is
@@ -13,13 +17,29 @@ thrown away, before anything of it is loaded.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-LEAN: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
-INLINE: dict[str, Any] = {**LEAN, "forceinline": True}
+PLAIN = os.environ.get("SIAMESE_CBOW_PLAIN_KERNELS", "0") not in ("", "0")
+
+# Plain kernels are not kept: Numba would take them for the others, as their source is the same.
+LEAN: dict[str, Any] = {"nogil": True} if PLAIN else {"nogil": True, "cache": True, "_nrt": False}
+INLINE: dict[str, Any] = LEAN if PLAIN else {**LEAN, "forceinline": True}
+
+# Sums may be regrouped (vector registers need it), but NaN and infinity stay what they are: they must show in the loss.
+FASTMATH: Any = {"reassoc", "contract", "arcp", "nsz"}
 
 ROOMS = ("machine", "words", "kernels")  # of the package: those that hold compiled functions
+
+
+def intrinsic_or(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Decorates hand-written code; `plain` says the same in Python, and stands for it where kernels are plain."""
+    from numba import njit
+    from numba.extending import intrinsic
+
+    return (lambda written: njit(**INLINE)(plain)) if PLAIN else intrinsic
 
 
 def forget_stale_kernels(package: Path) -> int:

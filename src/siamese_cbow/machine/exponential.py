@@ -5,12 +5,8 @@ Cephes' method: x = n ln 2 + r, exp(r) by a polynomial, 2^n by writing n into th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.machine.compiling import INLINE, LEAN
@@ -21,26 +17,6 @@ _C0, _C1, _C2 = np.float32(1.9875691500e-4), np.float32(1.3981999507e-3), np.flo
 _C3, _C4, _C5 = np.float32(4.1665795894e-2), np.float32(1.6666665459e-1), np.float32(5.0000001201e-1)
 _ONE, _HALF = np.float32(1), np.float32(0.5)
 _LOWEST = np.float32(-87)  # exp(-87) = 1.6e-38, the end of normal numbers; below it the result is 0
-
-
-@intrinsic
-def _as_float(typingctx: Any, number: Any) -> Any:
-    """The float32 whose bits are those of an int32."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.FloatType())
-
-    return types.float32(types.int32), codegen
-
-
-@intrinsic
-def _as_int(typingctx: Any, number: Any) -> Any:
-    """The int32 whose bits are those of a float32."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(32))
-
-    return types.int32(types.float32), codegen
 
 
 @njit(**INLINE)
@@ -57,8 +33,8 @@ def highest(scores: NDArray[np.float32]) -> np.float32:
     """
     top = np.int32(-(2**31))
     for j in range(len(scores)):
-        top = max(top, _ordered(_as_int(scores[j])))
-    return _as_float(_ordered(top))
+        top = max(top, _ordered(np.float32(scores[j]).view(np.int32)))
+    return np.int32(_ordered(top)).view(np.float32)
 
 
 @njit(**INLINE, fastmath={"contract"})
@@ -68,7 +44,7 @@ def _exp(x: np.float32) -> np.float32:
     n = np.floor(clipped * _LOG2E + _HALF)
     r = clipped - n * _LN2_HIGH - n * _LN2_LOW
     p = ((((_C0 * r + _C1) * r + _C2) * r + _C3) * r + _C4) * r + _C5
-    power = _as_float(np.int32((np.int32(n) + np.int32(127)) << np.int32(23)))
+    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
     return (p * r * r + r + _ONE) * power if x >= _LOWEST else x * np.float32(0)
 
 

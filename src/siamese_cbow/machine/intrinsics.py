@@ -1,23 +1,97 @@
-"""What a processor can do and Numba has no word for: loading eight bytes, counting zeros, asking for memory."""
+"""What a processor can do and Numba has no word for: atomic counters, bits, requests for memory.
+
+Each function comes first in plain Python, which defines it, and then in LLVM's terms.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
+import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from siamese_cbow.machine.compiling import PLAIN, intrinsic_or
+
+if not PLAIN:
+    from llvmlite import ir
+    from numba.core import cgutils
 
 
-@intrinsic
+def _add(array: Any, index: int, value: int) -> Any:
+    old = array[index]
+    array[index] = old + value
+    return old
+
+
+@intrinsic_or(_add)
+def atomic_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """array[index] += value, of int64; the result is the old value."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.atomic_rmw("add", _address(context, builder, signature, args), args[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), codegen
+
+
+def _load(array: Any, index: int) -> Any:
+    return array[index]
+
+
+@intrinsic_or(_load)
+def atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
+    """array[index], of int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load_atomic(_address(context, builder, signature, args), "seq_cst", 8)
+
+    return types.int64(array, types.int64), codegen
+
+
+def _raise_to(array: Any, index: int, value: int) -> None:
+    array[index] = max(array[index], value)
+
+
+@intrinsic_or(_raise_to)
+def atomic_raise(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """array[index] = max(array[index], value), of int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.atomic_rmw("max", _address(context, builder, signature, args), args[2], "seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), codegen
+
+
+def _go_on() -> int:
+    return 0
+
+
+@intrinsic_or(_go_on)
+def give_way(typingctx: Any) -> Any:
+    """Let another thread have this core (matters when there are more threads than free cores)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield")
+        return builder.call(function, [])
+
+    return types.int32(), codegen
+
+
+def _eight_bytes(text: Any, i: int) -> Any:
+    number = np.uint64(0)
+    for k in range(8):
+        number |= np.uint64(text[i + k]) << np.uint64(8 * k)
+    return number
+
+
+@intrinsic_or(_eight_bytes)
 def eight_bytes(typingctx: Any, text: Any, i: Any) -> Any:
     """text[i : i + 8] as one number, the first byte lowest; all eight must be inside the array."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
         number = ir.IntType(64)
-        address = builder.bitcast(builder.gep(view.data, [args[1]]), number.as_pointer())
+        address = builder.bitcast(_address(context, builder, signature, args), number.as_pointer())
         loaded = builder.load(address, typ=number)
         loaded.align = 1
         return loaded
@@ -25,7 +99,14 @@ def eight_bytes(typingctx: Any, text: Any, i: Any) -> Any:
     return types.uint64(text, types.int64), codegen
 
 
-@intrinsic
+def _trailing_zeros(number: Any) -> Any:
+    n = np.uint64(0)
+    while n < np.uint64(64) and (number >> n) & np.uint64(1) == np.uint64(0):
+        n += np.uint64(1)
+    return n
+
+
+@intrinsic_or(_trailing_zeros)
 def trailing_zeros(typingctx: Any, number: Any) -> Any:
     """The number of zeros below the lowest bit that is set; 64 where none is: 0b1000 -> 3."""
 
@@ -35,33 +116,35 @@ def trailing_zeros(typingctx: Any, number: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-def _request(builder: Any, address: Any, writing: int) -> None:
-    number, pointer = ir.IntType(32), ir.PointerType(ir.IntType(8))
-    signature = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-    function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
-    keep, data = number(3), number(1)
-    builder.call(function, [builder.bitcast(address, pointer), number(writing), keep, data])
+def _request(writing: int) -> Callable[..., Any]:
+    """Code that has the cache line of a number brought in, for reading (0) or for writing (1)."""
+
+    def request(typingctx: Any, array: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number, pointer = ir.IntType(32), ir.PointerType(ir.IntType(8))
+            kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            address = builder.bitcast(_address(context, builder, signature, args), pointer)
+            keep, data = number(3), number(1)
+            builder.call(function, [address, number(writing), keep, data])
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64), codegen
+
+    return request
 
 
-@intrinsic
-def prefetch_for_writing(typingctx: Any, array: Any, index: Any) -> Any:
-    """The line of the index-th number of an array (all dimensions in one), for writing."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        _request(builder, builder.gep(view.data, [args[1]]), writing=1)
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), codegen
+def _no_request(array: Any, index: int) -> None:
+    pass
 
 
-@intrinsic
-def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
-    """Have array[index] and its line brought into the cache, for reading; the index must be inside the array."""
+# Have the cache line of array[index] brought in (all dimensions counted as one; the index must be inside the array):
+# for reading other cores keep theirs, for writing they lose it and have to fetch it again.
+prefetch_item = intrinsic_or(_no_request)(_request(0))
+prefetch_to_write = intrinsic_or(_no_request)(_request(1))
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        _request(builder, builder.gep(view.data, [args[1]]), writing=0)
-        return context.get_dummy_value()
 
-    return types.void(array, types.int64), codegen
+def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Of the number in the first argument, an array, that the second one counts to."""
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    return builder.gep(array.data, [args[1]])

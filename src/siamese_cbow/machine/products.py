@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
-from numba.extending import intrinsic
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.machine.cache_lines import LINE
-from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.vector_code import PLACE, VectorCode
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, PLAIN, intrinsic_or
+from siamese_cbow.machine.memory import LINE
 
-# A block of `_combine`: rows of results, pieces of a row, numbers in a piece. Sixteen registers of thirty-two where the
-# processor has large ones, otherwise twelve of sixteen.
-_HEIGHT, _PIECES, _LANES = (16, 1, 16) if get_host_cpu_features().get("avx512f") else (6, 2, 8)
+_HEIGHT = 16  # rows of results in a block of `_combine`
+if not PLAIN:
+    from siamese_cbow.machine.simd import LARGE_REGISTERS, PLACE, SimdCode
+
+    # The same, with pieces of a row and numbers in a piece. Sixteen registers of thirty-two where the processor has
+    # large ones, otherwise twelve of sixteen.
+    _HEIGHT, _PIECES, _LANES = (16, 1, 16) if LARGE_REGISTERS else (6, 2, 8)
 
 
 @njit(**LEAN)
@@ -72,23 +72,25 @@ def combine(panels: Vectors, thread: int, height: int, rows: Vectors, n: int, ou
             _combine(panels, thread, i, height - 1, rows, column, n, out, first)
 
 
-@intrinsic
+def _combine_plain(
+    panels: Vectors, thread: int, i: int, last: int, rows: Vectors, column: int, n: int, out: Vectors, first: int
+) -> None:
+    for r in range(i, min(i + _HEIGHT, last + 1)):
+        for j in range(column, column + LINE):
+            total = np.float32(0)
+            for k in range(n):
+                total += panels[thread, r, k] * rows[k, j]
+            out[first + r, j] = total
+
+
+@intrinsic_or(_combine_plain)
 def _combine(
-    typingctx: Any,
-    panels: Any,
-    thread: Any,
-    i: Any,
-    last: Any,
-    rows: Any,
-    column: Any,
-    n: Any,
-    out: Any,
-    first: Any,
+    typingctx: Any, panels: Any, thread: Any, i: Any, last: Any, rows: Any, column: Any, n: Any, out: Any, first: Any
 ) -> Any:
-    """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the last row it is taken again."""
+    """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the last row that is taken again."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = VectorCode(context, builder, signature, args, _LANES)
+        code = SimdCode(context, builder, signature, args, _LANES)
         _, thread, i, last, _, column, n, _, first = args
         panels, rows, out = code.array(0), code.array(4), code.array(7)
         places = []
@@ -120,7 +122,5 @@ def _combine(
             code.store(more, code.vectors(code.item(out, builder.add(first, place), column), _PIECES))
         return context.get_dummy_value()
 
-    whole_number = types.int64
-    return types.void(
-        panels, whole_number, whole_number, whole_number, rows, whole_number, whole_number, out, whole_number
-    ), codegen
+    place = types.int64
+    return types.void(panels, place, place, place, rows, place, place, out, place), codegen

@@ -3,9 +3,9 @@
     recipe        settings, frozen: a field says default, bounds, help and the paper's value of an option
       [Option, PRESETS, Saving, check_batch, check_options, option, options]
     stems         words of one stem share a second row while they learn
-    layout        rows in memory: whole, or in two strips of columns [Layout]
-    optimizers    rules of the kernels, what they remember of a row, learning rates [rule_of]
-    engine        runs chunks of batches through the kernels, in memory of its own [BatchPicker, ChunkReport, aligned]
+    strips        rows in memory: whole, or in two strips of columns [StripLayout]
+    optimizers    optimisers as numbers, what they remember of a row, learning rates [rule_of]
+    engine        runs chunks of batches through the kernels, in memory of its own [BatchPicker, ChunkReport]
     batches       how a stream is cut into batches, and the randomness of an epoch
       [batch_shape, batches_per_epoch, epoch_keys, text_arrays]
     state         rows, optimiser's memory and counters; how they start, at random or from `init`

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.batch.plans import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
+from siamese_cbow.kernels.batch.records import Keys, Shape, Text
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.stems import NO_STEMS, Stems
@@ -73,7 +73,7 @@ def text_arrays(
         documents=np.asarray(stream.documents),
         starts=document_starts(stream.documents, stream.n_sentences),
         keep=keep_chances(np.asarray(vocabulary.counts), subsample),
-        kin=stems.rows,
+        stems=stems.rows,
         n_rows=len(vocabulary) + stems.n_shared,
     )
 

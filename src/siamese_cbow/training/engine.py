@@ -5,26 +5,35 @@ Does not know epochs, schedules or recipes: it is told which batches, at which l
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Offsets
-from siamese_cbow.kernels.batch.candidates import n_slots_of_positives
-from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally, Work
 from siamese_cbow.kernels.batch.picking import pick
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.kernels.batch.words import Words
-from siamese_cbow.kernels.objectives.in_batch import CONTRASTIVE, TILE, train_in_batch
-from siamese_cbow.kernels.objectives.sampled import train_sampled
-from siamese_cbow.kernels.objectives.sampled_work import SampledWork
-from siamese_cbow.machine.crew import Crew
-from siamese_cbow.training.layout import Layout
+from siamese_cbow.kernels.batch.records import (
+    Chunk,
+    Keys,
+    LossTally,
+    Matrices,
+    Objective,
+    Picked,
+    Rule,
+    Shape,
+    Steps,
+    Text,
+    Tokens,
+    n_slots_of_positives,
+)
+from siamese_cbow.kernels.objectives import in_batch, sampled
+from siamese_cbow.kernels.objectives.in_batch import InBatchWork
+from siamese_cbow.kernels.objectives.sampled import SampledWork
+from siamese_cbow.kernels.registry import objective_kind
+from siamese_cbow.machine.memory import Scratch, aligned
+from siamese_cbow.machine.threads import Phases, ThreadTeam
+from siamese_cbow.training.strips import StripLayout
 
 # Some 60 ms of work: waking the threads costs nothing beside it, and an interrupt is still answered at once. With an
 # eighth of it, two threads lost a fifth of their speed.
@@ -40,22 +49,38 @@ class ChunkReport:
     words: NDArray[np.int64]  # of the anchors, before subsampling
     cut: NDArray[np.int64]  # words beyond max_tokens
 
+    @classmethod
+    def of(cls, chunk: Chunk) -> ChunkReport:
+        """Of a chunk that kernels have trained on."""
+        return cls(chunk.tally.loss, chunk.tally.examples, chunk.tokens.raw, chunk.tokens.cut)
+
 
 class BatchPicker:
-    """Picks the sentences of a chunk of batches, and their words, into memory that is used again."""
+    """Picks the batches of one stream, in memory that is used again for each chunk of them."""
 
-    def __init__(self, text: Text, shape: Shape, crew: Crew, chunk_tokens: int = _CHUNK_TOKENS) -> None:
-        self._text, self._shape, self._crew = text, shape, crew
-        self._capacity = batch_capacity(shape)
-        self._memory = _Memory()
-        self._numbers = np.full((crew.n_threads, text.n_rows), -1, np.int32)
-        mean_tokens = max(1, len(text.ids) // max(1, len(text.sentences) - 1))
-        self.batches_per_chunk = max(1, chunk_tokens // (mean_tokens * self._capacity))
+    def __init__(self, text: Text, shape: Shape, team: ThreadTeam) -> None:
+        self.text, self.shape, self.team, self.scratch = text, shape, team, Scratch()
+        anchors = shape.units_per_batch * shape.run_length
+        halos = 2 * shape.units_per_batch if shape.halo else 0
+        # The most sentences that a batch can hold: its units, their halos and the negatives from elsewhere.
+        self.capacity = anchors + halos + (0 if shape.negatives_from_batch else shape.negatives * anchors)
+        self._numbers = np.full((team.n_threads, text.n_rows), -1, np.int32)
 
-    def _picked(self, n: int) -> Picked:
-        size, negatives = self._capacity, self._shape.negatives
-        array = self._memory.array
-        return Picked(
+    def n_batches(self, n_tokens: int) -> int:
+        """How many batches have about so many tokens; at least 1."""
+        mean_tokens = max(1, len(self.text.ids) // max(1, len(self.text.sentences) - 1))
+        return max(1, n_tokens // (mean_tokens * self.capacity))
+
+    def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Chunk:
+        """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel of so many phases."""
+        picked = self.pick(keys, first_batch, n)
+        tally = LossTally(np.zeros(n, np.float64), np.zeros(n, np.int64))
+        return Chunk(self.text, self.shape, keys, picked, self._tokens(picked), Phases.of(n, n_phases), tally)
+
+    def pick(self, keys: Keys, first_batch: int, n: int) -> Picked:
+        """The sentences of these batches."""
+        size, negatives, array = self.capacity, self.shape.negatives, self.scratch.array
+        picked = Picked(
             sentences=array("sentences", (n, size), np.int64),
             runs=array("runs", (n, size), np.int32),
             anchors=array("anchors", (n, size), np.int32),
@@ -66,15 +91,18 @@ class BatchPicker:
             users=array("users", (n, size * negatives, 2), np.int32),
             user_starts=array("user_starts", (n, size + 2), np.int64),
         )
+        self.team.run(pick, self.text, self.shape, keys, first_batch, picked)
+        return picked
 
-    def _words(self, picked: Picked) -> tuple[Words, NDArray[np.int64]]:
-        n = len(picked.n_tokens)
+    def _tokens(self, picked: Picked) -> Tokens:
+        """Room for the words of these sentences."""
+        n, n_threads, array = len(picked.n_tokens), self.team.n_threads, self.scratch.array
         bounds = np.concatenate([[0], np.cumsum(picked.n_tokens + 1)])
         size, most = int(bounds[-1]), int(picked.n_tokens.max(initial=1))
-        array = self._memory.array
-        words = Words(
-            words=array("words", (size,), np.int32),
-            starts=array("starts", (n, self._capacity + 1), np.int64),
+        return Tokens(
+            first=bounds[:-1],
+            rows=array("rows", (size,), np.int32),
+            starts=array("starts", (n, self.capacity + 1), np.int64),
             places=array("places", (size,), np.int32),
             unique=array("unique", (size,), np.int32),
             unique_starts=array("unique_starts", (size,), np.int64),
@@ -82,63 +110,37 @@ class BatchPicker:
             raw=np.zeros(n, np.int64),
             cut=np.zeros(n, np.int64),
             numbers=self._numbers,
-            order=array("order", (self._crew.n_threads, most), np.int32),
-            filled=array("filled", (self._crew.n_threads, most), np.int64),
+            order=array("order", (n_threads, most), np.int32),
+            filled=array("filled", (n_threads, most), np.int64),
         )
-        return words, bounds[:-1]
 
 
-class Engine(BatchPicker):
-    """Runs batches of one stream through the kernels."""
+class Engine:
+    """Runs batches of one stream through the kernel of an objective."""
 
-    def __init__(self, text: Text, shape: Shape, objective: Objective, rule: Rule, layout: Layout, crew: Crew) -> None:
-        super().__init__(text, shape, crew)
-        self._objective, self._rule = objective, rule
+    def __init__(
+        self, text: Text, shape: Shape, objective: Objective, rule: Rule, layout: StripLayout, team: ThreadTeam
+    ) -> None:
+        self._objective, self._rule, self._team = objective, rule, team
+        self.picker = BatchPicker(text, shape, team)
+        self.batches_per_chunk = self.picker.n_batches(_CHUNK_TOKENS)
         self._kernel: Callable[..., None]
-        self._work: Work | SampledWork
-        if objective.kind >= CONTRASTIVE:
-            self._kernel = train_in_batch
-            self._work = _work(objective, self._capacity, layout.width, crew.n_threads)
+        self._work: InBatchWork | SampledWork
+        if objective_kind(objective.kind).sampled:
+            self._kernel, self._n_phases = sampled.train_sampled, sampled.N_PHASES
+            self._work = _sampled_work(shape, objective, self.picker.capacity, layout, team.n_threads)
         else:
-            self._kernel = train_sampled
-            self._work = _sampled_work(shape, objective, self._capacity, layout, crew.n_threads)
+            self._kernel, self._n_phases = in_batch.train_in_batch, in_batch.N_PHASES
+            self._work = _in_batch_work(objective, self.picker.capacity, layout.width, team.n_threads)
 
     def run(
         self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
     ) -> ChunkReport:
         """Train on the batches `first_batch, first_batch + 1, ...` of an epoch, one for each learning rate."""
-        n = len(rates)
-        picked = self._picked(n)
-        self._crew.run(pick, self._text, self._shape, keys, first_batch, picked)
-        words, first_tokens = self._words(picked)
-        tally = Tally(np.zeros(n, np.float64), np.zeros(n, np.int64))
-        self._crew.run(
-            self._kernel, self._text, self._shape, keys, picked, words, first_tokens, self._objective, self._rule,
-            rates, first_step, left, right, self._work, tally,
-        )  # fmt: skip
-        return ChunkReport(tally.loss, tally.examples, words.raw, words.cut)
-
-
-class _Memory:
-    """Arrays that are used again for every chunk: fresh ones would come page by page from the system each time."""
-
-    def __init__(self) -> None:
-        self._bytes: dict[str, NDArray[np.uint8]] = {}
-
-    def array(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array of this shape with any content, valid until the name is asked for again."""
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        if name not in self._bytes or len(self._bytes[name]) < size:
-            self._bytes[name] = np.empty(size + size // 4, np.uint8)
-        array: NDArray[Any] = self._bytes[name][:size].view(dtype).reshape(shape)
-        return array
-
-
-def batch_capacity(shape: Shape) -> int:
-    """The most sentences that a batch can hold: its units, their halos and the negatives from elsewhere."""
-    anchors = shape.units_per_batch * shape.run_length
-    halos = 2 * shape.units_per_batch if shape.halo else 0
-    return anchors + halos + (0 if shape.negatives_from_batch else shape.negatives * anchors)
+        chunk = self.picker.chunk(keys, first_batch, len(rates), self._n_phases)
+        steps = Steps(self._rule, rates, first_step)
+        self._team.run(self._kernel, chunk, self._objective, steps, left, right, self._work)
+        return ChunkReport.of(chunk)
 
 
 def document_starts(documents: Offsets, n_sentences: int) -> Bytes:
@@ -149,18 +151,10 @@ def document_starts(documents: Offsets, n_sentences: int) -> Bytes:
     return bits
 
 
-def aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Zeros that begin at a cache line; rows that straddle lines cost a tenth of the speed."""
-    size = math.prod(shape)
-    memory = np.zeros(size + 16, np.float32)
-    skip = (-memory.ctypes.data // 4) % 16
-    return memory[skip : skip + size].reshape(shape)
-
-
-def _work(objective: Objective, capacity: int, width: int, n_threads: int) -> Work:
+def _in_batch_work(objective: Objective, capacity: int, width: int, n_threads: int) -> InBatchWork:
     left, left_gradients = aligned((capacity, width)), aligned((capacity, width))
     left_norms = np.zeros(capacity, np.float32)
-    return Work(
+    return InBatchWork(
         left=left,
         right=left if objective.shared else aligned((capacity, width)),
         left_norms=left_norms,
@@ -168,14 +162,16 @@ def _work(objective: Objective, capacity: int, width: int, n_threads: int) -> Wo
         left_gradients=left_gradients,
         right_gradients=left_gradients if objective.shared else aligned((capacity, width)),
         scores=aligned((capacity, capacity)),
-        panels=aligned((n_threads, TILE, capacity)),
+        panels=aligned((n_threads, in_batch.TILE, capacity)),
         totals=aligned((n_threads, width)),
         losses=np.zeros(capacity, np.float64),
         is_example=np.zeros(capacity, np.int64),
     )
 
 
-def _sampled_work(shape: Shape, objective: Objective, capacity: int, layout: Layout, n_threads: int) -> SampledWork:
+def _sampled_work(
+    shape: Shape, objective: Objective, capacity: int, layout: StripLayout, n_threads: int
+) -> SampledWork:
     candidates = n_slots_of_positives.py_func(shape) + shape.negatives  # plain Python: there is nothing to compile for
     most_pairs = 2 * candidates + capacity * shape.negatives + 1
     sentences = capacity if objective.shared else 2 * capacity

@@ -15,28 +15,20 @@ import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.batch.phases import Objective
-from siamese_cbow.kernels.objectives import in_batch, sampled
-from siamese_cbow.machine.crew import Crew
+from siamese_cbow.kernels.batch.records import Objective
+from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.batches import epoch_keys, text_arrays
 from siamese_cbow.training.engine import ChunkReport, Engine
-from siamese_cbow.training.layout import layout_of
 from siamese_cbow.training.optimizers import learning_rates, rule_of
 from siamese_cbow.training.plan import Plan
-from siamese_cbow.training.recipe import ObjectiveName, Recipe
+from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import TrainingState, first_state
+from siamese_cbow.training.strips import layout_of
 from siamese_cbow.transform.finishing import finished
 from siamese_cbow.transform.settings import Postprocess
-
-OBJECTIVES: dict[ObjectiveName, int] = {
-    "contrastive": in_batch.CONTRASTIVE,
-    "margin": in_batch.MARGIN,
-    "softmax": sampled.SOFTMAX,
-    "sigmoid": sampled.SIGMOID,
-    "logistic": sampled.LOGISTIC,
-}
 
 
 @dataclass(frozen=True)
@@ -141,8 +133,8 @@ def train(
     """
     n_threads = thread_count(threads)
     run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, stems=plan.stems))
-    with Crew(n_threads) as crew:
-        engines = _engines(plan, crew)
+    with ThreadTeam(n_threads) as team:
+        engines = _engines(plan, team)
         _tell(callbacks, "on_start", run)
         while run.state.counters.epoch < plan.recipe.epochs:
             while run.state.counters.batch < run.n_batches:
@@ -153,7 +145,7 @@ def train(
     return run
 
 
-def _engines(plan: Plan, crew: Crew) -> list[Engine]:
+def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
     """One for each stream."""
     recipe = plan.recipe
     objective, layout = objective_of(recipe), layout_of(recipe)
@@ -163,16 +155,17 @@ def _engines(plan: Plan, crew: Crew) -> list[Engine]:
         text_arrays(stream, subsample=recipe.subsample, stems=plan.stems, vocabulary=plan.vocabulary)
         for stream in plan.mix.streams
     ]
-    return [Engine(text, shape, objective, rule, layout, crew) for text, shape in zip(texts, plan.shapes, strict=True)]
+    return [Engine(text, shape, objective, rule, layout, team) for text, shape in zip(texts, plan.shapes, strict=True)]
 
 
 def objective_of(recipe: Recipe) -> Objective:
     """What the recipe minimises, as numbers."""
+    kind = OBJECTIVES[recipe.objective]
     return Objective(
-        kind=OBJECTIVES[recipe.objective],
-        sharpness=np.float32(recipe.gamma if recipe.objective == "logistic" else 1 / recipe.temperature),
+        kind=kind.number,
+        sharpness=np.float32(recipe.gamma if kind.setting == "gamma" else 1 / recipe.temperature),
         margin=np.float32(recipe.margin),
-        unit=recipe.objective != "sigmoid",
+        unit=kind.unit,
         shared=not recipe.separate_matrices,
     )
 

@@ -1,35 +1,16 @@
-"""Optimisers as the kernels know them: a rule of numbers, and the memory it keeps of each row.
+"""A recipe's optimiser and learning rates, as numbers for the kernels.
 
-The formulas stand in `kernels.rules`. All are lazy: only the rows of a batch's words move and only their memory decays.
+What each optimiser is stands in `kernels.registry`, its formula in `kernels.batch.updates`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
+from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch import rules
-from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.training.recipe import OptimizerName, Recipe
-
-
-class Kind(NamedTuple):
-    """A rule's number, what it adds to denominators, and how much it remembers of each row."""
-
-    number: int
-    epsilon: float
-    columns: tuple[str, str]  # of its two memories: "" none, "one" number, a full "row"
-
-
-KINDS: dict[OptimizerName, Kind] = {
-    "sgd": Kind(rules.SGD, 0.0, ("", "")),
-    "nesterov": Kind(rules.NESTEROV, 0.0, ("row", "")),
-    "adagrad": Kind(rules.ADAGRAD, 1e-10, ("one", "")),
-    "adadelta": Kind(rules.ADADELTA, 1e-6, ("row", "row")),
-    "adam": Kind(rules.ADAM, 1e-8, ("row", "row")),
-    "adamax": Kind(rules.ADAMAX, 1e-8, ("row", "row")),
-}
+from siamese_cbow.kernels.batch.records import Rule
+from siamese_cbow.kernels.registry import OPTIMIZERS, OptimizerName
+from siamese_cbow.training.recipe import Recipe
 
 
 def rule_of(
@@ -41,7 +22,7 @@ def rule_of(
     l2: float = 0.0,
 ) -> Rule:
     """An optimiser, as numbers."""
-    kind = KINDS[optimizer]
+    kind = OPTIMIZERS[optimizer]
     return Rule(
         kind=kind.number,
         dim=np.float32(dim),
@@ -53,14 +34,13 @@ def rule_of(
     )
 
 
-def memory_shape(kind: str, n_rows: int, width: int) -> tuple[int, int]:
-    """The shape of a memory: memory_shape("one", 50_000, 304) -> (50000, 1)."""
-    return {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}[kind]
+def state_shapes(optimizer: OptimizerName, n_rows: int, width: int) -> list[tuple[int, int]]:
+    """The shapes of an optimiser's two states: state_shapes("adagrad", 50_000, 304) -> [(50000, 1), (1, 1)]."""
+    shapes = {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}
+    return [shapes[columns] for columns in OPTIMIZERS[optimizer].state]
 
 
-def learning_rates(
-    recipe: Recipe, first_step: int, n: int, n_steps: int
-) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def learning_rates(recipe: Recipe, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
     """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in all.
 
     Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25

@@ -23,12 +23,13 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.batch.plans import Shape
+from siamese_cbow.kernels.batch.records import Shape
+from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import batch_shape, batches_per_epoch
-from siamese_cbow.training.recipe import SAMPLED, Recipe
+from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import initial_model
 from siamese_cbow.training.stems import Stems, stems_of
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -104,7 +105,7 @@ def plan_of(recipe: Recipe, streams: Stream | Mix | Sequence[Stream]) -> Plan:
 
 def shape_of(recipe: Recipe, stream: Stream) -> Shape:
     """How the recipe cuts a stream into batches."""
-    sampled = recipe.objective in SAMPLED
+    sampled = OBJECTIVES[recipe.objective].sampled
     return batch_shape(
         stream,
         batch_size=recipe.batch_size,

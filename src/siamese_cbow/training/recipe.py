@@ -19,13 +19,16 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 from siamese_cbow.errors import SettingsError
+from siamese_cbow.kernels.registry import (
+    OBJECTIVES,
+    ObjectiveName,
+    OptimizerName,
+    optimizers_with,
+    sampled_objectives,
+)
 
-ObjectiveName: TypeAlias = Literal["contrastive", "softmax", "sigmoid", "margin", "logistic"]
-OptimizerName: TypeAlias = Literal["sgd", "nesterov", "adagrad", "adadelta", "adam", "adamax"]
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
-
-SAMPLED = ("softmax", "sigmoid", "logistic")  # objectives with sampled negatives; the others use the whole batch
 
 T = TypeVar("T")
 
@@ -43,7 +46,9 @@ class Recipe:
     """
 
     objective: ObjectiveName = option(
-        "contrastive", "The loss; contrastive and margin use the whole batch, the others sample.", paper="softmax"
+        "contrastive",
+        f"The loss; {sampled_objectives(False)} use the whole batch, the others sample.",
+        paper="softmax",
     )
     dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1)
     epochs: int = option(1, "Passes over the text.", at_least=1)
@@ -52,7 +57,7 @@ class Recipe:
     # batches
     batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1)
     run_length: int = option(4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1)
-    negatives: int = option(2, "Sentences to sample for each one, by softmax, sigmoid and logistic.", at_least=1)
+    negatives: int = option(2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1)
     negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
     subsample: float = option(
         1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
@@ -88,8 +93,8 @@ class Recipe:
     decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
     min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of it.", above=0, at_most=1)
     # Nearer to 1 than this, float32 takes it for 1.
-    momentum: float = option(0.9, "Of nesterov, adadelta, adam and adamax.", at_least=0, at_most=0.999999)
-    second_momentum: float = option(0.999, "Of adam and adamax.", at_least=0, at_most=0.999999)
+    momentum: float = option(0.9, f"Of {optimizers_with('momentum')}.", at_least=0, at_most=0.999999)
+    second_momentum: float = option(0.999, f"Of {optimizers_with('second_momentum')}.", at_least=0, at_most=0.999999)
     clip_gradient: float | None = option(None, "The longest gradient that a row may get in a batch.", above=0)
     l2: float = option(0.0, "Weight of the squared lengths of the vectors.", at_least=0)
 
@@ -221,8 +226,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 def _check_together(recipe: Recipe) -> None:
     """Whether options that are right each by itself go together."""
     check_batch(recipe.batch_size, recipe.run_length)
-    if recipe.run_length < 2 and (recipe.objective not in SAMPLED or recipe.negatives_from == "batch"):
-        why = f"the objective {recipe.objective}" if recipe.objective not in SAMPLED else "negatives_from='batch'"
+    sampled = OBJECTIVES[recipe.objective].sampled
+    if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):
+        why = "negatives_from='batch'" if sampled else f"the objective {recipe.objective}"
         raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
     if recipe.postprocess is not None:
         _check_steps(recipe.postprocess, recipe.dim)

@@ -28,15 +28,16 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.formats.opening import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
-from siamese_cbow.kernels.batch.phases import Matrices
 from siamese_cbow.kernels.batch.random import Purpose, key
+from siamese_cbow.kernels.batch.records import Matrices
+from siamese_cbow.kernels.registry import OptimizerName
+from siamese_cbow.machine.memory import aligned
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.training.engine import aligned
-from siamese_cbow.training.layout import Layout, joined, layout_of, spread
-from siamese_cbow.training.optimizers import KINDS, memory_shape
-from siamese_cbow.training.recipe import OptimizerName, Recipe
+from siamese_cbow.training.optimizers import state_shapes
+from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.stems import NO_STEMS, Stems
+from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.transform.finishing import unweighed
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -66,7 +67,7 @@ class TrainingState:
     """Arrays and counters. `vectors` is what is learnt, without regard to how it lies in memory."""
 
     dim: int
-    layout: Layout
+    layout: StripLayout
     left: Matrices  # the anchors' side: this becomes the model
     right: Matrices  # the candidates' side; the same arrays when there is one matrix
     counters: Counters
@@ -116,7 +117,7 @@ class TrainingState:
 
 
 def random_matrices(
-    n_rows: int, dim: int, layout: Layout, optimizer: OptimizerName, std: float, seed: int, side: int
+    n_rows: int, dim: int, layout: StripLayout, optimizer: OptimizerName, std: float, seed: int, side: int
 ) -> Matrices:
     """Rows of normal(0, std) numbers, and an optimiser that remembers nothing yet; others for each side and seed."""
     shape = layout.n_strips * n_rows, layout.width
@@ -125,8 +126,7 @@ def random_matrices(
     for first in range(0, n_rows, 4096):
         drawn = rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
         spread(drawn * np.float32(std), first, vectors, layout)
-    first_memory, second_memory = (aligned(memory_shape(kind, *shape)) for kind in KINDS[optimizer].columns)
-    return Matrices(vectors, first_memory, second_memory)
+    return Matrices(vectors, *(aligned(state) for state in state_shapes(optimizer, *shape)))
 
 
 def first_state(

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Vectors
+from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -65,9 +66,10 @@ NO_STEMS = Stems(np.empty(0, np.int32), 0)
 def stems_of(recipe: Recipe, vocabulary: Vocabulary, language: str = "en") -> Stems:
     """Which words share a row in this recipe.
 
-    Not with sigmoid: a mean of rows is not the mean of words there, as some have two, and only cosines don't mind.
+    Not where scores are dot products: a mean of rows is not the mean of words, as some have two, and only cosines don't
+    mind.
     """
-    if not recipe.share_stems or recipe.objective == "sigmoid":
+    if not recipe.share_stems or not OBJECTIVES[recipe.objective].unit:
         return NO_STEMS
     return group(list(word_stems(vocabulary, language)))
 

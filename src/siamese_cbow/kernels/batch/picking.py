@@ -1,4 +1,4 @@
-"""Which sentences a batch is made of.
+"""Which sentences a batch is made of, and which negatives are drawn for its anchors.
 
 A *unit* is what is shuffled: `run_length` sentences that follow one another, or a group of paraphrases. A batch is
 some units in order of the corpus. Its sentences fall into *runs*: stretches that follow one another inside one document
@@ -10,6 +10,8 @@ side in it and belong to one run; in a group, all members of a run are adjacent 
     batch of units 0 and 1   0 1 2 3 4 5 6 7
     runs                     0 0 0 0 0 1 1 1
 
+A negative is a sentence drawn from the corpus or from the batch: never the anchor itself, never one adjacent to it.
+
 Legend: b batch of the chunk, k place in the batch, s sentence of the corpus.
 """
 
@@ -19,28 +21,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch.negatives import pick_negatives
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.batch.random import below, permuted
+from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.machine.compiling import LEAN
-from siamese_cbow.machine.crew import claim
 from siamese_cbow.machine.intrinsics import prefetch_item
+from siamese_cbow.machine.threads import Team, next_item
+
+_AHEAD = 8  # anchors whose negatives are asked for while those of one are looked at
+_TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few
 
 
 @njit(**LEAN)
-def pick(
-    memory: NDArray[np.int64],
-    n_threads: int,
-    thread: int,
-    text: Text,
-    shape: Shape,
-    keys: Keys,
-    first_batch: int,
-    picked: Picked,
-) -> None:
+def pick(team: Team, text: Text, shape: Shape, keys: Keys, first_batch: int, picked: Picked) -> None:
     """Choose the sentences of the batches `first_batch, first_batch + 1, ...`."""
     while True:
-        _, b = claim(memory, 0)
+        b = next_item(team)
         if b >= len(picked.n_sentences):
             return
         units = picked.user_starts[b]  # free until negatives are drawn
@@ -51,13 +46,13 @@ def pick(
             _pick_runs(text, shape, keys, units, n_units, b, picked)
         picked.n_candidates[b] = picked.n_sentences[b]
         if shape.negatives > 0:
-            pick_negatives(text, shape, keys, first_batch + b, b, picked)
+            _pick_negatives(text, shape, keys, first_batch + b, b, picked)
         n = 0
         for k in range(picked.n_sentences[b]):
             s = picked.sentences[b, k]
             n += min(text.sentences[s + 1] - text.sentences[s], shape.max_tokens)
             prefetch_item(text.ids, text.sentences[s])  # `fill` will read it; sampled sentences lie all over the corpus
-        picked.n_tokens[b] = 2 * n if len(text.kin) > 0 else n
+        picked.n_tokens[b] = 2 * n if len(text.stems) > 0 else n
 
 
 @njit(**LEAN)
@@ -120,3 +115,84 @@ def _pick_groups(
             picked.anchors[b, k] = 1
             k += 1
     picked.n_sentences[b] = k
+
+
+@njit(**LEAN)
+def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, picked: Picked) -> None:
+    """For each anchor, sentences drawn evenly from all that are neither itself nor adjacent to it nor empty."""
+    n_corpus, n_batch = len(text.sentences) - 1, picked.n_candidates[b]
+    most = shape.units_per_batch * (shape.run_length + 2)  # with halos: no two batches use the same draws
+    end = n_batch
+    for k in range(n_batch):
+        for i in range(shape.negatives):
+            picked.negatives[b, k, i] = -1
+            if picked.anchors[b, k] == 0:
+                continue
+            position = np.uint64(((batch * most + k) * shape.negatives + i) * _TRIES)
+            if not shape.negatives_from_batch:
+                soon = position + np.uint64(_AHEAD * shape.negatives * _TRIES)
+                prefetch_item(text.sentences, below(keys.negatives, soon, n_corpus))
+            for turn in range(_TRIES):
+                limit = n_batch if shape.negatives_from_batch else n_corpus
+                drawn = below(keys.negatives, position + np.uint64(turn), limit)
+                s = picked.sentences[b, drawn] if shape.negatives_from_batch else drawn
+                if _may_oppose(text, shape.groups, picked.sentences[b, k], s):
+                    if not shape.negatives_from_batch:
+                        picked.sentences[b, end] = s
+                        picked.runs[b, end] = -1
+                        picked.anchors[b, end] = 0
+                        drawn = end
+                        end += 1
+                    picked.negatives[b, k, i] = drawn
+                    break
+    picked.n_sentences[b] = end
+    _turn_round(picked.negatives[b], n_batch, end, picked.users[b], picked.user_starts[b])
+
+
+@njit(**LEAN)
+def _turn_round(
+    negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
+) -> None:
+    """Who uses each sentence as a negative.
+
+    negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
+    """
+    for k in range(n_sentences + 2):
+        starts[k] = 0
+    for k in range(n_anchors):
+        for i in range(negatives.shape[1]):
+            if negatives[k, i] >= 0:
+                starts[negatives[k, i] + 2] += 1
+    for k in range(n_sentences):
+        starts[k + 2] += starts[k + 1]
+    for k in range(n_anchors):
+        for i in range(negatives.shape[1]):
+            if negatives[k, i] >= 0:
+                place = starts[negatives[k, i] + 1]
+                users[place, 0] = k
+                users[place, 1] = i
+                starts[negatives[k, i] + 1] = place + 1
+
+
+@njit(**LEAN)
+def _may_oppose(text: Text, groups: bool, anchor: int, s: int) -> bool:
+    """Whether sentence `s` may be a negative of the anchor."""
+    if text.sentences[s + 1] == text.sentences[s]:
+        return False
+    if groups:
+        return _group(text, s) != _group(text, anchor)
+    low, high = min(anchor, s), max(anchor, s)
+    return high > low + 1 or (high == low + 1 and starts_document(text.starts, high))
+
+
+@njit(**LEAN)
+def _group(text: Text, s: int) -> int:
+    """The last document that starts at or before sentence s."""
+    low, high = 0, len(text.documents) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if text.documents[middle] <= s:
+            low = middle
+        else:
+            high = middle
+    return low

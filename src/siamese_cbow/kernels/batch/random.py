@@ -4,6 +4,7 @@
     bits(key, position)           64 random bits for that position (SplitMix64's mixing of key + position)
     fraction / below              the same bits as a number in [0, 1), or as an integer below a limit
     permuted(key, n, position)    where `position` goes in a random order of 0..n-1, without storing the order
+    draw(table, key, position)    a random word, by the words' counts
 
 `reference.random_bits` is the same in NumPy, which a test checks. Not for secrets.
 """
@@ -11,10 +12,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Counts, Ids
 from siamese_cbow.machine.compiling import INLINE, LEAN
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -26,6 +30,8 @@ _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S11, _S27, _S30, _S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_FRACTION = 2.0**-53
 _ROUNDS = 4
+
+POWER = 0.75  # of a word's count, as in word2vec
 
 
 class Purpose(IntEnum):
@@ -97,3 +103,63 @@ def permuted(key: np.uint64, n: int, half: int, position: int) -> np.int64:
         x = (left << shift) | right
         if x < np.uint64(n):
             return np.int64(x)
+
+
+class AliasTable(NamedTuple):
+    """Words with chances of their own: word i is drawn as often as any other, and kept with chance keep[i].
+
+    Otherwise alias[i] is taken. word2vec fills a table of 100 million entries instead; this one (Walker 1977, Vose
+    1991) has two numbers a word, gives the chances exactly, and is read in one step too.
+
+    counts [16, 1]  ->  chances 8/9 and 1/9  ->  keep [1, 2/9], alias [0, 0]: half of the draws look at word 1,
+                                                  and 7/9 of those give word 0 instead
+    """
+
+    keep: NDArray[np.float64]  # (n_words,)
+    alias: Ids  # (n_words,)
+
+
+def alias_table(counts: Counts) -> AliasTable:
+    """The table for words with these counts, (n_words,): each is drawn by its count to the power of 3/4."""
+    chances = np.maximum(1, counts).astype(np.float64) ** POWER
+    chances *= len(counts) / chances.sum()
+    alias, small, large = np.arange(len(counts), dtype=np.int32), *np.empty((2, len(counts)), np.int32)
+    _pour(chances, alias, small, large)
+    return AliasTable(chances, alias)
+
+
+@njit(**LEAN)
+def _pour(chances: NDArray[np.float64], alias: Ids, small: Ids, large: Ids) -> None:
+    """Fill every word's place up to 1 with what others have too much of. `chances` (mean 1) becomes `keep`.
+
+    small, large  (n_words,) memory to work in
+    """
+    n_small, n_large = 0, 0
+    for i in range(len(chances)):
+        if chances[i] < 1:
+            small[n_small] = i
+            n_small += 1
+        else:
+            large[n_large] = i
+            n_large += 1
+    while n_small > 0 and n_large > 0:
+        n_small -= 1
+        poor, rich = small[n_small], large[n_large - 1]
+        alias[poor] = rich
+        chances[rich] -= 1 - chances[poor]
+        if chances[rich] < 1:
+            n_large -= 1
+            small[n_small] = rich
+            n_small += 1
+    for i in range(n_large):
+        chances[large[i]] = 1
+    for i in range(n_small):  # rounding has left them a hair below 1
+        chances[small[i]] = 1
+
+
+@njit(**INLINE)
+def draw(table: AliasTable, key: np.uint64, position: np.uint64) -> np.int32:
+    """The word drawn at one position: the fraction says where to look, what is left of it whether to keep."""
+    x = fraction(key, position) * len(table.keep)
+    i = np.int64(x)
+    return np.int32(i) if x - i < table.keep[i] else table.alias[i]

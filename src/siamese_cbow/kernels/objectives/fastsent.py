@@ -1,6 +1,6 @@
 """FastSent (Hill, Cho and Korhonen 2016): a sentence's sum of word vectors guesses the words beside it.
 
-`fastsent_reference` defines it. A *pair* is a sentence and a word that it should guess, or should not: each word of a
+`reference` defines it. A *pair* is a sentence and a word that it should guess, or should not: each word of a
 neighbouring sentence makes one pair, followed by `negatives` pairs with words drawn at random. Which pairs a batch has
 does not depend on the vectors, so they are drawn and sorted by word beforehand, for several batches at once. Then:
 
@@ -9,7 +9,7 @@ does not depend on the vectors, so they are drawn and sorted by word beforehand,
     rows     every row of either matrix moves once, its pairs always added in the same order
 
 which is what gives the same bytes on any number of threads. Legend: b batch of the chunk, k place in the batch,
-p pair, u different word.
+j place of a sentence to be guessed, p pair, u different word.
 """
 
 from __future__ import annotations
@@ -20,22 +20,46 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.phases import ROWS, SENTENCES, Matrices, Tally, count_examples, tiles
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.kernels.batch.rules import Rule, update
-from siamese_cbow.kernels.batch.words import Words, fill
-from siamese_cbow.kernels.objectives.fastsent_negatives import Table
-from siamese_cbow.kernels.objectives.fastsent_pairs import Pairs, fill_pairs
-from siamese_cbow.machine.crew import claim, finish, next_part, part_of
-from siamese_cbow.machine.gathering import gather, gather_scaled
+from siamese_cbow.base.arrays import Ids, Vectors
+from siamese_cbow.kernels.batch.random import AliasTable, draw
+from siamese_cbow.kernels.batch.records import Chunk, Matrices, Steps, count_examples, neighbours
+from siamese_cbow.kernels.batch.tokens import fill
+from siamese_cbow.kernels.batch.updates import update
+from siamese_cbow.kernels.objectives.losses import softplus
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.simd import gather, gather_scaled
+from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
-_PHASES = 3  # of a batch
+FILL, SUMS, SLOPES, ROWS = range(4)  # the phases: the first for all batches
+N_PHASES = 4
+DIGITS = 1024  # of a radix sort: ten bits at a time
+
+_BEFORE, _AFTER, _OWN = 0, 1, 2  # where the guessing sentence stands, seen from the guessed one; group members: from 3
 
 
-class Work(NamedTuple):
-    """Memory for one batch; `losses` and `is_example` have the names that `count_examples` knows."""
+class Pairs(NamedTuple):
+    """The pairs of a chunk of batches, by sentence and by word."""
+
+    negatives: int  # for each word to guess
+    autoencode: bool  # sentences guess their own words too
+    table: AliasTable  # from which negatives are drawn
+    first: NDArray[np.int64]  # (n_batches,) where the batch's part of the arrays by sentence or by word begins
+    words: Ids  # by sentence; -1: a negative that is the very word to guess is left out, as in word2vec
+    wanted: NDArray[np.uint8]  # by sentence: 1 to be guessed, 0 drawn at random
+    anchors: NDArray[np.int32]  # by sentence: its place in the batch
+    slopes: NDArray[np.float32]  # by sentence: dL/dscore
+    starts: NDArray[np.int64]  # (n_batches, capacity + 1) into words
+    order: NDArray[np.int64]  # by word: where each pair stands in words
+    unique: Ids  # by word: the different words
+    unique_starts: NDArray[np.int64]  # by word: where the pairs of each begin in order, with one more at the end
+    n_unique: NDArray[np.int64]  # (n_batches,)
+    # Memory of each thread for sorting.
+    sorting: NDArray[np.uint64]  # (n_threads, 2, most pairs of a batch)
+    counts: NDArray[np.int64]  # (n_threads, DIGITS)
+
+
+class FastSentWork(NamedTuple):
+    """Memory for one batch."""
 
     sums: Vectors  # (capacity, width)
     gradients: Vectors  # (capacity, width)
@@ -46,80 +70,56 @@ class Work(NamedTuple):
     is_example: NDArray[np.int64]  # (capacity,)
 
 
-@njit(nogil=True, cache=True)
+@njit(**LEAN)
 def train_fastsent(
-    memory: NDArray[np.int64],
-    n_threads: int,
-    thread: int,
-    text: Text,
-    shape: Shape,
-    keys: Keys,
-    picked: Picked,
-    words: Words,
-    first_tokens: NDArray[np.int64],
-    pairs: Pairs,
-    first_pairs: NDArray[np.int64],
-    table: Table,
-    rule: Rule,
-    rates: NDArray[np.float32],  # (n_batches,)
-    first_step: int,
-    source: Matrices,
-    target: Matrices,
-    work: Work,
-    tally: Tally,
+    team: Team, chunk: Chunk, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    part = thread
+    part, tokens = team.thread, chunk.tokens
     while True:
-        phase, place = claim(memory, part)
-        b, what = (phase - 1) // _PHASES, (phase - 1) % _PHASES  # phase 0 is for all batches
-        if b >= len(rates):
+        tile = next_tile(team, chunk.phases, part)
+        if tile.phase == OVER:
             return
-        n_sources, n_targets = tiles(words.n_unique[b], ROWS), tiles(pairs.n_unique[b], ROWS)
-        if phase == 0:
-            n_tiles = len(rates)
-        elif what == 2:
-            n_tiles = n_sources + n_targets
+        b = tile.batch
+        if tile.phase == FILL:
+            fill(chunk, team.thread, tile.begin)
+            _fill_pairs(chunk, pairs, team.thread, tile.begin)
+            _cut_phases(chunk, pairs, tile.begin, team.n_threads)
+        elif tile.phase == SUMS:
+            for k in range(tile.begin, tile.end):
+                gather(source.vectors, tokens.rows, tokens.starts[b, k], tokens.starts[b, k + 1], work.sums, k)
+        elif tile.phase == SLOPES:
+            _slopes_tile(pairs, target, work, team.thread, tile)
         else:
-            n_tiles = tiles(picked.n_sentences[b], SENTENCES)
-        first_tile, end_tile = part_of(n_tiles, part, n_threads)
-        tile = first_tile + place
-        if tile >= end_tile:
-            part = next_part(memory, phase, n_threads, thread, part)
-            continue
-        if phase == 0:
-            fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
-            fill_pairs(text, shape, keys, picked, words, table, pairs, first_pairs[tile], thread, tile)
-        elif what == 0:
-            for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
-                gather(source.vectors, words.words, words.starts[b, k], words.starts[b, k + 1], work.sums, k)
-        elif what == 1:
-            _slopes_tile(picked, pairs, target, work, thread, b, tile)
-        else:
-            n_examples = count_examples(work, picked.n_sentences[b], tally, b, tile)
-            share, step = np.float32(1.0 / max(1, n_examples)), first_step + b
-            if tile < n_sources:
-                _sources_tile(words, first_tokens[b], rule, rates[b], step, share, source, work, thread, b, tile)
-            else:
-                first = first_pairs[b] + (tile - n_sources) * ROWS
-                end = min(first + ROWS, first_pairs[b] + pairs.n_unique[b])
-                _targets_tile(pairs, first, end, rule, rates[b], step, share, target, work, thread)
-        part = finish(memory, phase, n_tiles, n_threads, thread, part)
+            n_sentences = chunk.picked.n_sentences[b]
+            n_examples = count_examples(work.losses, work.is_example, n_sentences, chunk.tally, b, tile.begin)
+            share = np.float32(1.0 / max(1, n_examples))
+            _source_rows(chunk, steps, share, source, work, team.thread, tile)
+            _target_rows(chunk, pairs, steps, share, target, work, team.thread, tile)
+        part = finish(team, tile)
 
 
-@njit(nogil=True, cache=True)
-def _slopes_tile(picked: Picked, pairs: Pairs, target: Matrices, work: Work, thread: int, b: int, tile: int) -> None:
+@njit(**INLINE)
+def _cut_phases(chunk: Chunk, pairs: Pairs, b: int, n_threads: int) -> None:
+    n, phases = chunk.picked.n_sentences[b], chunk.phases
+    cut_evenly(phases, b, SUMS, n, 1, n_threads)
+    cut_evenly(phases, b, SLOPES, n, 1, n_threads)
+    n_rows = chunk.tokens.n_unique[b] + pairs.n_unique[b]  # of one matrix, then of the other
+    cut_evenly(phases, b, ROWS, n_rows, 1, n_threads)
+
+
+@njit(**LEAN)
+def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, thread: int, tile: Tile) -> None:
     """Scores of the pairs of some sentences, their slopes, and the gradients of the sums."""
-    for k in range(tile * SENTENCES, min((tile + 1) * SENTENCES, picked.n_sentences[b])):
-        first, end = pairs.starts[b, k], pairs.starts[b, k + 1]
+    for k in range(tile.begin, tile.end):
         n, loss = 0, 0.0
-        for p in range(first, end):
+        for p in range(pairs.starts[tile.batch, k], pairs.starts[tile.batch, k + 1]):
             w = pairs.words[p]
             if w < 0:
                 continue
             score = np.float64(_dot(work.sums, k, target.vectors, w))
             sign = 1.0 if pairs.wanted[p] == 1 else -1.0
-            loss += max(-sign * score, 0.0) + np.log1p(np.exp(-abs(score)))
+            loss += softplus(-sign * score)
             slope = np.float32(-sign / (1.0 + np.exp(sign * score)))
             pairs.slopes[p] = slope
             work.numbers[thread, n] = w
@@ -130,44 +130,33 @@ def _slopes_tile(picked: Picked, pairs: Pairs, target: Matrices, work: Work, thr
         work.is_example[k] = 1 if n > 0 else 0
 
 
-@njit(nogil=True, cache=True)
-def _sources_tile(
-    words: Words,
-    first_token: int,
-    rule: Rule,
-    rate: np.float32,
-    step: int,
-    share: np.float32,
-    source: Matrices,
-    work: Work,
-    thread: int,
-    b: int,
-    tile: int,
+@njit(**LEAN)
+def _source_rows(
+    chunk: Chunk, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, thread: int, tile: Tile
 ) -> None:
     """Each word of a sentence gets the gradient of the sentence's sum."""
-    end = first_token + min((tile + 1) * ROWS, words.n_unique[b])
-    for u in range(first_token + tile * ROWS, end):
-        begin, stop = words.unique_starts[u], words.unique_starts[u + 1]
-        gather(work.gradients, words.places, begin, stop, work.totals, thread)
+    tokens, b = chunk.tokens, tile.batch
+    for u in range(tokens.first[b] + tile.begin, tokens.first[b] + min(tile.end, tokens.n_unique[b])):
+        gather(work.gradients, tokens.places, tokens.unique_starts[u], tokens.unique_starts[u + 1], work.totals, thread)
         _scale(work.totals, thread, share)
-        update(rule, rate, step, source.vectors, source.first, source.second, words.unique[u], work.totals, thread)
+        update(steps.rule, steps.rates[b], steps.first + b, source, tokens.unique[u], work.totals, thread)
 
 
-@njit(nogil=True, cache=True)
-def _targets_tile(
+@njit(**LEAN)
+def _target_rows(
+    chunk: Chunk,
     pairs: Pairs,
-    first: int,
-    end: int,
-    rule: Rule,
-    rate: np.float32,
-    step: int,
+    steps: Steps,
     share: np.float32,
     target: Matrices,
-    work: Work,
+    work: FastSentWork,
     thread: int,
+    tile: Tile,
 ) -> None:
     """Each word of a pair gets the sum of the sentence it was paired with, times the slope."""
-    for u in range(first, end):
+    b = tile.batch
+    before = pairs.first[b] - chunk.tokens.n_unique[b]  # the rows of the other matrix come first
+    for u in range(max(before + tile.begin, pairs.first[b]), before + tile.end):
         n = 0
         for i in range(pairs.unique_starts[u], pairs.unique_starts[u + 1]):
             p = pairs.order[i]
@@ -175,18 +164,100 @@ def _targets_tile(
             work.weights[thread, n] = pairs.slopes[p] * share
             n += 1
         gather_scaled(work.sums, work.numbers[thread], work.weights[thread], n, work.totals, thread)
-        update(rule, rate, step, target.vectors, target.first, target.second, pairs.unique[u], work.totals, thread)
+        update(steps.rule, steps.rates[b], steps.first + b, target, pairs.unique[u], work.totals, thread)
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
     for j in range(totals.shape[1]):
         totals[t, j] *= scale
 
 
-@njit(nogil=True, cache=True, forceinline=True, fastmath=FASTMATH)
+@njit(**INLINE, fastmath=FASTMATH)
 def _dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
     total = np.float32(0)
     for j in range(left.shape[1]):
         total += left[a, j] * right[b, j]
     return total
+
+
+@njit(**LEAN)
+def _fill_pairs(chunk: Chunk, pairs: Pairs, thread: int, b: int) -> None:
+    """Draw the pairs of batch b and sort them by word."""
+    picked, starts = chunk.picked, chunk.tokens.starts
+    first = end = pairs.first[b]
+    for k in range(picked.n_sentences[b]):
+        pairs.starts[b, k] = end
+        if picked.anchors[b, k] == 0 or starts[b, k] == starts[b, k + 1]:
+            continue
+        near, stop = neighbours(chunk.shape, picked, b, k)
+        for j in range(near, stop):
+            if j != k or pairs.autoencode:
+                end = _guess(chunk, pairs, end, b, k, j)
+    pairs.starts[b, picked.n_sentences[b]] = end
+    _sort(chunk.text.n_rows, pairs, thread, b, first, end)
+
+
+@njit(**LEAN)
+def _guess(chunk: Chunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
+    """Sentence k has to guess the words of sentence j."""
+    if j == k:
+        role = _OWN
+    elif chunk.shape.groups:
+        role = 3 + k
+    else:
+        role = _BEFORE if k < j else _AFTER
+    # A draw is a function of the guessed sentence, who guesses, and the place of the word. Only in sentences of
+    # hundreds of thousands of words could two of these meet, and two guesses with the same negatives do no harm.
+    position = np.uint64(chunk.picked.sentences[b, j]) << np.uint64(34)
+    position += np.uint64(role) << np.uint64(20)
+    starts = chunk.tokens.starts
+    for t in range(starts[b, j], starts[b, j + 1]):
+        word = chunk.tokens.rows[t]
+        place = np.uint64((t - starts[b, j]) * pairs.negatives)
+        for i in range(1 + pairs.negatives):
+            drawn = draw(pairs.table, chunk.keys.negatives, position + place + np.uint64(i - 1)) if i > 0 else word
+            pairs.words[end] = -1 if i > 0 and drawn == word else drawn
+            pairs.wanted[end] = 1 if i == 0 else 0
+            pairs.anchors[end] = k
+            end += 1
+    return end
+
+
+@njit(**LEAN)
+def _sort(n_words: int, pairs: Pairs, thread: int, b: int, first: int, end: int) -> None:
+    """Pairs by word, and in order of sentences within a word: a radix sort.
+
+    words 7 2 -1 7 -> unique 2 7, order 1 0 3
+    """
+    source, target, counts = pairs.sorting[thread, 0], pairs.sorting[thread, 1], pairs.counts[thread]
+    n = 0
+    for p in range(first, end):
+        if pairs.words[p] >= 0:
+            source[n] = (np.uint64(pairs.words[p]) << np.uint64(32)) | np.uint64(p - first)
+            n += 1
+    shift = 32
+    while (n_words - 1) >> (shift - 32) > 0:
+        counts[:] = 0
+        for i in range(n):
+            counts[(source[i] >> np.uint64(shift)) & np.uint64(DIGITS - 1)] += 1
+        total = 0
+        for digit in range(DIGITS):
+            counts[digit], total = total, total + counts[digit]
+        for i in range(n):
+            digit = (source[i] >> np.uint64(shift)) & np.uint64(DIGITS - 1)
+            target[counts[digit]] = source[i]
+            counts[digit] += 1
+        source, target = target, source
+        shift += 10
+    u, last = first - 1, np.int64(-1)
+    for i in range(n):
+        w = np.int64(source[i] >> np.uint64(32))
+        if w != last:
+            u += 1
+            pairs.unique[u] = w
+            pairs.unique_starts[u] = first + i
+            last = w
+        pairs.order[first + i] = first + np.int64(source[i] & np.uint64(0xFFFFFFFF))
+    pairs.unique_starts[u + 1] = first + n
+    pairs.n_unique[b] = u + 1 - first

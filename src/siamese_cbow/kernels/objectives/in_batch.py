@@ -1,110 +1,131 @@
-"""Objectives that compare every sentence of a batch with every other.
+"""Objectives that compare every sentence of a batch with every other (see `losses`). Phases of a batch:
 
-    contrastive  cross-entropy of softmax(cos / temperature) against 1/|S+| on the adjacent sentences; the denominator
-                 has all sentences of the batch but the anchor and the members of its run that aren't adjacent
-    margin       max(0, margin - cos with a positive + cos with the hardest negative), the mean over positives (Wieting)
+    means      of the rows of each sentence, at length 1; each is computed once and serves in all its roles
+    scores     cosines of all pairs; with one matrix they are symmetric, and only half of them are computed
+    slopes     scores -> losses, and dL/dscore in the place of the scores
+    gradients  of each mean: two more products of matrices, slopes x means
+    rows       the rows move
 
-`reference` defines them. With one matrix the scores are symmetric, and only half of them are computed. The matrix of
-scores becomes the matrix of coefficients dL/dscore in place, and two more products with it are the gradients.
+Legend: left is the anchors' side, right the candidates'; with one matrix both are the same arrays. b batch of the
+chunk, k and j places in the batch.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.phases import (
-    Matrices,
-    Objective,
-    Tally,
-    Work,
-    count_examples,
-    finish_gradient,
-    means_tile,
-    neighbours,
-    rows_tile,
-    tile_size,
-    tiles,
-)
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rows import FASTMATH
-from siamese_cbow.kernels.batch.rules import Rule
-from siamese_cbow.kernels.batch.words import Words, fill
-from siamese_cbow.machine.cache_lines import LINE
-from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.crew import claim, finish, next_part, part_of
-from siamese_cbow.machine.exponential import exp_all, highest
+from siamese_cbow.kernels.batch.records import Chunk, Matrices, Objective, Steps, Tokens, count_examples, neighbours
+from siamese_cbow.kernels.batch.tokens import fill
+from siamese_cbow.kernels.batch.updates import move_rows
+from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.memory import LINE, prefetch
 from siamese_cbow.machine.products import combine, dots
+from siamese_cbow.machine.simd import gather
+from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
 
-CONTRASTIVE, MARGIN = range(3, 5)
+FILL, MEANS, SCORES, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
+N_PHASES = 6
 TILE = 64  # sentences of a tile of scores, and the most of a tile of gradients
+
+
+class InBatchWork(NamedTuple):
+    """Memory for one batch."""
+
+    left: Vectors  # (capacity, width) unit means
+    right: Vectors
+    left_norms: NDArray[np.float32]  # (capacity,) inverse norms; 0: absent
+    right_norms: NDArray[np.float32]
+    left_gradients: Vectors  # (capacity, width)
+    right_gradients: Vectors
+    scores: Vectors  # (capacity, capacity) scores of all pairs, then dL/dscore
+    panels: Vectors  # (n_threads, tile, capacity)
+    totals: Vectors  # (n_threads, width)
+    losses: NDArray[np.float64]  # (capacity,)
+    is_example: NDArray[np.int64]  # (capacity,)
 
 
 @njit(**LEAN)
 def train_in_batch(
-    memory: NDArray[np.int64],
-    n_threads: int,
-    thread: int,
-    text: Text,
-    shape: Shape,
-    keys: Keys,
-    picked: Picked,
-    words: Words,
-    first_tokens: NDArray[np.int64],
-    objective: Objective,
-    rule: Rule,
-    rates: NDArray[np.float32],  # (n_batches,)
-    first_step: int,
-    left: Matrices,
-    right: Matrices,
-    work: Work,
-    tally: Tally,
+    team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    part = thread
+    part = team.thread
     while True:
-        phase, place = claim(memory, part)
-        b, what = (phase - 1) // 5, (phase - 1) % 5  # phase 0 is for all batches, then there are five for each
-        if b >= len(rates):
+        tile = next_tile(team, chunk.phases, part)
+        if tile.phase == OVER:
             return
-        n, things, size = picked.n_sentences[max(0, b)], 0, 1
-        if phase == 0:
-            things = len(rates)
-        elif what == 1:
-            things = tiles(n, TILE) ** 2
+        if tile.phase == FILL:
+            fill(chunk, team.thread, tile.begin)
+            _cut_phases(chunk, tile.begin, team.n_threads)
+        elif tile.phase == MEANS:
+            _means_tile(chunk.tokens, left, work.left, work.left_norms, tile)
+            if not objective.shared:
+                _means_tile(chunk.tokens, right, work.right, work.right_norms, tile)
+        elif tile.phase == SCORES:
+            _scores_tile(objective, work, chunk.picked.n_sentences[tile.batch], tile.begin)
+        elif tile.phase == SLOPES:
+            _slopes_tile(chunk, objective, work, tile)
+        elif tile.phase == GRADIENTS:
+            _gradients_tile(chunk, objective, work, team.thread, tile)
         else:
-            things = words.n_unique[b] if what == 4 else n
-            size = gradients_tile_size(n, n_threads) if what == 3 else tile_size(things, n_threads)
-        n_tiles = tiles(things, size)
-        first_tile, end_tile = part_of(n_tiles, part, n_threads)
-        tile = first_tile + place
-        if tile >= end_tile:
-            part = next_part(memory, phase, n_threads, thread, part)
-            continue
-        begin, end = tile * size, min((tile + 1) * size, things)
-        if phase == 0:
-            fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
-        elif what == 0:
-            means_tile(picked, words, objective, left, right, work, b, begin, end)
-        elif what == 1:
-            _scores_tile(objective, work, n, tile)
-        elif what == 2:
-            _coefficients_tile(shape, picked, objective, work, b, begin, end)
-        elif what == 3:
-            _gradients_tile(words, objective, work, tally, thread, b, n, begin, end)
-        else:
-            step = first_step + b
-            rows_tile(
-                words, first_tokens[b], objective, rule, rates[b], step, left, right, work.left_gradients,
-                work.right_gradients, work.totals, thread, begin, end,
-            )  # fmt: skip
-        part = finish(memory, phase, n_tiles, n_threads, thread, part)
+            shared, totals = objective.shared, work.totals
+            move_rows(chunk.tokens, tile, work.left_gradients, steps, left, shared, totals, team.thread)
+            if not shared:
+                move_rows(chunk.tokens, tile, work.right_gradients, steps, right, shared, totals, team.thread)
+        part = finish(team, tile)
+
+
+@njit(**INLINE)
+def _cut_phases(chunk: Chunk, b: int, n_threads: int) -> None:
+    n, phases = chunk.picked.n_sentences[b], chunk.phases
+    cut_evenly(phases, b, MEANS, n, 1, n_threads)
+    cut(phases, b, SCORES, tiles(n, TILE) ** 2, 1, 1)
+    cut_evenly(phases, b, SLOPES, n, 1, n_threads)
+    # Two tiles for a thread, as far as TILE allows: the more rows a tile has, the less often the means are read.
+    cut(phases, b, GRADIENTS, n, max(1, min(TILE, (n + 2 * n_threads - 1) // (2 * n_threads))), 1)
+    cut_evenly(phases, b, ROWS, chunk.tokens.n_unique[b], 1, n_threads)
 
 
 @njit(**LEAN)
-def _scores_tile(objective: Objective, work: Work, n: int, tile: int) -> None:
+def _means_tile(tokens: Tokens, side: Matrices, means: Vectors, inverse_norms: NDArray[np.float32], tile: Tile) -> None:
+    starts, b = tokens.starts, tile.batch
+    for k in range(tile.begin, tile.end):
+        begin, end = starts[b, k], starts[b, k + 1]
+        if k + 1 < tile.end:
+            for t in range(end, starts[b, k + 2]):
+                prefetch(side.vectors, tokens.rows[t])  # the next sentence's
+        gather(side.vectors, tokens.rows, begin, end, means, k)
+        _to_unit(means, k, end - begin, inverse_norms)
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.float32]) -> None:
+    """Scale the sum in means[k] to length 1. Absent: inverse norm 0.
+
+    Absent is a sentence without words, or with a mean of zeros: it takes no part in its batch.
+    """
+    square = np.float32(0)
+    for j in range(means.shape[1]):
+        square += means[k, j] * means[k, j]
+    if square == 0:
+        inverse_norms[k] = 0
+        return
+    # The norm of the mean is the norm of the sum / n; NaN and infinity go through on purpose.
+    norm = np.sqrt(square)
+    inverse_norms[k] = np.float32(n_words) / norm
+    scale = np.float32(1) / norm
+    for j in range(means.shape[1]):
+        means[k, j] *= scale
+
+
+@njit(**LEAN)
+def _scores_tile(objective: Objective, work: InBatchWork, n: int, tile: int) -> None:
     """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
     n_tiles = tiles(n, TILE)
     i, j = (tile // n_tiles) * TILE, (tile % n_tiles) * TILE
@@ -114,133 +135,43 @@ def _scores_tile(objective: Objective, work: Work, n: int, tile: int) -> None:
 
 
 @njit(**LEAN)
-def _coefficients_tile(
-    shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, begin: int, end: int
-) -> None:
-    n = picked.n_sentences[b]
-    for k in range(begin, end):
+def _slopes_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
+    """The losses of some anchors, and dL/dscore of all others; zeros where nobody is adjacent to the anchor."""
+    b = tile.batch
+    n, runs, norms = chunk.picked.n_sentences[b], chunk.picked.runs[b], work.right_norms
+    for k in range(tile.begin, tile.end):
+        first, end = neighbours(chunk.shape, chunk.picked, b, k)
+        n_positives = 0
+        if work.left_norms[k] != 0:
+            for j in range(first, end):
+                n_positives += j != k and norms[j] != 0
         scores = work.scores[k, :n]
         work.losses[k] = 0
-        work.is_example[k] = _count_positives(shape, picked, work, b, k) > 0
-        if work.is_example[k] == 0:
+        work.is_example[k] = n_positives > 0
+        if n_positives > 0:
+            work.losses[k] = in_batch_loss(objective, Anchor(k, first, end, n_positives), runs, norms, scores)
+        else:
             for j in range(n):
                 scores[j] = 0
-        elif objective.kind == CONTRASTIVE:
-            work.losses[k] = _contrastive(shape, picked, objective, work, b, k, scores)
-        else:
-            work.losses[k] = _margin(shape, picked, objective, work, b, k, scores)
-
-
-@njit(**INLINE)
-def _count_positives(shape: Shape, picked: Picked, work: Work, b: int, k: int) -> int:
-    """How many neighbours of k have words; 0 too when k itself has none."""
-    if work.left_norms[k] == 0:
-        return 0
-    first, end = neighbours(shape, picked, b, k)
-    n = 0
-    for j in range(first, end):
-        n += j != k and work.right_norms[j] != 0
-    return n
-
-
-@njit(**INLINE, fastmath=FASTMATH)
-def _contrastive(
-    shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, k: int, scores: NDArray[np.float32]
-) -> float:
-    n = len(scores)
-    first, end = neighbours(shape, picked, b, k)
-    target = np.float32(1.0 / _count_positives(shape, picked, work, b, k))
-    wanted = np.float32(0)  # the mean logit of the positives
-    for j in range(first, end):
-        if j != k and work.right_norms[j] != 0:
-            wanted += target * objective.sharpness * scores[j]
-    _leave_out(picked, work, b, k, first, end, scores)
-    top = highest(scores)
-    total = exp_all(scores, objective.sharpness, top)
-    scale = objective.sharpness / total
-    for j in range(n):
-        scores[j] *= scale
-    for j in range(first, end):
-        if j != k and work.right_norms[j] != 0:
-            scores[j] -= objective.sharpness * target
-    return np.log(np.float64(total)) + objective.sharpness * top - wanted
-
-
-@njit(**INLINE)
-def _leave_out(picked: Picked, work: Work, b: int, k: int, first: int, end: int, scores: NDArray[np.float32]) -> None:
-    """Put the scores of those who are no candidates so low that their exponential is 0."""
-    out = np.float32(-1e30)
-    for j in range(len(scores)):
-        if work.right_norms[j] == 0:
-            scores[j] = out
-    scores[k] = out
-    run = picked.runs[b, k]
-    for j in range(first - 1, -1, -1):
-        if picked.runs[b, j] != run:
-            break
-        scores[j] = out
-    for j in range(end, len(scores)):
-        if picked.runs[b, j] != run:
-            break
-        scores[j] = out
 
 
 @njit(**LEAN)
-def _margin(
-    shape: Shape, picked: Picked, objective: Objective, work: Work, b: int, k: int, scores: NDArray[np.float32]
-) -> float:
-    first, end = neighbours(shape, picked, b, k)
-    n_positives = _count_positives(shape, picked, work, b, k)
-    hardest = _hardest(picked, work, b, k, scores)
-    loss, slope, pushed = 0.0, np.float32(1.0 / n_positives), 0
-    limit = objective.margin + scores[hardest] if hardest >= 0 else np.float32(-np.inf)
-    for j in range(first, end):
-        if j != k and work.right_norms[j] != 0 and not limit <= scores[j]:
-            loss += (limit - scores[j]) / n_positives
-            pushed += 1
-            scores[j] = np.nan  # marked, until the others are set to 0
-    for j in range(len(scores)):
-        scores[j] = -slope if np.isnan(scores[j]) and first <= j < end else np.float32(0)
-    if hardest >= 0:
-        scores[hardest] = slope * pushed
-    return loss
-
-
-@njit(**LEAN)
-def _hardest(picked: Picked, work: Work, b: int, k: int, scores: NDArray[np.float32]) -> int:
-    """The sentence of another run with the highest score (the first of equals); -1 when there is none."""
-    best = -1
-    for j in range(len(scores)):
-        if (
-            picked.runs[b, j] != picked.runs[b, k]
-            and work.right_norms[j] != 0
-            and (best < 0 or scores[j] > scores[best])
-        ):
-            best = j
-    return best
-
-
-@njit(**INLINE)
-def gradients_tile_size(n: int, n_threads: int) -> int:
-    """Two tiles for a thread, as far as `TILE` allows: the more rows a tile has, the less often the means are read."""
-    return max(1, min(TILE, (n + 2 * n_threads - 1) // (2 * n_threads)))
-
-
-@njit(**LEAN)
-def _gradients_tile(
-    words: Words, objective: Objective, work: Work, tally: Tally, thread: int, b: int, n: int, begin: int, end: int
-) -> None:
-    """The gradient of every mean: coefficients x means, for the sentences of a tile."""
-    n_examples = count_examples(work, n, tally, b, begin)
-    height = end - begin
+def _gradients_tile(chunk: Chunk, objective: Objective, work: InBatchWork, thread: int, tile: Tile) -> None:
+    """The gradient of every mean: slopes x means, for the sentences of a tile; then that of each of its words."""
+    b, begin, height, starts = tile.batch, tile.begin, tile.end - tile.begin, chunk.tokens.starts
+    n = chunk.picked.n_sentences[b]
+    n_examples = count_examples(work.losses, work.is_example, n, chunk.tally, b, begin)
     _copy_rows(work.scores, begin, height, n, work.panels, thread)
     if not objective.shared:
         combine(work.panels, thread, height, work.right, n, work.left_gradients, begin)
         _clear(work.panels, thread, height, n)
     _add_columns(work.scores, begin, height, n, work.panels, thread)
     combine(work.panels, thread, height, work.left, n, work.right_gradients, begin)
-    for k in range(begin, end):
-        finish_gradient(words, objective, work, b, k, n_examples)
+    for k in range(begin, tile.end):
+        share = np.float32(1.0 / (max(1, n_examples) * max(1, starts[b, k + 1] - starts[b, k])))
+        _to_words(work.left, k, share * work.left_norms[k], work.left_gradients)
+        if not objective.shared:
+            _to_words(work.right, k, share * work.right_norms[k], work.right_gradients)
 
 
 @njit(**LEAN)
@@ -269,3 +200,17 @@ def _add_columns(scores: Vectors, first: int, height: int, n: int, panels: Vecto
             for k in range(k0, min(k0 + LINE, height)):
                 for j in range(j0, min(j0 + LINE, n)):
                     panels[thread, k, j] += scores[j, first + k]
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _to_words(means: Vectors, k: int, scale: np.float32, gradients: Vectors) -> None:
+    """Turn the gradient of a unit mean into what each of its words gets.
+
+    For u = m / |m|: dL/dm = (g - (g.u) u) / |m|. `scale` is 1 / |m| / number of words / number of examples.
+    """
+    width = means.shape[1]
+    along = np.float32(0)
+    for j in range(width):
+        along += gradients[k, j] * means[k, j]
+    for j in range(width):
+        gradients[k, j] = (gradients[k, j] - along * means[k, j]) * scale

@@ -1,22 +1,58 @@
-"""The loss of one anchor with a few candidates, and its slopes: scores go in, dL/dscore comes out in their place.
+"""The loss of one anchor, and its slopes: scores go in, dL/dscore comes out in their place. `reference` defines them.
 
-Defined in `reference`. places[k] and scores[k] belong to anchor k; the first `n_positives` candidates are positives; a
-place of -1 means that there is none.
+Of a few sampled candidates; places[k] and scores[k] belong to anchor k, and a place of -1 means that there is none:
+
+    softmax      cross-entropy of softmax(cos / temperature) against 1/|S+| on the positives (the paper's)
+    sigmoid      -log sigmoid(dot) on positives, -log sigmoid(-dot) on negatives
+    logistic     log(1 + exp(-gamma (cos with a positive - cos with a negative))), the mean over all such pairs (Yih)
+
+Of all sentences of a batch, one score for each:
+
+    contrastive  cross-entropy of softmax(cos / temperature) against 1/|S+| on the adjacent sentences; the denominator
+                 has all sentences of the batch but the anchor and the members of its run that aren't adjacent
+    margin       max(0, margin - cos with a positive + cos with the hardest negative), the mean over positives (Wieting)
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.kernels.batch.records import Objective
+from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.exponential import exp_all, highest
+
+SOFTMAX, SIGMOID, LOGISTIC = (OBJECTIVES[name].number for name in ("softmax", "sigmoid", "logistic"))
+CONTRASTIVE, MARGIN = (OBJECTIVES[name].number for name in ("contrastive", "margin"))
 
 
 @njit(**INLINE)
-def softmax(sharpness: float, n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int) -> float:
-    """Cross-entropy of softmax(sharpness * score) against an equal share on each positive."""
+def sampled_loss(
+    objective: Objective,
+    n_positives: int,
+    places: NDArray[np.int32],
+    scores: Vectors,
+    k: int,
+    memory: Vectors,
+    thread: int,
+) -> float:
+    """The loss of anchor k; the first `n_positives` of its candidates are positives. memory[thread] is to work in."""
+    if objective.kind == SOFTMAX:
+        return _softmax(objective.sharpness, n_positives, places, scores, k)
+    if objective.kind == SIGMOID:
+        return _sigmoid(n_positives, places, scores, k)
+    if objective.kind == LOGISTIC:
+        return _logistic(objective.sharpness, n_positives, places, scores, k, memory, thread)
+    raise ValueError("this objective has no loss among the sampled ones of kernels.objectives.losses")
+
+
+@njit(**INLINE)
+def _softmax(sharpness: float, n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int) -> float:
     highest, wanted, n = -np.inf, 0.0, 0
     for i in range(places.shape[1]):
         if places[k, i] >= 0:
@@ -39,22 +75,20 @@ def softmax(sharpness: float, n_positives: int, places: NDArray[np.int32], score
 
 
 @njit(**INLINE)
-def sigmoid(n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int) -> float:
-    """-log sigmoid(score) of positives, -log sigmoid(-score) of negatives."""
+def _sigmoid(n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int) -> float:
     loss = 0.0
     for i in range(places.shape[1]):
         if places[k, i] >= 0:
             sign = 1.0 if i < n_positives else -1.0
-            loss += _softplus(-sign * scores[k, i])
+            loss += softplus(-sign * scores[k, i])
             scores[k, i] = -sign / (1.0 + np.exp(sign * scores[k, i]))
     return loss
 
 
 @njit(**LEAN)
-def logistic(
+def _logistic(
     gamma: float, n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int, slopes: Vectors, thread: int
 ) -> float:
-    """log(1 + exp(-gamma (positive - negative))), the mean over all such pairs. slopes[thread] is memory to work in."""
     n, m = 0, 0
     for i in range(places.shape[1]):
         slopes[thread, i] = 0
@@ -65,7 +99,7 @@ def logistic(
         for j in range(n_positives, places.shape[1]):
             if places[k, i] >= 0 and places[k, j] >= 0:
                 difference = gamma * (scores[k, i] - scores[k, j])
-                loss += _softplus(-difference) / (n * m)
+                loss += softplus(-difference) / (n * m)
                 slope = gamma / (1.0 + np.exp(difference)) / (n * m)
                 slopes[thread, i] -= slope
                 slopes[thread, j] += slope
@@ -75,6 +109,95 @@ def logistic(
 
 
 @njit(**INLINE)
-def _softplus(x: float) -> float:
+def softplus(x: float) -> float:
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
+
+
+class Anchor(NamedTuple):
+    """A sentence of a batch that looks for its neighbours among all others."""
+
+    place: int
+    first: int  # its neighbours are first <= j < end, j != place
+    end: int
+    n_positives: int  # how many of them have words
+
+
+@njit(**INLINE)
+def in_batch_loss(
+    objective: Objective, anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors
+) -> float:
+    """The loss of an anchor.
+
+    runs   (n,) to which run each sentence of the batch belongs
+    norms  (n,) inverse norms of the candidates; 0: without words
+    """
+    if objective.kind == CONTRASTIVE:
+        return _contrastive(objective, anchor, runs, norms, scores)
+    if objective.kind == MARGIN:
+        return _margin(objective, anchor, runs, norms, scores)
+    raise ValueError("this objective has no loss among the in-batch ones of kernels.objectives.losses")
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _contrastive(
+    objective: Objective, anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors
+) -> float:
+    k, first, end, n_positives = anchor
+    target = np.float32(1.0 / n_positives)
+    wanted = np.float32(0)  # the mean logit of the positives
+    for j in range(first, end):
+        if j != k and norms[j] != 0:
+            wanted += target * objective.sharpness * scores[j]
+    _leave_out(anchor, runs, norms, scores)
+    top = highest(scores)
+    total = exp_all(scores, objective.sharpness, top)
+    scale = objective.sharpness / total
+    for j in range(len(scores)):
+        scores[j] *= scale
+    for j in range(first, end):
+        if j != k and norms[j] != 0:
+            scores[j] -= objective.sharpness * target
+    return np.log(np.float64(total)) + objective.sharpness * top - wanted
+
+
+@njit(**INLINE)
+def _leave_out(anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors) -> None:
+    """Put the scores of those who are no candidates so low that their exponential is 0."""
+    out = np.float32(-1e30)
+    for j in range(len(scores)):
+        if norms[j] == 0:
+            scores[j] = out
+    scores[anchor.place] = out
+    run = runs[anchor.place]
+    for j in range(anchor.first - 1, -1, -1):
+        if runs[j] != run:
+            break
+        scores[j] = out
+    for j in range(anchor.end, len(scores)):
+        if runs[j] != run:
+            break
+        scores[j] = out
+
+
+@njit(**LEAN)
+def _margin(
+    objective: Objective, anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors
+) -> float:
+    k, first, end, n_positives = anchor
+    hardest = -1  # the sentence of another run with the highest score, the first of equals
+    for j in range(len(scores)):
+        if runs[j] != runs[k] and norms[j] != 0 and (hardest < 0 or scores[j] > scores[hardest]):
+            hardest = j
+    loss, slope, pushed = 0.0, np.float32(1.0 / n_positives), 0
+    limit = objective.margin + scores[hardest] if hardest >= 0 else np.float32(-np.inf)
+    for j in range(first, end):
+        if j != k and norms[j] != 0 and not limit <= scores[j]:
+            loss += (limit - scores[j]) / n_positives
+            pushed += 1
+            scores[j] = np.nan  # marked, until the others are set to 0
+    for j in range(len(scores)):
+        scores[j] = -slope if np.isnan(scores[j]) and first <= j < end else np.float32(0)
+    if hardest >= 0:
+        scores[hardest] = slope * pushed
+    return loss

@@ -1,124 +1,292 @@
-"""Objectives with a few candidates for each anchor: its neighbours, and sampled negatives.
+"""Objectives with a few candidates for each anchor: its neighbours, and sampled negatives (see `losses`).
 
-    softmax   cross-entropy of softmax(cos / temperature) against 1/|S+| on the positives (the paper's)
-    sigmoid   -log sigmoid(dot) on positives, -log sigmoid(-dot) on negatives
-    logistic  log(1 + exp(-gamma (cos with a positive - cos with a negative))), the mean over all such pairs (Yih)
-
-`reference` defines them. The loss of a batch is the mean over its examples.
-
-The rows lie in one or two strips of columns (see `training.layout`), and nearly all work is done strip by strip, so
+The rows lie in one or two strips of columns (see `training.strips`), and nearly all work is done strip by strip, so
 that two threads touch different memory: each has half of every row to itself. All that they exchange are parts of dot
-products. Five phases for each batch:
+products. Phases of a batch:
 
     sums       of the rows of each sentence                                   strip by strip
     dots       of each anchor with its candidates, of these sums              strip by strip
     slopes     dots -> scores -> loss, and dL/dscore
     gradients  each sentence gathers its gradient from every pair it is in    strip by strip
     rows       the rows move                                                  strip by strip
+
+Legend: left is the anchors' side, right the candidates'; with one matrix both are the same arrays. b batch of the
+chunk, k and j places in the batch, i slot of a candidate.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.phases import Matrices, Objective, Tally, rows_tile, tile_size, tiles
-from siamese_cbow.kernels.batch.plans import Keys, Picked, Shape, Text
-from siamese_cbow.kernels.batch.rules import SGD, Rule
-from siamese_cbow.kernels.batch.words import Words, fill
-from siamese_cbow.kernels.objectives.sampled_gradients import gradients_tile
-from siamese_cbow.kernels.objectives.sampled_scores import LOGISTIC, SIGMOID, SOFTMAX, dots_tile, slopes_tile, sums_tile
-from siamese_cbow.kernels.objectives.sampled_work import SampledWork, other_side, strip_of
-from siamese_cbow.machine.compiling import LEAN
-from siamese_cbow.machine.crew import claim, finish, next_part, part_of
-from siamese_cbow.machine.gathering import gather_move
-from siamese_cbow.machine.prefetch import prefetch_to_move
+from siamese_cbow.kernels.batch.records import (
+    Chunk,
+    Matrices,
+    Objective,
+    Picked,
+    Steps,
+    candidate,
+    count_examples,
+    n_slots_of_positives,
+    neighbours,
+    slot,
+)
+from siamese_cbow.kernels.batch.tokens import fill
+from siamese_cbow.kernels.batch.updates import move_rows
+from siamese_cbow.kernels.objectives.losses import sampled_loss
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.memory import prefetch
+from siamese_cbow.machine.simd import gather, gather_scaled
+from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
-__all__ = ["LOGISTIC", "SIGMOID", "SOFTMAX", "train_sampled"]
+FILL, SUMS, DOTS, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
+N_PHASES = 6
 
-_SUMS, _DOTS, _SLOPES, _GRADIENTS, _ROWS = range(5)
+
+class SampledWork(NamedTuple):
+    """Memory for one batch. With two matrices, sentences of the candidates' side come after those of the anchors'."""
+
+    sums: Vectors  # (n_strips, sides * capacity, width)
+    squares: NDArray[np.float32]  # (n_strips, sides * capacity) of the sums' lengths
+    scales: NDArray[np.float32]  # (sides * capacity,) what makes a sum a (unit) mean; 0: absent
+    gradients: Vectors  # (n_strips, sides * capacity, width)
+    dots: NDArray[np.float32]  # (n_strips, capacity, candidates)
+    places: NDArray[np.int32]  # (capacity, candidates) candidates of each anchor; -1: none
+    scores: NDArray[np.float32]  # (capacity, candidates)
+    slopes: NDArray[np.float32]  # (capacity, candidates) dL/dscore
+    partners: NDArray[np.int32]  # (n_threads, most pairs of a sentence) whom a sentence is paired with, in any role
+    weights: NDArray[np.float32]  # (n_threads, most pairs of a sentence)
+    totals: Vectors  # (n_threads, width)
+    losses: NDArray[np.float64]  # (capacity,)
+    is_example: NDArray[np.int64]  # (capacity,)
 
 
 @njit(**LEAN)
 def train_sampled(
-    memory: NDArray[np.int64],
-    n_threads: int,
-    thread: int,
-    text: Text,
-    shape: Shape,
-    keys: Keys,
-    picked: Picked,
-    words: Words,
-    first_tokens: NDArray[np.int64],
-    objective: Objective,
-    rule: Rule,
-    rates: NDArray[np.float32],  # (n_batches,)
-    first_step: int,
-    left: Matrices,
-    right: Matrices,
-    work: SampledWork,
-    tally: Tally,
+    team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    part = thread
+    part, thread = team.thread, team.thread
+    right_side = 0 if objective.shared else len(work.scales) // 2  # where its sentences begin
     while True:
-        phase, place = claim(memory, part)
-        b, what = (phase - 1) // 5, (phase - 1) % 5  # phase 0 is for all batches, then there are five for each
-        if b >= len(rates):
+        tile = next_tile(team, chunk.phases, part)
+        if tile.phase == OVER:
             return
-        n, n_strips, size = picked.n_sentences[max(0, b)], len(work.sums), 1
-        if phase == 0:
-            n, n_strips = len(rates), 1
+        if tile.phase == FILL:
+            fill(chunk, thread, tile.begin)
+            _cut_phases(chunk, tile.begin, len(work.sums), team.n_threads)
+        elif tile.phase == SUMS:
+            _sums_tile(chunk, left, work, tile, 0)
+            if not objective.shared:
+                _sums_tile(chunk, right, work, tile, right_side)
+        elif tile.phase == DOTS:
+            _dots_tile(chunk, objective, work, tile, right_side)
+        elif tile.phase == SLOPES:
+            _slopes_tile(chunk, objective, work, thread, tile, right_side)
+        elif tile.phase == GRADIENTS:
+            _gradients_tile(chunk, objective, work, thread, tile, right_side)
         else:
-            if what == _SLOPES:
-                n, n_strips = picked.n_candidates[b], 1
-            elif what == _ROWS:
-                n = words.n_unique[b]
-            size = max(1, min(n, tile_size(n * n_strips, n_threads)))
-        tiles_of_strip = tiles(n, size)
-        n_tiles = n_strips * tiles_of_strip
-        first_tile, end_tile = part_of(n_tiles, part, n_threads)
-        tile = first_tile + place
-        if tile >= end_tile:
-            part = next_part(memory, phase, n_threads, thread, part)
-            continue
-        strip, begin = tile // tiles_of_strip, tile % tiles_of_strip * size
-        end = min(begin + size, n)
-        if phase == 0:
-            fill(text, shape, keys, picked, words, first_tokens[tile], thread, tile)
-        elif what == _SUMS:
-            sums_tile(text, words, objective, left, right, work, strip, b, begin, end)
-        elif what == _DOTS:
-            dots_tile(shape, picked, words, objective, work, strip, b, begin, end)
-        elif what == _SLOPES:
-            slopes_tile(shape, picked, objective, work, thread, b, begin, end)
-        elif what == _GRADIENTS:
-            gradients_tile(shape, picked, objective, work, tally, thread, strip, b, begin, end)
-        else:
-            step, gradients = first_step + b, work.gradients[strip]
-            rows, other_rows = strip_of(text, left, strip), strip_of(text, right, strip)
-            other_gradients = gradients[other_side(objective, work) :]
-            if rule.kind == SGD and rule.clip == 0 and rule.l2 == 0:
-                _plain_rows_tile(words, first_tokens[b], rates[b], rows, gradients, begin, end)
-                if not objective.shared:
-                    _plain_rows_tile(words, first_tokens[b], rates[b], other_rows, other_gradients, begin, end)
-            else:
-                rows_tile(
-                    words, first_tokens[b], objective, rule, rates[b], step, rows, other_rows, gradients,
-                    other_gradients, work.totals, thread, begin, end,
-                )  # fmt: skip
-        part = finish(memory, phase, n_tiles, n_threads, thread, part)
+            shared, gradients = objective.shared, work.gradients[tile.strip]
+            rows = _strip_of(chunk, left, tile.strip)
+            move_rows(chunk.tokens, tile, gradients, steps, rows, shared, work.totals, thread)
+            if not shared:
+                rows = _strip_of(chunk, right, tile.strip)
+                move_rows(chunk.tokens, tile, gradients[right_side:], steps, rows, shared, work.totals, thread)
+        part = finish(team, tile)
 
 
-@njit(**LEAN)
-def _plain_rows_tile(
-    words: Words, first_token: int, rate: np.float32, rows: Matrices, gradients: Vectors, first: int, last: int
+@njit(**INLINE)
+def _cut_phases(chunk: Chunk, b: int, n_strips: int, n_threads: int) -> None:
+    n, phases = chunk.picked.n_sentences[b], chunk.phases
+    cut_evenly(phases, b, SUMS, n, n_strips, n_threads)
+    cut_evenly(phases, b, DOTS, n, n_strips, n_threads)
+    cut_evenly(phases, b, SLOPES, chunk.picked.n_candidates[b], 1, n_threads)
+    cut_evenly(phases, b, GRADIENTS, n, n_strips, n_threads)
+    cut_evenly(phases, b, ROWS, chunk.tokens.n_unique[b], n_strips, n_threads)
+
+
+@njit(**INLINE)
+def _strip_of(chunk: Chunk, side: Matrices, strip: int) -> Matrices:
+    """A strip of all rows; what the optimiser keeps of a row as a whole is out of reach, see `training.strips`."""
+    first, end = strip * chunk.text.n_rows, (strip + 1) * chunk.text.n_rows
+    return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end])
+
+
+@njit(**INLINE)
+def _sums_tile(chunk: Chunk, side: Matrices, work: SampledWork, tile: Tile, first: int) -> None:
+    """The sums of some sentences of one side, and the squares of their lengths; a strip of them."""
+    rows, sums = _strip_of(chunk, side, tile.strip).vectors, work.sums[tile.strip]
+    tokens, starts = chunk.tokens.rows, chunk.tokens.starts
+    for k in range(tile.begin, tile.end):
+        begin, end = starts[tile.batch, k], starts[tile.batch, k + 1]
+        if k + 1 < tile.end:
+            for t in range(end, starts[tile.batch, k + 2]):
+                prefetch(rows, tokens[t])  # the next sentence's
+        gather(rows, tokens, begin, end, sums, first + k)
+        work.squares[tile.strip, first + k] = _dot(sums, first + k, first + k)
+
+
+@njit(**INLINE)
+def _dots_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile, right_side: int) -> None:
+    """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
+    b, strip, picked = tile.batch, tile.strip, chunk.picked
+    for k in range(tile.begin, tile.end):
+        if strip == 0:
+            n_words = chunk.tokens.starts[b, k + 1] - chunk.tokens.starts[b, k]
+            _set_scale(objective, work, k, n_words)
+            _set_scale(objective, work, right_side + k, n_words)
+        if k < picked.n_candidates[b] and picked.anchors[b, k] == 1:
+            for i in range(work.dots.shape[2]):
+                j = candidate(chunk.shape, picked, b, k, i)
+                if j >= 0:
+                    work.dots[strip, k, i] = _dot(work.sums[strip], k, right_side + j)
+
+
+@njit(**INLINE)
+def _set_scale(objective: Objective, work: SampledWork, k: int, n_words: int) -> None:
+    """Absent is a sentence without words, or with a sum of zeros: it takes no part in its batch.
+
+    NaN and infinity go through on purpose.
+    """
+    square = np.float32(0)
+    for strip in range(len(work.squares)):
+        square += work.squares[strip, k]
+    if square == 0:
+        work.scales[k] = 0
+    else:
+        work.scales[k] = np.float32(1) / np.sqrt(square) if objective.unit else np.float32(1) / np.float32(n_words)
+
+
+@njit(**INLINE)
+def _slopes_tile(
+    chunk: Chunk, objective: Objective, work: SampledWork, thread: int, tile: Tile, right_side: int
 ) -> None:
-    """As `rows_tile`, for plain SGD: the sum of a row's gradients goes from registers to the row."""
-    for u in range(first_token + first, first_token + last):
-        if u + 2 < first_token + last:
-            prefetch_to_move(rows.vectors, words.unique[u + 2])
-        begin, end = words.unique_starts[u], words.unique_starts[u + 1]
-        gather_move(gradients, words.places, begin, end, rate, rows.vectors, words.unique[u])
+    """The losses of some anchors, and dL/dscore of their candidates."""
+    n_positives, places, slopes = n_slots_of_positives(chunk.shape), work.places, work.slopes
+    for k in range(tile.begin, tile.end):
+        work.losses[k] = 0
+        work.is_example[k] = _score_candidates(chunk, work, tile.batch, k, right_side)
+        if work.is_example[k] == 1:
+            work.losses[k] = sampled_loss(objective, n_positives, places, slopes, k, work.weights, thread)
+
+
+@njit(**INLINE)
+def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int, right_side: int) -> int:
+    """Write the anchor's candidates that have words, and their scores (where slopes will be, too).
+
+    1 if k is an anchor with a positive and a negative among them.
+    """
+    if chunk.picked.anchors[b, k] == 0 or work.scales[k] == 0:
+        return 0
+    positive, negative = 0, 0
+    for i in range(work.places.shape[1]):
+        j = candidate(chunk.shape, chunk.picked, b, k, i)
+        work.places[k, i], work.scores[k, i], work.slopes[k, i] = -1, 0, 0
+        if j >= 0 and work.scales[right_side + j] != 0:
+            dot = np.float32(0)
+            for strip in range(len(work.dots)):
+                dot += work.dots[strip, k, i]
+            score = dot * work.scales[k] * work.scales[right_side + j]
+            work.places[k, i], work.scores[k, i], work.slopes[k, i] = j, score, score
+            if i < n_slots_of_positives(chunk.shape):
+                positive = 1
+            else:
+                negative = 1
+    return positive * negative
+
+
+@njit(**INLINE)
+def _gradients_tile(
+    chunk: Chunk, objective: Objective, work: SampledWork, thread: int, tile: Tile, right_side: int
+) -> None:
+    """Each sentence lists the pairs it is in (partner, weight) and sums them in one go."""
+    b, strip, n_anchors = tile.batch, tile.strip, chunk.picked.n_candidates[tile.batch]
+    n_examples = count_examples(work.losses, work.is_example, n_anchors, chunk.tally, b, tile.begin + strip)
+    share = np.float32(1.0 / max(1, n_examples))
+    for k in range(tile.begin, tile.end):
+        pairs, along = _as_anchor(chunk.picked, work, right_side, b, k, thread)
+        if right_side > 0:
+            _gather(objective, work, thread, strip, k, pairs, along, share)
+            pairs, along = 0, np.float32(0)
+        pairs, along = _as_candidate(chunk, work, right_side, b, k, thread, pairs, along)
+        _gather(objective, work, thread, strip, right_side + k, pairs, along, share)
+
+
+@njit(**INLINE)
+def _as_anchor(
+    picked: Picked, work: SampledWork, right_side: int, b: int, k: int, thread: int
+) -> tuple[int, np.float32]:
+    """List the pairs in which k is the anchor: how many, and the sum of slope x score."""
+    pairs, along = 0, np.float32(0)
+    if k < picked.n_candidates[b] and work.is_example[k] == 1:
+        for i in range(work.places.shape[1]):
+            if work.places[k, i] >= 0:
+                partner = right_side + work.places[k, i]
+                pairs, along = _list(work, thread, pairs, along, partner, k, i)
+    return pairs, along
+
+
+@njit(**INLINE)
+def _as_candidate(
+    chunk: Chunk, work: SampledWork, right_side: int, b: int, k: int, thread: int, pairs: int, along: np.float32
+) -> tuple[int, np.float32]:
+    """List the pairs in which k is a candidate, after those that are listed already."""
+    shape, picked = chunk.shape, chunk.picked
+    if work.scales[right_side + k] == 0:
+        return pairs, along
+    first, end = neighbours(shape, picked, b, k)
+    for j in range(first, end):
+        if j != k and work.is_example[j] == 1:
+            pairs, along = _list(work, thread, pairs, along, j, j, slot(shape, first, j, k))
+    for i in range(picked.user_starts[b, k], picked.user_starts[b, k + 1]):
+        anchor = picked.users[b, i, 0]
+        if work.is_example[anchor] == 1:
+            i_slot = n_slots_of_positives(shape) + picked.users[b, i, 1]
+            pairs, along = _list(work, thread, pairs, along, anchor, anchor, i_slot)
+    return pairs, along
+
+
+@njit(**INLINE)
+def _list(
+    work: SampledWork, thread: int, pairs: int, along: np.float32, partner: int, anchor: int, i: int
+) -> tuple[int, np.float32]:
+    """One more pair: the anchor's i-th."""
+    work.partners[thread, pairs] = partner
+    work.weights[thread, pairs] = work.slopes[anchor, i] * work.scales[partner]
+    return pairs + 1, along + work.slopes[anchor, i] * work.scores[anchor, i]
+
+
+@njit(**INLINE)
+def _gather(
+    objective: Objective,
+    work: SampledWork,
+    thread: int,
+    strip: int,
+    k: int,
+    pairs: int,
+    along: np.float32,
+    share: np.float32,
+) -> None:
+    """The gradient of sentence k's words, from the pairs on the list.
+
+    For u = s / |s|: dL/ds = (g - (g.u) u) / |s|, and g.u is the sum of slope x score. For u = s / n it is g / n.
+    """
+    if objective.unit:
+        work.partners[thread, pairs] = k
+        work.weights[thread, pairs] = -along * work.scales[k]
+        pairs += 1
+    for i in range(pairs):
+        work.weights[thread, i] *= work.scales[k] * share
+    gather_scaled(work.sums[strip], work.partners[thread], work.weights[thread], pairs, work.gradients[strip], k)
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _dot(rows: Vectors, a: int, b: int) -> np.float32:
+    total = np.float32(0)
+    for j in range(rows.shape[1]):
+        total += rows[a, j] * rows[b, j]
+    return total

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow.training.engine import aligned
-from siamese_cbow.training.layout import Layout, joined, layout_of, spread
+from siamese_cbow.machine.memory import aligned
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.words.vocabulary import Vocabulary
 
 PAPER = SiameseCBOW.paper()
@@ -19,12 +19,12 @@ PAPER = SiameseCBOW.paper()
 @pytest.mark.parametrize(
     ("recipe", "expected"),
     [
-        (PAPER, Layout(2, 160)),
-        (replace(PAPER, dim=100), Layout(1, 112)),
-        (replace(PAPER, optimizer="adam"), Layout(2, 160)),
-        (replace(PAPER, optimizer="adagrad"), Layout(1, 304)),
-        (replace(PAPER, clip_gradient=1.0), Layout(1, 304)),
-        (SiameseCBOW(), Layout(1, 304)),
+        (PAPER, StripLayout(2, 160)),
+        (replace(PAPER, dim=100), StripLayout(1, 112)),
+        (replace(PAPER, optimizer="adam"), StripLayout(2, 160)),
+        (replace(PAPER, optimizer="adagrad"), StripLayout(1, 304)),
+        (replace(PAPER, clip_gradient=1.0), StripLayout(1, 304)),
+        (SiameseCBOW(), StripLayout(1, 304)),
     ],
 )
 def test_recipes_that_move_numbers_one_by_one_have_strips(recipe, expected):
@@ -33,7 +33,7 @@ def test_recipes_that_move_numbers_one_by_one_have_strips(recipe, expected):
 
 @given(st.integers(1, 2), st.integers(1, 3), st.integers(1, 9), st.data())
 def test_spreading_and_joining(n_strips, lines, n_rows, data):
-    layout = Layout(n_strips, 16 * lines)
+    layout = StripLayout(n_strips, 16 * lines)
     dim = data.draw(st.integers(layout.width * (n_strips - 1) + 1, layout.width * n_strips))
     rows = np.random.default_rng(dim).standard_normal((n_rows, dim), np.float32)
     vectors = aligned((n_strips * n_rows, layout.width))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from siamese_cbow.machine.gathering import gather, gather_move, gather_scaled
-from siamese_cbow.training.engine import aligned
+from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.simd import gather, gather_move, gather_scaled
 
 N_ROWS, UNTOUCHED = 12, np.float32(7)
 

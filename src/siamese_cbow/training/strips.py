@@ -1,10 +1,11 @@
-"""How rows lie in memory while they are learnt: whole, or cut into two strips of columns, first strips first.
+"""How rows lie in memory while they are trained: whole, or cut into two strips of columns, first strips first.
 
     rows 1 2 3 4, 5 6 7 8  ->  1 2, 5 6, then 3 4, 7 8
 
 Threads that share rows fetch them from each other's cache, batch after batch. With strips each of two threads has half
-of every row, and of every sentence, to itself. That works where the numbers of a row move one by one. Adagrad and
-clipping look at a row as a whole, and so do the products of the in-batch objectives: their rows stay whole.
+of every row, and of every sentence, to itself. That works where the numbers of a row move one by one. Adagrad (and any
+optimiser that `kernels.registry` does not call elementwise) and clipping look at a row as a whole, and so do the
+products of the in-batch objectives: their rows stay whole.
 """
 
 from __future__ import annotations
@@ -14,27 +15,28 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.machine.cache_lines import padded_width
-from siamese_cbow.training.recipe import SAMPLED, Recipe
+from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS
+from siamese_cbow.machine.memory import padded_width
+from siamese_cbow.training.recipe import Recipe
 
 _WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own
 
 
-class Layout(NamedTuple):
+class StripLayout(NamedTuple):
     """The number of strips, and the numbers in each (whole cache lines)."""
 
     n_strips: int
     width: int
 
 
-def layout_of(recipe: Recipe) -> Layout:
+def layout_of(recipe: Recipe) -> StripLayout:
     """What suits the recipe: the paper's, 300 dimensions -> two strips of 160, the last 20 numbers unused."""
-    number_by_number = recipe.optimizer != "adagrad" and recipe.clip_gradient is None
-    n_strips = 2 if recipe.objective in SAMPLED and number_by_number and recipe.dim >= _WIDE else 1
-    return Layout(n_strips, padded_width(-(-recipe.dim // n_strips)))
+    elementwise = OPTIMIZERS[recipe.optimizer].elementwise and recipe.clip_gradient is None
+    n_strips = 2 if OBJECTIVES[recipe.objective].sampled and elementwise and recipe.dim >= _WIDE else 1
+    return StripLayout(n_strips, padded_width(-(-recipe.dim // n_strips)))
 
 
-def joined(vectors: Vectors, layout: Layout, dim: int) -> Vectors:
+def joined(vectors: Vectors, layout: StripLayout, dim: int) -> Vectors:
     """The rows as a whole, (n_rows, dim): a view where they lie so, otherwise a copy."""
     if layout.n_strips == 1:
         return vectors[:, :dim]
@@ -46,7 +48,7 @@ def joined(vectors: Vectors, layout: Layout, dim: int) -> Vectors:
     return rows
 
 
-def spread(rows: Vectors, first: int, vectors: Vectors, layout: Layout) -> None:
+def spread(rows: Vectors, first: int, vectors: Vectors, layout: StripLayout) -> None:
     """Writes whole rows (n, dim), from the first-th on, into where they lie."""
     for strip, columns in enumerate(vectors.reshape(layout.n_strips, -1, layout.width)):
         part = rows[:, strip * layout.width : (strip + 1) * layout.width]

@@ -1,0 +1,216 @@
+"""The records that kernels take, and who is whose neighbour in them.
+
+    Text, Shape, Keys   the stream, how it is cut into batches, an epoch's randomness
+    Picked, Tokens      the sentences of some batches, and their words
+    Chunk               all of that for a chunk of batches, with how its work is cut and what is reported
+    Objective, Steps    what is minimised, and how rows move
+    Matrices            the rows
+
+Legend: b batch of the chunk, k and j places in the batch, s sentence of the corpus.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
+from siamese_cbow.machine.compiling import INLINE
+from siamese_cbow.machine.threads import Phases
+
+
+class Text(NamedTuple):
+    """The stream as arrays."""
+
+    ids: Ids  # (n_tokens,)
+    sentences: Offsets  # (n_sentences + 1,) into ids
+    documents: Offsets  # (n_documents + 1,) into sentences
+    starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
+    keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word. Empty where all are kept
+    stems: Ids  # (n_words,) the row that a word shares with others of its stem; -1: none. Empty where nothing is shared
+    n_rows: int  # words and shared rows
+
+
+class Shape(NamedTuple):
+    """How batches are cut: the same for the whole training."""
+
+    run_length: int
+    units_per_batch: int
+    n_units: int
+    groups: bool  # units are documents whose members are all adjacent to one another
+    halo: bool  # take in the neighbours of a run's first and last sentence, as candidates but not as anchors
+    negatives: int  # sampled for each anchor; 0 where the objective looks at the whole batch
+    negatives_from_batch: bool
+    max_tokens: int  # of a sentence; the rest is left out
+
+
+class Keys(NamedTuple):
+    """An epoch's keys of randomness."""
+
+    order: np.uint64
+    shift: int  # where the first unit begins before the first sentence, so that epochs cut elsewhere
+    half_bits: int
+    subsample: np.uint64
+    negatives: np.uint64
+    positives: np.uint64
+
+
+class Picked(NamedTuple):
+    """The sentences of a chunk of batches."""
+
+    sentences: NDArray[np.int64]  # (n_batches, capacity) numbers of sentences in the corpus
+    runs: NDArray[np.int32]  # (n_batches, capacity)
+    anchors: NDArray[np.int32]  # (n_batches, capacity) 1 where the sentence is an anchor
+    n_sentences: NDArray[np.int64]  # (n_batches,)
+    n_candidates: NDArray[np.int64]  # (n_batches,) without the negatives from elsewhere, which come last
+    n_tokens: NDArray[np.int64]  # (n_batches,) rows to add up, at most: before subsampling
+    negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
+    # The other way round: who uses a sentence as a negative.
+    users: NDArray[np.int32]  # (n_batches, capacity * negatives, 2) an anchor, and which of its negatives
+    user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
+
+
+class Tokens(NamedTuple):
+    """The words of a chunk of batches, by sentence and by word."""
+
+    first: NDArray[np.int64]  # (n_batches,) where the batch's part of the arrays by sentence or by word begins
+    rows: Ids  # by sentence
+    starts: NDArray[np.int64]  # (n_batches, capacity + 1) into rows
+    places: NDArray[np.int32]  # by word: the sentence (place in its batch) of each occurrence
+    unique: Ids  # by word: the different words
+    unique_starts: NDArray[np.int64]  # by word: where the occurrences of each begin, with one more at the end
+    n_unique: NDArray[np.int64]  # (n_batches,)
+    raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
+    cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
+    # Memory of each thread for grouping; the last two have room for the most tokens of a batch.
+    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the different ones; -1: not seen yet
+    order: NDArray[np.int32]  # (n_threads, tokens) these numbers by sentence
+    filled: NDArray[np.int64]  # (n_threads, tokens) how often each occurs, then where its next occurrence goes
+
+
+class LossTally(NamedTuple):
+    """What is reported of each batch of a chunk."""
+
+    loss: NDArray[np.float64]  # (n_batches,) sum over examples
+    examples: NDArray[np.int64]  # (n_batches,)
+
+
+class Chunk(NamedTuple):
+    """A chunk of batches."""
+
+    text: Text
+    shape: Shape
+    keys: Keys
+    picked: Picked
+    tokens: Tokens
+    phases: Phases
+    tally: LossTally
+
+
+class Objective(NamedTuple):
+    """What is minimised, as numbers."""
+
+    kind: int  # its number in `registry.OBJECTIVES`
+    sharpness: np.float32  # 1 / temperature, or gamma
+    margin: np.float32
+    unit: bool  # cosines rather than dot products
+    shared: bool  # one matrix for both sides
+
+
+class Rule(NamedTuple):
+    """An optimiser as numbers."""
+
+    kind: int  # its number in `registry.OPTIMIZERS`
+    dim: np.float32
+    momentum: np.float32  # m, r or b1 of the formulas in `updates`
+    decay: np.float32  # b2
+    epsilon: np.float32
+    clip: np.float32  # longest gradient of a row; 0: no limit
+    l2: np.float32  # weight of the squared norms of the rows touched
+
+
+class Steps(NamedTuple):
+    """How rows move in a chunk of batches."""
+
+    rule: Rule
+    rates: NDArray[np.float32]  # (n_batches,) learning rates
+    first: int  # the number of the first batch, counted from 1 through all epochs
+
+
+class Matrices(NamedTuple):
+    """What is trained, for one side: rows, and the optimiser's state of them. Strips come one after the other."""
+
+    vectors: Vectors  # (n_strips * n_rows, width)
+    first: Vectors
+    second: Vectors
+
+
+@njit(**INLINE)
+def starts_document(starts: Bytes, s: int) -> bool:
+    """Whether sentence s is the first of its document."""
+    return (starts[s >> 3] >> (s & 7)) & 1 == 1
+
+
+@njit(**INLINE)
+def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
+    """The places first <= j < end, j != k, that are adjacent to k.
+
+    In a text the one before and the one after, as far as they belong to the run; in a group all members.
+    """
+    n, run = picked.n_candidates[b], picked.runs[b, k]
+    first, end = k, k + 1
+    if k >= n:
+        return first, end  # a negative from elsewhere
+    reach = n if shape.groups else 1
+    while first > 0 and k - first < reach and picked.runs[b, first - 1] == run:
+        first -= 1
+    while end < n and end - k <= reach and picked.runs[b, end] == run:
+        end += 1
+    return first, end
+
+
+# Where a few candidates are sampled for an anchor, they have fixed slots: in a text the sentence before (0) and after
+# (1), in a group its members in order; then the negatives.
+
+
+@njit(**INLINE)
+def n_slots_of_positives(shape: Shape) -> int:
+    """How many slots there are for neighbours."""
+    return shape.run_length if shape.groups else 2
+
+
+@njit(**INLINE)
+def slot(shape: Shape, first: int, anchor: int, j: int) -> int:
+    """Where the anchor keeps its neighbour j, in a group that begins at `first`."""
+    return j - first if shape.groups else (0 if j < anchor else 1)
+
+
+@njit(**INLINE)
+def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
+    """The place in the batch of the candidate in slot i; -1 where there is none."""
+    n_positives = n_slots_of_positives(shape)
+    if i >= n_positives:
+        return picked.negatives[b, anchor, i - n_positives]
+    first, end = neighbours(shape, picked, b, anchor)
+    j = first + i if shape.groups else anchor - 1 + 2 * i
+    return j if first <= j < end and j != anchor else -1
+
+
+@njit(**INLINE)
+def count_examples(
+    losses: NDArray[np.float64], is_example: NDArray[np.int64], n: int, tally: LossTally, b: int, first: int
+) -> int:
+    """The number of examples among the first n sentences; who has the first writes the tally too, in fixed order."""
+    n_examples = 0
+    for k in range(n):
+        n_examples += is_example[k]
+    if first == 0:
+        loss = 0.0
+        for k in range(n):
+            loss += losses[k]
+        tally.loss[b] = loss
+        tally.examples[b] = n_examples
+    return n_examples

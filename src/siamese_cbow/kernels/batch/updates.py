@@ -1,0 +1,202 @@
+"""How a row moves, given its gradient of this batch: one rule for each optimiser.
+
+The occurrences of a batch are grouped by word, so each row is read, updated once and written, its additions always in
+the same order: that is what gives Adagrad and its like their exact gradient, and the same bytes on any number of
+threads. No row is ever taken as a view (`vectors[w]`): each view would cost two atomic updates of a reference count
+that all threads share, as much as the arithmetic.
+
+All rules are *lazy*: a batch touches only the rows of its words, and only their momentum decays. (A dense step would go
+through the whole matrix for every batch.) Clipping and L2 are per row too, for the same reason.
+
+    sgd       row -= rate g
+    nesterov  v = m v - rate g;  row += m v - rate g
+    adagrad   a += mean(g^2);  row -= rate g / sqrt(a)          one number for a row, which is what keeps it light
+    adadelta  a = r a + (1-r) g^2;  x = g sqrt(d + e) / sqrt(a + e);  d = r d + (1-r) x^2;  row -= rate x
+    adam      m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  row -= rate m' / (sqrt(v') + e)   with bias corrected m', v'
+    adamax    m = b1 m + (1-b1) g;  u = max(b2 u, |g|);  row -= rate / (1 - b1^step) m / (u + e)
+
+Legend: w row, u different word of the batch, g[t] the gradient of a row, in the memory of thread t. What a rule
+remembers of row w stands in side.first[w] and side.second[w]: a row, a number, or nothing (`registry.OPTIMIZERS`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.kernels.batch.records import Matrices, Rule, Steps, Tokens
+from siamese_cbow.kernels.registry import OPTIMIZERS
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.memory import prefetch_to_move
+from siamese_cbow.machine.simd import gather, gather_move
+from siamese_cbow.machine.threads import Tile
+
+SGD, NESTEROV, ADAGRAD = (OPTIMIZERS[name].number for name in ("sgd", "nesterov", "adagrad"))
+ADADELTA, ADAM, ADAMAX = (OPTIMIZERS[name].number for name in ("adadelta", "adam", "adamax"))
+
+
+@njit(**LEAN)
+def move_rows(
+    tokens: Tokens,
+    tile: Tile,
+    gradients: Vectors,
+    steps: Steps,
+    side: Matrices,
+    shared: bool,
+    totals: Vectors,
+    thread: int,
+) -> None:
+    """Move the rows of some of a batch's different words, once each.
+
+    gradients  (capacity, width) what every word of a sentence gets
+    shared     there is one matrix only; with two, Adagrad takes the general way, which rounds differently
+    """
+    rule, rate, step = steps.rule, steps.rates[tile.batch], steps.first + tile.batch
+    unique, starts, places, first = tokens.unique, tokens.unique_starts, tokens.places, tokens.first[tile.batch]
+    as_it_is = rule.clip == 0 and rule.l2 == 0
+    for u in range(first + tile.begin, first + tile.end):
+        if u + 2 < first + tile.end:
+            prefetch_to_move(side.vectors, unique[u + 2])
+        if as_it_is and rule.kind == SGD:
+            gather_move(gradients, places, starts[u], starts[u + 1], rate, side.vectors, unique[u])
+        elif as_it_is and rule.kind == ADAGRAD and shared:
+            _gather_adagrad(rule, rate, gradients, places, starts[u], starts[u + 1], side, unique[u], totals, thread)
+        else:
+            gather(gradients, places, starts[u], starts[u + 1], totals, thread)
+            update(rule, rate, step, side, unique[u], totals, thread)
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
+    """Move row w by the gradient g[t], which is changed."""
+    vectors = side.vectors
+    if rule.l2 > 0:
+        for j in range(g.shape[1]):
+            g[t, j] += rule.l2 * vectors[w, j]
+    if rule.clip > 0:
+        _clip(rule.clip, g, t)
+    if rule.kind == SGD:
+        for j in range(g.shape[1]):
+            vectors[w, j] -= rate * g[t, j]
+    elif rule.kind == ADAGRAD:
+        scale = _adagrad(rule, rate, side, w, _square(g, t))
+        for j in range(g.shape[1]):
+            vectors[w, j] -= scale * g[t, j]
+    elif rule.kind == NESTEROV:
+        velocity = side.first
+        for j in range(g.shape[1]):
+            velocity[w, j] = rule.momentum * velocity[w, j] - rate * g[t, j]
+            vectors[w, j] += rule.momentum * velocity[w, j] - rate * g[t, j]
+    elif rule.kind == ADADELTA:
+        _adadelta(rule, rate, side, w, g, t)
+    elif rule.kind == ADAM:
+        _adam(rule, rate, step, side, w, g, t)
+    elif rule.kind == ADAMAX:
+        _adamax(rule, rate, step, side, w, g, t)
+    else:
+        raise ValueError("this optimiser has no rule in kernels.batch.updates")
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _gather_adagrad(
+    rule: Rule,
+    rate: np.float32,
+    gradients: Vectors,
+    places: NDArray[np.int32],
+    begin: int,
+    end: int,
+    side: Matrices,
+    w: int,
+    totals: Vectors,
+    t: int,
+) -> None:
+    """Add up the gradients of a word's occurrences and move its row.
+
+    Most words occur once or twice in a batch. Their gradients go to the row without a stop in `totals`, which
+    makes this phase a third faster.
+    """
+    a = places[begin]
+    if end == begin + 1:
+        _move(side, w, _adagrad(rule, rate, side, w, _square(gradients, a)), gradients, a)
+    elif end == begin + 2:
+        b, square = places[begin + 1], np.float32(0)
+        for j in range(gradients.shape[1]):
+            square += (gradients[a, j] + gradients[b, j]) * (gradients[a, j] + gradients[b, j])
+        _move_by_two(side, w, _adagrad(rule, rate, side, w, square), gradients, a, b)
+    else:
+        gather(gradients, places, begin, end, totals, t)
+        _move(side, w, _adagrad(rule, rate, side, w, _square(totals, t)), totals, t)
+
+
+# Not regrouped: the compiler would divide each number of the row by what `_adagrad` divides the rate by.
+@njit(**INLINE, fastmath={"contract"})
+def _move(side: Matrices, w: int, scale: np.float32, g: Vectors, t: int) -> None:
+    vectors = side.vectors
+    for j in range(vectors.shape[1]):
+        vectors[w, j] -= scale * g[t, j]
+
+
+@njit(**INLINE, fastmath={"contract"})
+def _move_by_two(side: Matrices, w: int, scale: np.float32, g: Vectors, a: int, b: int) -> None:
+    vectors = side.vectors
+    for j in range(vectors.shape[1]):
+        vectors[w, j] -= scale * (g[a, j] + g[b, j])
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.float32) -> np.float32:
+    """Remember the gradient's length, give the step."""
+    seen = side.first
+    seen[w, 0] += square / rule.dim
+    return rate / (np.sqrt(seen[w, 0]) + rule.epsilon)
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _square(g: Vectors, t: int) -> np.float32:
+    total = np.float32(0)
+    for j in range(g.shape[1]):
+        total += g[t, j] * g[t, j]
+    return total
+
+
+@njit(**INLINE, fastmath=FASTMATH)
+def _clip(limit: np.float32, g: Vectors, t: int) -> None:
+    norm = np.sqrt(_square(g, t))
+    if norm > limit:
+        scale = limit / norm
+        for j in range(g.shape[1]):
+            g[t, j] *= scale
+
+
+@njit(**LEAN, fastmath=FASTMATH)
+def _adadelta(rule: Rule, rate: np.float32, side: Matrices, w: int, g: Vectors, t: int) -> None:
+    vectors, seen, moved, rest = side.vectors, side.first, side.second, np.float32(1) - rule.momentum
+    for j in range(g.shape[1]):
+        seen[w, j] = rule.momentum * seen[w, j] + rest * g[t, j] * g[t, j]
+        x = g[t, j] * np.sqrt(moved[w, j] + rule.epsilon) / np.sqrt(seen[w, j] + rule.epsilon)
+        moved[w, j] = rule.momentum * moved[w, j] + rest * x * x
+        vectors[w, j] -= rate * x
+
+
+@njit(**LEAN, fastmath=FASTMATH)
+def _adam(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
+    vectors, m, v = side.vectors, side.first, side.second
+    rest1, rest2 = np.float32(1) - rule.momentum, np.float32(1) - rule.decay
+    correct1 = np.float32(1 / (1 - np.float64(rule.momentum) ** step))
+    correct2 = np.float32(1 / (1 - np.float64(rule.decay) ** step))
+    for j in range(g.shape[1]):
+        m[w, j] = rule.momentum * m[w, j] + rest1 * g[t, j]
+        v[w, j] = rule.decay * v[w, j] + rest2 * g[t, j] * g[t, j]
+        vectors[w, j] -= rate * (m[w, j] * correct1) / (np.sqrt(v[w, j] * correct2) + rule.epsilon)
+
+
+@njit(**LEAN, fastmath=FASTMATH)
+def _adamax(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
+    vectors, m, u, rest = side.vectors, side.first, side.second, np.float32(1) - rule.momentum
+    scale = rate * np.float32(1 / (1 - np.float64(rule.momentum) ** step))
+    for j in range(g.shape[1]):
+        m[w, j] = rule.momentum * m[w, j] + rest * g[t, j]
+        u[w, j] = max(rule.decay * u[w, j], abs(g[t, j]))
+        vectors[w, j] -= scale * m[w, j] / (u[w, j] + rule.epsilon)

@@ -1,0 +1,77 @@
+"""The objectives and the optimisers that a recipe can name, with all that others need to know of them.
+
+Command line, recipes, layout in memory and kernels read these tables, and nothing else lists names. Imports nothing:
+`--help` reads it too. `number` is what kernels compare with, as they know no names; it is stored nowhere.
+
+A new objective is a line here, its loss in `objectives.losses` and its definition in `objectives.reference`; a new
+optimiser is a line here and its rule in `batch.updates`. A kernel that meets a number without code ends with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+ObjectiveName: TypeAlias = Literal["contrastive", "softmax", "sigmoid", "margin", "logistic"]
+OptimizerName: TypeAlias = Literal["sgd", "nesterov", "adagrad", "adadelta", "adam", "adamax"]
+
+
+class ObjectiveKind(NamedTuple):
+    """What is known of an objective."""
+
+    number: int
+    sampled: bool  # negatives are sampled for each anchor; otherwise all other sentences of its batch are candidates
+    unit: bool  # scores are cosines, otherwise dot products
+    setting: Literal["temperature", "gamma", "margin", ""]  # of the recipe and of the definition
+    reference: str  # the function of `objectives.reference` that defines it
+
+
+OBJECTIVES: Mapping[ObjectiveName, ObjectiveKind] = {
+    "contrastive": ObjectiveKind(3, sampled=False, unit=True, setting="temperature", reference="softmax"),
+    "softmax": ObjectiveKind(0, sampled=True, unit=True, setting="temperature", reference="softmax"),
+    "sigmoid": ObjectiveKind(1, sampled=True, unit=False, setting="", reference="sigmoid"),
+    "margin": ObjectiveKind(4, sampled=False, unit=True, setting="margin", reference="margin"),
+    "logistic": ObjectiveKind(2, sampled=True, unit=True, setting="gamma", reference="logistic"),
+}
+
+
+class OptimizerKind(NamedTuple):
+    """What is known of an optimiser."""
+
+    number: int
+    epsilon: float  # added to denominators
+    state: tuple[str, str]  # what it remembers of each row, twice: "" nothing, "one" number, a full "row"
+    elementwise: bool  # the numbers of a row move one by one, so that a row may be cut into strips
+    settings: tuple[Literal["momentum", "second_momentum"], ...] = ()  # of the recipe, beside the learning rate
+
+
+OPTIMIZERS: Mapping[OptimizerName, OptimizerKind] = {
+    "sgd": OptimizerKind(0, 0.0, ("", ""), elementwise=True),
+    "nesterov": OptimizerKind(1, 0.0, ("row", ""), elementwise=True, settings=("momentum",)),
+    "adagrad": OptimizerKind(2, 1e-10, ("one", ""), elementwise=False),
+    "adadelta": OptimizerKind(3, 1e-6, ("row", "row"), elementwise=True, settings=("momentum",)),
+    "adam": OptimizerKind(4, 1e-8, ("row", "row"), elementwise=True, settings=("momentum", "second_momentum")),
+    "adamax": OptimizerKind(5, 1e-8, ("row", "row"), elementwise=True, settings=("momentum", "second_momentum")),
+}
+
+
+def objective_kind(number: int) -> ObjectiveKind:
+    """The objective with this number: `objective_kind(0).reference` -> "softmax"."""
+    for kind in OBJECTIVES.values():
+        if kind.number == number:
+            return kind
+    raise ValueError(f"no objective has the number {number}; expected one of {[k.number for k in OBJECTIVES.values()]}")
+
+
+def sampled_objectives(sampled: bool = True) -> str:
+    """Their names in words: "softmax, sigmoid and logistic"; with `sampled=False` "contrastive and margin"."""
+    return _listed([name for name, kind in OBJECTIVES.items() if kind.sampled == sampled])
+
+
+def optimizers_with(setting: str) -> str:
+    """The names of those that have a setting, in words: "adam and adamax" have "second_momentum"."""
+    return _listed([name for name, kind in OPTIMIZERS.items() if setting in kind.settings])
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
