@@ -120,7 +120,7 @@ def test_imports_point_one_way(room: str) -> None:
 def test_rooms_are_entered_by_their_doors(room: str) -> None:
     wrong = []
     for use in (use for module in PATHS for use in imports(module) if room_of(use.source) == room):
-        if room_of(use.module) != room:
+        if room_of(use.module) != room and use.source != room:  # what stands in the `__init__` itself is open
             folder, _, name = use.source.rpartition(".")
             if not use.name or use.name not in doors(folder or room).get(name, set()):
                 wrong.append(use)
