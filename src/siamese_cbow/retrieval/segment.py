@@ -1,6 +1,6 @@
 """A segment: some of the rows of an index, written once and never changed.
 
-    rows.txt       the text, a row a line
+    rows.txt       the text, one row per line
     starts.npy     (n_rows + 1,) int64: row i is rows.txt[starts[i]:starts[i + 1]], line end included
     numbers.npy    (n_rows,) int64: the number of its line in its file
     graph.usearch  the vectors of all rows with a known word; the key of a vector is its row
@@ -32,6 +32,7 @@ from siamese_cbow.text.row_reader import Line, Rows
 
 TEXT, STARTS, NUMBERS, GRAPH, COPIES = "rows.txt", "starts.npy", "numbers.npy", "graph.usearch", "copies.npy"
 FILES = (TEXT, STARTS, NUMBERS, GRAPH, COPIES)
+REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 
 
 class SegmentWriter:
@@ -154,11 +155,14 @@ def check(folder: Path, described: Any, *, whole: bool = False) -> None:
     """Raises an error unless the files of a segment are those that were written; `whole` reads all of them."""
     for name in FILES:
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None
+        problem = None
         if not isinstance(entry, dict):
-            raise FormatError(f"nothing is known of {path}")
-        if not path.is_file():
-            raise FormatError(f"{path} is missing")
-        if path.stat().st_size != entry.get("size"):
-            raise FormatError(f"{path} has {path.stat().st_size:,} bytes, expected {entry.get('size')}")
-        if sample_hash(path) != entry.get("sample") or (whole and file_hash(path) != entry.get("hash")):
-            raise FormatError(f"{path} is not the file that was written: damaged or swapped")
+            problem = "is not described in the list of the index"
+        elif not path.is_file():
+            problem = "is missing"
+        elif path.stat().st_size != entry.get("size"):
+            problem = f"has {path.stat().st_size:,} bytes, expected {entry.get('size')}"
+        elif sample_hash(path) != entry.get("sample") or (whole and file_hash(path) != entry.get("hash")):
+            problem = "is not the file that was written: damaged or swapped"
+        if problem:
+            raise FormatError(f"{path} {problem}; {REBUILD}")

@@ -21,8 +21,8 @@ from siamese_cbow.base.files import atomic_folder, file_hash
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.manifest import NAME, REBUILD, FileEntry, Manifest, fingerprint
-from siamese_cbow.retrieval.segment import Segment, SegmentWriter, check, description
+from siamese_cbow.retrieval.manifest import NAME, FileEntry, Manifest, fingerprint
+from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, check, description
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -101,7 +101,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
         if rebuild:
             return old
         for name, entry in old.segments.items():
-            check_segment(folder / name, entry)
+            check(folder / name, entry)
     except FormatError:
         if rebuild:
             return None
@@ -110,14 +110,6 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
     if text is not None and text != old.settings:
         raise SettingsError(f"{folder} was made with {old.settings}, not with {text}; leave them out, or {REBUILD}")
     return old
-
-
-def check_segment(folder: Path, entry: Any, *, whole: bool = False) -> None:
-    """Raises an error that says what to do unless a segment is as it was written."""
-    try:
-        check(folder, entry, whole=whole)
-    except FormatError as error:
-        raise FormatError(f"{error}; {REBUILD}") from None
 
 
 def _reader(inputs: Any, old: Manifest | None, settings: TextSettings | None) -> RowReader:
