@@ -20,7 +20,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Silent
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.transform import weights as weighting
-from siamese_cbow.transform.components import Components, components_of, sentence_moments
+from siamese_cbow.transform.moments import Components, components_of, sentence_moments
 from siamese_cbow.transform.weights import idf, sentence_counts, sif, usif
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -105,10 +105,10 @@ def test_components_of_words_without_vectors_and_of_a_sample(stream: Stream, mon
     _, values, directions = np.linalg.svd(np.array(means), full_matrices=False)
     np.testing.assert_allclose(abs(np.sum(found.directions * directions[:2], axis=1)), [1, 1], atol=1e-6)
     np.testing.assert_allclose(found.shares, values[:2] ** 2 / (values[:2] ** 2).sum(), rtol=1e-6)
-    monkeypatch.setattr("siamese_cbow.transform.components.BLOCK", 7)
+    monkeypatch.setattr("siamese_cbow.transform.moments.BLOCK", 7)
     blocks = common_components(2, 1)
     np.testing.assert_allclose(abs(np.sum(found.directions * blocks.directions, axis=1)), [1, 1], atol=1e-9)
-    monkeypatch.setattr("siamese_cbow.transform.components.SAMPLE", 50)
+    monkeypatch.setattr("siamese_cbow.transform.moments.SAMPLE", 50)
     one, again, other = (common_components(1, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.directions, again.directions)
     assert not np.array_equal(one.directions, other.directions)

@@ -103,7 +103,7 @@ def test_counts_are_sentences_drawn_word_by_word() -> None:
     counts = np.array([50, 30, 15, 5])
     rows = rng.normal(0.5, 1, (4, 3)).astype(np.float32)
     drawn = rows[rng.choice(4, (200_000, 20), p=counts / 100)].mean(axis=1, dtype=np.float64)
-    from siamese_cbow.transform.components import count_moments
+    from siamese_cbow.transform.moments import count_moments
 
     found = count_moments(rows, counts, 20)
     np.testing.assert_allclose(found.mean, drawn.mean(axis=0), atol=3e-3)

@@ -21,7 +21,7 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.transform.folding import folded, ids_in
+from siamese_cbow.transform.postprocessing import folded, ids_in
 from siamese_cbow.transform.settings import Postprocess
 
 

@@ -30,8 +30,8 @@ from siamese_cbow.base.arrays import Ids, Offsets, Vectors, thread_count
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model import neighbours as near
-from siamese_cbow.model.checks import checked_rows, plain_info, without_scores
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
+from siamese_cbow.model.info import checked_rows, plain_info, without_scores
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array
 from siamese_cbow.progress import SILENT, bar
 from siamese_cbow.words.fallback import Fallback, finder
@@ -40,7 +40,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream
-    from siamese_cbow.transform.folding import Undo
+    from siamese_cbow.transform.postprocessing import Undo
     from siamese_cbow.transform.settings import Weights
 
 TextsOrVectors: TypeAlias = Texts | NDArray[np.floating[Any]]
@@ -396,7 +396,7 @@ class Model:
         `model.postprocess(stream, components=1)`: without the direction that all sentences of the stream share. Without
         a stream, mean and directions are estimated from the words' counts. The options: see `postprocess.settings`.
         """
-        from siamese_cbow.transform.folding import folded
+        from siamese_cbow.transform.postprocessing import folded
         from siamese_cbow.transform.settings import Postprocess
 
         steps = Postprocess(

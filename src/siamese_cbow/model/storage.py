@@ -25,7 +25,7 @@ import numpy as np
 
 from siamese_cbow.base.files import atomic_folder, file_hash, sample_hash
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
-from siamese_cbow.model.checks import check_numbers
+from siamese_cbow.model.info import check_numbers
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.model.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
@@ -34,7 +34,7 @@ from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.transform.folding import Undo
+    from siamese_cbow.transform.postprocessing import Undo
 
 FORMAT = "siamese-cbow model"
 FORMAT_VERSION = 1
@@ -237,7 +237,7 @@ def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
 
 def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
     """How to undo the post-processing of a model of this shape."""
-    from siamese_cbow.transform.folding import Undo
+    from siamese_cbow.transform.postprocessing import Undo
 
     arrays = map_tensors(path)
     try:

@@ -25,10 +25,10 @@ from threadpoolctl import threadpool_limits  # for sums in one order, and so the
 
 from siamese_cbow.base.arrays import Counts, Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model.checks import without_scores
 from siamese_cbow.model.encoding import Texts, as_list
-from siamese_cbow.transform.components import BLOCK, SAMPLE
-from siamese_cbow.transform.folding import Undo
+from siamese_cbow.model.info import without_scores
+from siamese_cbow.transform.moments import BLOCK, SAMPLE
+from siamese_cbow.transform.postprocessing import Undo
 from siamese_cbow.transform.weights import Floats
 
 if TYPE_CHECKING:

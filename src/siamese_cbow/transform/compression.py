@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Vectors
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model.checks import without_scores
+from siamese_cbow.model.info import without_scores
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, packed
 from siamese_cbow.words.vocabulary import Vocabulary
 

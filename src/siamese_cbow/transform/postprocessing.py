@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.transform.components import Moments, components_of, count_moments, sentence_moments
+from siamese_cbow.transform.moments import Moments, components_of, count_moments, sentence_moments
 from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.transform.weights import Floats, idf, sentence_counts, sif, usif
 
