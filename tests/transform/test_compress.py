@@ -16,8 +16,8 @@ from hypothesis.extra import numpy as arrays
 from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, SettingsError
 from siamese_cbow.model import encoding
+from siamese_cbow.model.geometry import cosines
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import cosines
 from siamese_cbow.model.packed_rows import LARGEST_CODE, Dtype, PackedRows, packed
 from siamese_cbow.model.storage import CONFIG, MODULES, TOKENIZER, VECTORS, load
 from siamese_cbow.transform.compression import most_frequent, rotated

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import units
 from siamese_cbow.model.storage import UNDO, load
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW

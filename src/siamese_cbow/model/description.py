@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.model.geometry import lengths
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths
 
 N_FREQUENT = 10
 

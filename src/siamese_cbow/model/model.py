@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors, thread_count
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model import neighbours as near
+from siamese_cbow.model import geometry as near
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.model.info import checked_rows, plain_info, without_scores
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array

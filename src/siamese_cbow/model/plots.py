@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.model.neighbours import units
+from siamese_cbow.model.geometry import units
 
 if TYPE_CHECKING:
     from siamese_cbow.base.arrays import Vectors

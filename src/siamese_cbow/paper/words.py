@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.model.geometry import lengths
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NEAR = 0.6  # the paper's bound for a related word

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.model.geometry import lengths
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths
 from siamese_cbow.serve.bodies import Reader
 from siamese_cbow.serve.desk import Desk
 from siamese_cbow.serve.limits import Limits

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.model.geometry import lengths, units
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths, units
 from siamese_cbow.serve.projection import project
 from siamese_cbow.serve.requests import MapRequest
 from siamese_cbow.serve.texts import folded

@@ -18,8 +18,8 @@ from starlette.responses import Response
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError
+from siamese_cbow.model.geometry import cosines, paired_cosines
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import cosines, paired_cosines
 from siamese_cbow.serve.bodies import Reader
 from siamese_cbow.serve.explanation import explain
 from siamese_cbow.serve.limits import Limits
