@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
     from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.formats.hub import from_pretrained, push_to_hub
+    from siamese_cbow.model.info import ModelInfo
     from siamese_cbow.model.model import Model
-    from siamese_cbow.model.storage import load
+    from siamese_cbow.model.storage import load, save
     from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import clusters
     from siamese_cbow.retrieval.duplicates import duplicates
@@ -32,7 +34,11 @@ if TYPE_CHECKING:
     from siamese_cbow.training.callbacks import Callback
     from siamese_cbow.training.recipe import SiameseCBOW
     from siamese_cbow.training.recipe_file import read_recipe, write_recipe
+    from siamese_cbow.transform.adaptation import adapt
     from siamese_cbow.transform.combination import combine
+    from siamese_cbow.transform.compression import compress
+    from siamese_cbow.transform.postprocessing import postprocess, without_postprocessing
+    from siamese_cbow.transform.settings import Postprocess
     from siamese_cbow.words.tokenizer import Tokenizer
     from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -46,6 +52,8 @@ _HOMES = {
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "ModelInfo": "model.info",
+    "Postprocess": "transform.settings",
     "SettingsError": "errors",
     "SiameseCBOW": "training.recipe",
     "SiameseCBOWError": "errors",
@@ -54,16 +62,23 @@ _HOMES = {
     "Texts": "text.corpus",
     "Tokenizer": "words.tokenizer",
     "Vocabulary": "words.vocabulary",
+    "adapt": "transform.adaptation",
     "clusters": "retrieval.clusters",
     "combine": "transform.combination",
+    "compress": "transform.compression",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
+    "from_pretrained": "formats.hub",
     "load": "model.storage",
+    "postprocess": "transform.postprocessing",
     "prepare": "stream.preparation",
+    "push_to_hub": "formats.hub",
     "read_recipe": "training.recipe_file",
     "reproduce": "paper.reproduce",
+    "save": "model.storage",
     "search": "retrieval.search",
     "sts": "evaluation.sts",
+    "without_postprocessing": "transform.postprocessing",
     "write_recipe": "training.recipe_file",
 }
 
@@ -76,6 +91,8 @@ __all__ = [
     "MissingExtra",
     "Mix",
     "Model",
+    "ModelInfo",
+    "Postprocess",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",
@@ -84,16 +101,23 @@ __all__ = [
     "Texts",
     "Tokenizer",
     "Vocabulary",
+    "adapt",
     "clusters",
     "combine",
+    "compress",
     "duplicates",
     "evaluate",
+    "from_pretrained",
     "load",
+    "postprocess",
     "prepare",
+    "push_to_hub",
     "read_recipe",
     "reproduce",
+    "save",
     "search",
     "sts",
+    "without_postprocessing",
     "write_recipe",
 ]
 

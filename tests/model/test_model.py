@@ -159,7 +159,7 @@ def test_paths_agree(texts: list[str], dim: int, normalize: bool, batch_size: in
     kept = data.draw(st.integers(1, dim))
     encoder = encoding.Encoder(model.vocabulary, model.vectors, model.tokenizer)
     small = encoder.many(texts, dim=kept, normalize=normalize)
-    encoder._is_bulk = lambda _: True  # type: ignore[method-assign]
+    encoder.warm()
     for threads in (1, 2):
         bulk = encoder.many(
             texts, dim=kept, normalize=normalize, batch_size=batch_size, threads=threads, progress=SILENT

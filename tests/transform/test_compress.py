@@ -55,7 +55,7 @@ def test_packing_keeps_each_number_within_half_a_step(vectors: np.ndarray, dtype
 def test_a_packed_model_is_its_unpacked_self(dtype: Dtype, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = toy().compress(dtype)
     plain = Model(small.vocabulary, small.vectors, small.tokenizer)
-    small.save(tmp_path / "small")
+    small.save(tmp_path / "small", int4=True)
     loaded = load(tmp_path / "small", verify=True)
     assert loaded == small == copy.copy(small)
     assert loaded != plain
@@ -72,11 +72,11 @@ def test_a_packed_model_is_its_unpacked_self(dtype: Dtype, tmp_path: Path, monke
         np.testing.assert_array_equal(loaded.encode(TEXTS, truncate_dim=3), plain.encode(TEXTS, truncate_dim=3))
     assert loaded.neighbours("w5", k=3) == plain.neighbours("w5", k=3)
     np.testing.assert_array_equal(loaded.vector("w5"), plain.vector("w5"))
-    loaded.save(tmp_path / "again")
+    loaded.save(tmp_path / "again", int4=True)
     assert (tmp_path / "again" / VECTORS).read_bytes() == (tmp_path / "small" / VECTORS).read_bytes()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "int8"])
+@pytest.mark.parametrize("dtype", ["float16", "int8", "int4"])
 def test_other_libraries_give_the_same_vectors(dtype: Dtype, tmp_path: Path) -> None:
     model2vec, transformers = pytest.importorskip("model2vec"), pytest.importorskip("sentence_transformers")
     small = toy().compress(dtype, dim=5, words=40)
@@ -90,7 +90,7 @@ def test_other_libraries_give_the_same_vectors(dtype: Dtype, tmp_path: Path) -> 
 
 def test_a_model_of_four_bits_says_nothing_to_other_libraries(tmp_path: Path) -> None:
     small = toy().compress("int4")
-    small.save(tmp_path / "m")
+    small.save(tmp_path / "m", int4=True)
     assert not (tmp_path / "m" / TOKENIZER).exists()
     assert not (tmp_path / "m" / MODULES).exists()
     small.compress("float32").save(tmp_path / "m")  # in its place

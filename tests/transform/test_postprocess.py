@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import UNDO, load
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.transform.moments import count_moments
 from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.transform.weights import sif
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -103,8 +105,6 @@ def test_counts_are_sentences_drawn_word_by_word() -> None:
     counts = np.array([50, 30, 15, 5])
     rows = rng.normal(0.5, 1, (4, 3)).astype(np.float32)
     drawn = rows[rng.choice(4, (200_000, 20), p=counts / 100)].mean(axis=1, dtype=np.float64)
-    from siamese_cbow.transform.moments import count_moments
-
     found = count_moments(rows, counts, 20)
     np.testing.assert_allclose(found.mean, drawn.mean(axis=0), atol=3e-3)
     np.testing.assert_allclose(found.gram, drawn.T @ drawn / len(drawn), atol=1e-2)
@@ -126,12 +126,12 @@ def test_broken_undo_files(model: Model, stream: Stream, tmp_path: Path) -> None
 
 
 def test_settings_as_text() -> None:
-    assert Postprocess.parse("") == Postprocess()
-    assert Postprocess.parse(" components=1, weights=sif,center,by_share=no,a=0.01") == Postprocess(
+    assert Postprocess.of("") == Postprocess()
+    assert Postprocess.of(" components=1, weights=sif,center,by_share=no,a=0.01") == Postprocess(
         components=1, weights="sif", center=True, a=0.01
     )
     for text, said in {
-        "componets=1": "no setting 'componets'; expected some of weights, a, center",
+        "componets=1": "no setting 'componets'; expected some of idf_power, length_power, ",
         "components=one": "'components=one'; expected components= and a whole number",
         "center=perhaps": "yes or no",
         "weights=tf": "weights is 'tf'; expected one of none, sif",
@@ -140,7 +140,7 @@ def test_settings_as_text() -> None:
         "components=-1": "components is -1",
     }.items():
         with pytest.raises(SettingsError, match=said):
-            Postprocess.parse(text)
+            Postprocess.of(text)
     with pytest.raises(SettingsError, match="fewer components than dimensions"):
         SiameseCBOW(dim=3, postprocess="components=3")
 
@@ -155,9 +155,7 @@ def test_settings_as_text() -> None:
     )
 )
 def test_settings_come_back(steps: Postprocess) -> None:
-    assert (
-        Postprocess.parse(",".join(f"{key}={str(value).lower()}" for key, value in steps.settings().items())) == steps
-    )
+    assert Postprocess.of(",".join(f"{key}={str(value).lower()}" for key, value in steps.settings().items())) == steps
 
 
 def test_what_it_needs(model: Model, stream: Stream) -> None:
@@ -186,7 +184,7 @@ def test_a_text_has_one_vector_whatever_stands_beside_it(name: str, seed: int) -
 
 def test_train_does_it_in_the_end(stream: Stream) -> None:
     recipe = SiameseCBOW(dim=8, batch_size=16)
-    plain, done = recipe.train(stream), SiameseCBOW(dim=8, batch_size=16, postprocess="components=1").train(stream)
+    plain, done = recipe.train(stream), replace(recipe, postprocess=Postprocess(components=1)).train(stream)
     np.testing.assert_array_equal(done.vectors, plain.postprocess(stream, components=1).vectors)
     assert done.info["postprocessing"]["components"] == 1
-    assert done.info["recipe"]["postprocess"] == "components=1"
+    assert done.info["recipe"]["postprocess"] == {"components": 1}

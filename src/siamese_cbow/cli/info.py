@@ -19,7 +19,7 @@ from siamese_cbow.cli.model_option import model_option, open_model
 @click.option("--verify", is_flag=True, help="Also read all the vectors and compare them with their hash.")
 def command(given: Path | None, folder: Path | None, as_json: bool, verify: bool) -> None:
     """Describe a model: size, tokenizer, frequent words, recipe, corpus."""
-    from siamese_cbow.model.description import describe
+    from siamese_cbow.model.card import describe
 
     folder = given or folder
     shown = "pretrained, the one that comes with the package" if folder is None else str(folder)

@@ -16,6 +16,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import PRESETS, SiameseCBOW
 from siamese_cbow.training.recipe_file import read_recipe, write_recipe
 from siamese_cbow.training.saved_run import Saving, train_into
+from siamese_cbow.transform.settings import Postprocess
 
 # What `--help` says of each option of a recipe; a test holds it complete.
 HELP = {
@@ -47,27 +48,46 @@ HELP = {
     "l2": "Weight of the squared lengths of the vectors.",
     "init": "Go on with this model (a folder, or `pretrained`), or start with the vectors of a word2vec file.",
     "init_std": "Spread of the random numbers that vectors start from.",
-    "postprocess": "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ...",
+    "postprocess_weights": "After training, weights of words, as SIF, uSIF or tf-idf have them.",
+    "postprocess_a": "Of sif: words with a larger share of the text than this count for less than half.",
+    "postprocess_center": "After training, the mean sentence is taken off.",
+    "postprocess_components": "After training, so many directions that all sentences have in common are removed.",
+    "postprocess_by_share": "Of each such direction only its share of their strength, as uSIF has it.",
+    "postprocess_whiten": "After training, 0 to 1: how far the strengths of the other directions are evened out.",
+    "postprocess_seed": "Which sentences of a large stream are looked at for that.",
 }
+STEPS = "postprocess"
 SWITCHES = {"separate_matrices": "--separate-matrices/--one-matrix"}  # the other switches are --name/--no-name
 SAVING = Saving()
 
 
 def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
-    """An option for each field of a recipe, with its live default, and the paper's where that differs."""
-    hints = get_type_hints(SiameseCBOW)
-    for field in reversed(fields(SiameseCBOW)):
-        kinds = [kind for kind in get_args(hints[field.name]) or (hints[field.name],) if kind is not type(None)]
+    """An option for each setting of a recipe, with its live default, and the paper's where that differs."""
+    for name, kind, default in reversed(recipe_settings()):
+        kinds = [inner for inner in get_args(kind) or (kind,) if inner is not type(None)]
         choice = isinstance(kinds[0], str)
-        flag = f"--{field.name.replace('_', '-')}"
+        flag = f"--{name.replace('_', '-')}"
         command = click.option(
-            SWITCHES.get(field.name, f"{flag}/--no-{flag[2:]}") if kinds[0] is bool else flag,
-            field.name,
+            SWITCHES.get(name, f"{flag}/--no-{flag[2:]}") if kinds[0] is bool else flag,
+            name,
             default=None,
             type=click.Choice(kinds) if choice else kinds[0],
-            help=HELP[field.name] + _shown_default(field.name, field.default),
+            help=HELP[name] + _shown_default(name, default),
         )(command)
     return command
+
+
+def recipe_settings() -> list[tuple[str, Any, Any]]:
+    """Name, type and default of each setting; those of `postprocess` one by one, as `postprocess_components`, ..."""
+    hints, inner = get_type_hints(SiameseCBOW), get_type_hints(Postprocess)
+    return [
+        *((field.name, hints[field.name], field.default) for field in fields(SiameseCBOW) if field.name != STEPS),
+        *(
+            (f"{STEPS}_{field.name}", inner[field.name], field.default)
+            for field in fields(Postprocess)
+            if field.name not in hints or field.name == "seed"
+        ),
+    ]
 
 
 def _shown_default(name: str, default: Any) -> str:
@@ -120,7 +140,7 @@ def command(
 
     A run that was stopped goes on when the same command is given again, and ends with the same bytes.
     """
-    recipe = _recipe(recipe_name, {name: value for name, value in options.items() if value is not None})
+    recipe = _recipe(recipe_name, _changes(options))
     mix = Mix([Stream.load(stream) for stream in streams], _numbers(passes))
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
@@ -137,9 +157,18 @@ def command(
     click.echo(output)
 
 
+def _changes(options: dict[str, Any]) -> dict[str, Any]:
+    """{"dim": 8, "seed": None, "postprocess_components": 1} -> {"dim": 8, "postprocess": {"components": 1}}."""
+    given = {name: value for name, value in options.items() if value is not None}
+    steps = {name.removeprefix(f"{STEPS}_"): given.pop(name) for name in list(given) if name.startswith(f"{STEPS}_")}
+    return given | ({STEPS: steps} if steps else {})
+
+
 def _recipe(name: str, changes: dict[str, Any]) -> SiameseCBOW:
     if name not in PRESETS:
-        return SiameseCBOW(**{**read_recipe(name).settings(), **changes})
+        settings = read_recipe(name).settings()
+        steps = {STEPS: {**settings.get(STEPS, {}), **changes[STEPS]}} if STEPS in changes else {}
+        return SiameseCBOW(**{**settings, **changes, **steps})
     recipe = SiameseCBOW.preset(name, **changes)
     if "init" in changes and "dim" not in changes:
         from siamese_cbow.training.start import with_dim_of_start

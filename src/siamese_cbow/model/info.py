@@ -1,75 +1,150 @@
-"""Checks of what a model is made of: clear errors at the door, so that nothing inside has to ask again."""
+"""Where a model comes from and what was done to it: fields with types, checked when a model is made or loaded.
+
+    ModelInfo.of({"recipe": {"name": "mine"}, "colour": "red"})   ->   recipe {"name": "mine"}, extra {"colour": "red"}
+    ModelInfo.of({"recipe": "mine"})                              ->   InputError: expected a table
+
+In config.json all of it stands in one flat table, and what `extra` holds comes back as it was. It can be read as that
+table, too: `info["recipe"]["name"]`, `"scores" in info`, `dict(info)`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
-from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model.packed_rows import PackedRows, Rows
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.fallback import Fallback
 
-# Means stay finite up to here, whatever the number of words; no training comes near it.
-LARGEST_NUMBER = 1e30
+Table: TypeAlias = Mapping[str, Any]  # of what JSON can hold
 
 
-def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
-    """The vectors as a read-only view, or an error that says what is wrong with them."""
-    if isinstance(vectors, PackedRows):
-        _check_shape(vectors.shape, vocabulary)
-        return vectors
-    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype != np.float32:
-        shape = f"{vectors.dtype} {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
-        raise InputError(f"vectors are {shape}; expected a (n_words, dim) array of float32, see numpy's astype")
-    _check_shape(vectors.shape, vocabulary)
-    if not _is_mapped(vectors):  # a file was checked when it was written; here it would be read from end to end
-        check_numbers(vectors, vocabulary)
-    view = np.ascontiguousarray(vectors).view()
-    view.flags.writeable = False
-    return view
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ModelInfo(Mapping[str, Any]):
+    """What a model says of itself; None where it says nothing. `dataclasses.replace` makes a changed one.
+
+    data, licence, limits, biases   for people: the text it was trained on, and what to know before using it
+    scores         how good it is, as measured with just these rows
+    recipe         the settings of its training; `name` says which one
+    corpus         the text: its fingerprint, alone or in a table with sizes
+    trained        how far: epochs, examples, words
+    start          data, licence and corpus of the model that training went on with
+    combined       what the models that it was made of did not have in common
+    unknown_words  what unknown words count as
+    language       the language of all its words; `languages`, of a model of several
+    compression    what it was before it was made smaller, and what it is now
+    postprocessing what was done to the rows after training
+    extra          whatever else there is to say
+    """
+
+    data: str | Table | None = None
+    licence: str | Table | None = None
+    scores: Table | None = None
+    limits: str | Table | None = None
+    biases: str | Table | None = None
+    recipe: Table | None = None
+    corpus: str | Table | None = None
+    trained: Table | None = None
+    start: Table | None = None
+    combined: Table | None = None
+    unknown_words: Fallback | None = None
+    language: str | None = None
+    languages: list[str] | None = None
+    compression: Table | None = None
+    postprocessing: Table | None = None
+    extra: Table = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        hints = _hints()
+        for name, value in _plain({one.name: getattr(self, one.name) for one in fields(self)}).items():
+            if not _is_of(value, hints[name]):
+                raise InputError(
+                    f"the model's info has {value!r:.60} for {name!r}; expected {_expected(hints[name], name)} "
+                    "(a key of your own may hold anything)"
+                )
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> ModelInfo:
+        """From the flat table that config.json holds; what is a ModelInfo already stays as it is."""
+        if isinstance(table, ModelInfo):
+            return table
+        known = {name: value for name, value in table.items() if name in _KNOWN}
+        return cls(**known, extra={name: value for name, value in table.items() if name not in _KNOWN})
+
+    def _table(self) -> dict[str, Any]:
+        said = {name: value for name in _KNOWN if (value := getattr(self, name)) is not None}
+        return said | dict(self.extra)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._table()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    def __repr__(self) -> str:
+        return f"ModelInfo({self._table()})"
+
+    @property
+    def recipe_name(self) -> str | None:
+        """The name of the recipe."""
+        return (self.recipe or {}).get("name")
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of the text."""
+        return self.corpus.get("fingerprint") if isinstance(self.corpus, Mapping) else self.corpus
 
 
-def _check_shape(shape: tuple[int, ...], vocabulary: Vocabulary) -> None:
-    if shape[0] != len(vocabulary) or 0 in shape:
-        raise InputError(
-            f"vectors have shape {shape} and the vocabulary has {len(vocabulary):,} words; "
-            "expected a row for each word, at least one word and at least one dimension"
-        )
+_KNOWN = tuple(one.name for one in fields(ModelInfo) if one.name != "extra")
+_UNIONS = (UnionType, Union)
 
 
-def check_numbers(vectors: Vectors, vocabulary: Vocabulary) -> None:
-    """Raises an error that names the first word whose vector has NaN, infinity or a number out of all proportion."""
-    if vectors.min() >= -LARGEST_NUMBER and vectors.max() <= LARGEST_NUMBER:  # False for NaN too
-        return
-    row = int(np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))[0])
-    raise InputError(
-        f"the vector of {vocabulary.words[row]!r} (row {row:,}) has NaN, infinity or a number beyond "
-        f"{LARGEST_NUMBER:g}; if it comes from training, try a smaller learning rate"
-    )
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(ModelInfo)
 
 
-def _is_mapped(array: Any) -> bool:
-    while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap):
-            return True
-        array = array.base
-    return False
-
-
-def plain_info(info: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(table: dict[str, Any]) -> dict[str, Any]:
     """A deep copy as it would come back from a file, so that a model equals itself after saving and loading."""
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(info), allow_nan=False))
+        plain: dict[str, Any] = json.loads(json.dumps(table, allow_nan=False, default=_as_dict))
     except (TypeError, ValueError) as error:
         expected = "expected plain numbers, strings, lists and dicts"
         raise InputError(f"info can't be written as JSON ({error}); {expected}") from None
     return plain
 
 
-def without_scores(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What holds of a model once its rows are others: all but what was measured with them."""
-    return {key: value for key, value in info.items() if key != "scores"}
+def _as_dict(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} {value!r:.60}")
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    """Whether a value of JSON is of a type such as `str | Table | None`, `list[str]` or a `Literal`."""
+    kind = get_origin(hint) or hint
+    if kind in _UNIONS:
+        return any(_is_of(value, inner) for inner in get_args(hint))
+    if kind is Literal:
+        return value in get_args(hint)
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(item, get_args(hint)[0]) for item in value)
+    return isinstance(value, kind)
+
+
+def _expected(hint: Any, name: str) -> str:
+    """In words: `str | Table | None` -> "a string or a table such as ..."."""
+    if get_origin(hint) in _UNIONS:
+        return " or ".join(_expected(inner, name) for inner in get_args(hint) if inner is not NoneType)
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(get_args(hint))}"
+    if get_origin(hint) is list:
+        return "a list of strings"
+    return "a string" if hint is str else f'a table, such as {{"{name}": {{"name": "mine"}}}}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import ObjectiveName, SiameseCBOW
 from siamese_cbow.training.start import inherited
 from siamese_cbow.training.state import TrainingState, first_state
-from siamese_cbow.transform.finishing import finished
-from siamese_cbow.transform.settings import Postprocess
+from siamese_cbow.transform.postprocessing import folded, postprocess
 
 OBJECTIVES: dict[ObjectiveName, int] = {
     "contrastive": in_batch.CONTRASTIVE,
@@ -69,12 +68,11 @@ class Run:
             "trained": trained,
             **({} if self.plan.start is None else inherited(self.plan.start)),
         }
-        learnt, counts = self.state.folded(self.plan.kin), np.asarray(vocabulary.counts)
-        vectors = finished(self.recipe, learnt, counts, taken_out=self.plan.taken_out)
+        vectors, _ = folded(self.state.folded(self.plan.kin), vocabulary, self.plan.end, overwrite=True)
         model = Model(vocabulary, vectors, mix.tokenizer, info)
         if self.recipe.postprocess is None:
             return model
-        return model.postprocess(mix.streams[0], **asdict(Postprocess.parse(self.recipe.postprocess)))
+        return postprocess(model, mix.streams[0], self.recipe.postprocess)
 
 
 def train(

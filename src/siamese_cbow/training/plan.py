@@ -6,7 +6,7 @@ Every complaint about streams that can't be learnt from, or don't go together, i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.batch.plans import Shape
@@ -18,6 +18,8 @@ from siamese_cbow.training.course import Course
 from siamese_cbow.training.kin import Kin, kin_of
 from siamese_cbow.training.recipe import SiameseCBOW
 from siamese_cbow.training.start import model_to_start_from
+from siamese_cbow.transform.postprocessing import end_of_training
+from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -36,7 +38,13 @@ class Plan:
     @property
     def taken_out(self) -> int:
         """Common directions that the model to start from lacks already."""
-        return 0 if self.start is None else int(self.start.info.get("recipe", {}).get("common_directions", 0))
+        return 0 if self.start is None else end_of_training(self.start.info).common_directions
+
+    @property
+    def end(self) -> Postprocess:
+        """What is done to the rows in the end, less what was done to those of the model to start from."""
+        left = max(0, self.recipe.common_directions - self.taken_out)
+        return replace(self.recipe.end, common_directions=left)
 
     @property
     def n_steps(self) -> int:

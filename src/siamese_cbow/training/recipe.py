@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
+from siamese_cbow.transform.settings import Postprocess
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
@@ -81,7 +82,7 @@ class SiameseCBOW:
     # words
     share_stems: bool = True  # words of one stem share a second row, see `training.kin`; not with sigmoid
     idf_power: float = 1.0  # at the end, rows are scaled by this power of log(1 + 1 / the word's share of the text),
-    length_power: float = 0.5  # and their lengths are raised to this one, see `training.finishing`
+    length_power: float = 0.5  # and their lengths are raised to this one, see `transform.postprocessing`
     common_directions: int = 2  # so many strongest directions of the running words are then taken out of all rows
 
     # optimiser
@@ -99,9 +100,11 @@ class SiameseCBOW:
     init_std: float = 0.01
 
     # end
-    postprocess: str | None = None  # such as "components=1,whiten=0.2"; see `siamese_cbow.transform.settings`
+    postprocess: Postprocess | None = None  # a table in a file: {components = 1, whiten = 0.2}
 
     def __post_init__(self) -> None:
+        if self.postprocess is not None:  # a table, or the text that recipes of 0.1.0 hold
+            object.__setattr__(self, "postprocess", Postprocess.of(self.postprocess))
         _check(self)
 
     @classmethod
@@ -121,9 +124,17 @@ class SiameseCBOW:
         """The name of the preset with this objective, or the objective's own: "paper", "contrastive", "margin"..."""
         return "paper" if self.objective == "softmax" else self.objective
 
+    @property
+    def end(self) -> Postprocess:
+        """What is done to the rows at the end of every training, before `postprocess`."""
+        return Postprocess(
+            idf_power=self.idf_power, length_power=self.length_power, common_directions=self.common_directions
+        )
+
     def settings(self) -> dict[str, Any]:
         """Name and value of every option that is set: `settings()["dim"]` -> 300."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        steps = {} if self.postprocess is None else {"postprocess": self.postprocess.settings()}
+        return {key: value for key, value in {**asdict(self), **steps}.items() if value is not None}
 
     def train(
         self,
@@ -166,8 +177,11 @@ def _check(recipe: SiameseCBOW) -> None:
     for name in ("momentum", "second_momentum", "min_learning_rate_ratio"):
         if getattr(recipe, name) > (1 if name == "min_learning_rate_ratio" else 0.999999):
             raise SettingsError(f"{name} is {getattr(recipe, name)}; expected a number below 1")
-    if recipe.postprocess is not None:
-        _check_steps(recipe.postprocess, recipe.dim)
+    if recipe.postprocess is not None and recipe.postprocess.components >= recipe.dim:
+        raise SettingsError(
+            f"postprocess has {recipe.postprocess.components} components and dim is {recipe.dim}; "
+            "expected fewer components than dimensions"
+        )
     if recipe.batch_size < recipe.run_length:
         raise SettingsError(
             f"batch_size is {recipe.batch_size} and run_length {recipe.run_length}; a batch holds at least one run"
@@ -178,14 +192,6 @@ def _check(recipe: SiameseCBOW) -> None:
         raise SettingsError(
             "run_length is 1; with negatives_from='batch' positives are found in a run: expected 2 or more"
         )
-
-
-def _check_steps(text: str, dim: int) -> None:
-    from siamese_cbow.transform.settings import Postprocess
-
-    steps = Postprocess.parse(text)
-    if steps.components >= dim:
-        raise SettingsError(f"postprocess is {text!r} and dim {dim}; expected fewer components than dimensions")
 
 
 def _check_whole(name: str, value: int | None, lowest: int) -> None:

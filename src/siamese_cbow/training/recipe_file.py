@@ -3,6 +3,7 @@
 recipe = "paper"        optional: what the rest is a change of; "contrastive" when left out
 dim = 100
 negatives = 5
+postprocess = {components = 1}
 """
 
 from __future__ import annotations
@@ -56,4 +57,6 @@ def _value(value: Any) -> str:
         # A TOML basic string: escape what it must not hold as it is.
         plain = value.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in plain) + '"'
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {_value(inner)}" for name, inner in value.items()) + "}"
     return repr(value)

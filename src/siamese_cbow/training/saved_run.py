@@ -28,6 +28,7 @@ from siamese_cbow.training.callbacks import Callback
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
 from siamese_cbow.training.interrupt import StopWish, stop_wishes
 from siamese_cbow.training.recipe import SiameseCBOW
+from siamese_cbow.transform.settings import Postprocess
 
 if TYPE_CHECKING:
     from siamese_cbow.training.loop import Run
@@ -159,13 +160,19 @@ def _is_finished(folder: Path, about: dict[str, Any]) -> bool:
         info = storage.load(folder).info
     except SiameseCBOWError:
         raise InputError(f"{folder} exists and is no model of ours; choose another output, or remove it") from None
-    recipe = {name: value for name, value in info.get("recipe", {}).items() if name != "name"}
-    if recipe == about["recipe"] and info.get("corpus", {}).get("fingerprint") == about["corpus"]:
+    recipe = {name: value for name, value in (info.recipe or {}).items() if name != "name"}
+    if _values(recipe) == about["recipe"] and info.fingerprint == about["corpus"]:
         return True
     raise InputError(
         f"{folder} holds a model of other settings or another text; "
         "choose another output, or give --restart to replace it"
     )
+
+
+def _values(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a recipe as they are written today; 0.1.0 wrote those of post-processing as a text."""
+    steps = recipe.get("postprocess")
+    return recipe if steps is None else {**recipe, "postprocess": Postprocess.of(steps).settings()}
 
 
 def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
@@ -174,7 +181,8 @@ def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
     if (folder / RUN).is_dir():
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            found["recipe"] = _values(found["recipe"])
+        except (OSError, ValueError, LookupError, TypeError):
             raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
         changed = _differences(found, about)
         if changed:

@@ -4,8 +4,9 @@
     --init pretrained            the model that comes with the package
     --init vectors.bin           a word2vec file: vectors for those words of the text that it has
 
-A model's rows are finished ones (see `training.finishing`): they are turned back into learnt ones first. A row that
-words share with their kin starts as the mean of those that are known, so a new form of a known word starts beside it.
+A model's rows are finished ones (see `transform.postprocessing`): they are turned back into learnt ones first. A row
+that words share with their kin starts as the mean of those that are known, so a new form of a known word starts beside
+it.
 
 Training from scratch wants a high rate, which moves a finished model far: on other text much of it is forgotten. At a
 fifth of the rate nothing was, and the new text was learnt as well (results/pairs.md). What did not do better than that:
@@ -28,7 +29,7 @@ from siamese_cbow.model.storage import load
 from siamese_cbow.progress import Progress
 from siamese_cbow.training.kin import Kin
 from siamese_cbow.training.recipe import SiameseCBOW
-from siamese_cbow.transform.finishing import unweighed
+from siamese_cbow.transform.postprocessing import learnt_rows
 from siamese_cbow.words.vocabulary import Vocabulary
 
 PRETRAINED = "pretrained"
@@ -54,9 +55,9 @@ def inherited(model: Model) -> dict[str, Any]:
 
     {"licence": "CC BY-SA", "unknown_words": "prefix"} -> {"unknown_words": "prefix", "start": {"licence": "CC BY-SA"}}
     """
-    kept = {name: model.info[name] for name in ("unknown_words",) if name in model.info}
+    same = {name: model.info[name] for name in ("unknown_words",) if name in model.info}
     origin = {name: model.info[name] for name in ("data", "licence", "corpus", "start") if name in model.info}
-    return {**kept, "start": origin} if origin else kept
+    return {**same, "start": origin} if origin else same
 
 
 def start_rows(recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:
@@ -65,7 +66,7 @@ def start_rows(recipe: SiameseCBOW, vocabulary: Vocabulary, progress: Progress) 
     if model is None:
         words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)
     else:
-        learnt = unweighed(model.info.get("recipe", {}), model.vectors, np.asarray(model.vocabulary.counts))
+        learnt = learnt_rows(model)
         words = [word for word in model.vocabulary.words if word in vocabulary.index]
         rows = learnt[[model.vocabulary.index[word] for word in words]]
     if rows.shape[1] != recipe.dim:
