@@ -222,6 +222,24 @@ def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch
     assert taken == [1, 2, 1]
 
 
+def test_one_switch_for_all() -> None:
+    assert [encoding.is_much(n) for n in (encoding.MUCH_TEXT, encoding.MUCH_TEXT + 1)] == [False, True]
+    assert [encoding.is_much(encoding.MUCH_RAW_TEXT + n, raw=True) for n in (0, 1)] == [False, True]
+    model = toy(dim=5)
+    encoder = encoding.Encoder(model.vocabulary, model.rows, model.tokenizer)
+    texts_ = ["the cat", "", "blorf the dog"]
+    small, n_words = encoder.counted(texts_, dim=4, normalize=False)
+    assert (n_words, encoder.is_bulk) == (4, False)
+    np.testing.assert_array_equal(small, model.encode(texts_, truncate_dim=4))
+    for _ in range(2):
+        by_ids, n_ids = encoder.of_ids([[0, 1], [], [0, 3]], dim=4, normalize=False)
+        assert n_ids == 4
+        np.testing.assert_array_equal(by_ids, small)
+        encoder.warm()
+    assert encoder.is_bulk
+    np.testing.assert_array_equal(encoder.counted(texts_, dim=4, normalize=False)[0], small)
+
+
 @pytest.mark.usefixtures("bulk")
 def test_batches_of_long_texts_are_cut(plain: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "BATCH_CHARACTERS", 20)

@@ -98,6 +98,20 @@ def test_a_model_of_four_bits_says_nothing_to_other_libraries(tmp_path: Path) ->
     np.testing.assert_array_equal(load(tmp_path / "m").vectors, small.vectors)
 
 
+def test_saved_with_four_bits_it_has_a_byte_per_number(tmp_path: Path) -> None:
+    small = toy().compress("int4", words=40)
+    small.save(tmp_path / "m")
+    loaded = load(tmp_path / "m", verify=True)
+    assert loaded.dtype == "int8"
+    np.testing.assert_array_equal(loaded.vectors, small.vectors)
+    assert loaded.info == small.info
+    for flag, size in ((True, 4), (False, 7)):
+        small.save(tmp_path / "m", int4=flag)
+        assert load(tmp_path / "m").rows.codes.shape == (40, size)  # type: ignore[union-attr]
+    toy().save(tmp_path / "m", int4=True)  # of more bits: as it is
+    assert load(tmp_path / "m").dtype == "float32"
+
+
 def test_rotation_keeps_cosines_and_puts_most_first() -> None:
     rng = np.random.default_rng(2)
     rows = (rng.normal(size=(200, 3)) @ rng.normal(size=(3, 10)) + 0.01 * rng.normal(size=(200, 10))).astype(np.float32)
@@ -163,4 +177,13 @@ def test_command(tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     assert "50 x 7 float32, 0.0 MB -> 50 x 4 int8" in result.output
+    assert "only siamese-cbow" not in result.output
     assert load(tmp_path / "s") == toy().compress("int8", dim=4)
+
+
+def test_command_says_who_reads_four_bits(tmp_path: Path) -> None:
+    toy().save(tmp_path / "m")
+    result = CliRunner().invoke(group, ["compress", str(tmp_path / "m"), "-o", str(tmp_path / "s"), "--dtype", "int4"])
+    assert result.exit_code == 0, result.output
+    assert "only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8" in result.stderr
+    assert load(tmp_path / "s").dtype == "int4"

@@ -111,29 +111,16 @@ def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
     return strengths, columns.T
 
 
-@dataclass(frozen=True, eq=False)
-class Directions:
-    """Rows (n, dim) of length 1, orthogonal, the strongest first; strengths (n,)."""
-
-    rows: Floats
-    strengths: Floats
-
-    @property
-    def shares(self) -> Floats:
-        """Each direction's part of the strength of all of them."""
-        return shares_of(self.strengths)
+def strongest(gram: Floats, n: int | None = None) -> tuple[Floats, Floats]:
+    """The `n` strongest directions (n, dim), or all, and their strengths. Signs are arbitrary, see `with_signs`."""
+    strengths, directions = eigenvectors(gram)
+    return directions[::-1][:n], np.maximum(strengths[::-1][:n], 0)
 
 
-def shares_of(strengths: Floats) -> Floats:
+def strength_shares(strengths: Floats) -> Floats:
     """[3, 1] -> [.75, .25]; all zeros stay zeros."""
     shares: Floats = strengths / max(float(strengths.sum()), np.finfo(np.float64).tiny)
     return shares
-
-
-def strongest(gram: Floats, n: int | None = None) -> Directions:
-    """The `n` strongest directions, or all. Their signs are arbitrary, see `with_signs`."""
-    strengths, directions = eigenvectors(gram)
-    return Directions(directions[::-1][:n], np.maximum(strengths[::-1][:n], 0))
 
 
 def with_signs(directions: Floats) -> Floats:
@@ -150,11 +137,11 @@ def pca(vectors: Vectors) -> tuple[Floats, list[float]]:
     """
     centred = vectors.astype(np.float64)
     centred -= centred.mean(axis=0)
-    found = strongest(gram_of(centred))
-    best = with_signs(found.rows[:2])
+    directions, strengths = strongest(gram_of(centred))
+    best = with_signs(directions[:2])
     places = np.zeros((len(centred), 2))
     places[:, : len(best)] = centred @ best.T
-    return places, [*map(float, found.shares[:2]), 0.0][:2]
+    return places, [*map(float, strength_shares(strengths)[:2]), 0.0][:2]
 
 
 @dataclass(frozen=True, eq=False)

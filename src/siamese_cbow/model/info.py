@@ -10,16 +10,24 @@ table, too: `info["recipe"]["name"]`, `"scores" in info`, `dict(info)`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, get_args
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.words.fallback import Fallback
 
 Table: TypeAlias = Mapping[str, Any]  # of what JSON can hold
+
+
+# How fields are annotated below -> what that means in JSON, and in words.
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "None": (lambda value: value is None, ""),
+    "str": (lambda value: isinstance(value, str), "a string"),
+    "list[str]": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str}, "a list of strings"),
+    "Table": (lambda value: isinstance(value, dict), 'a table, such as {{"{}": {{"name": "mine"}}}}'),
+    "Fallback": (lambda value: value in get_args(Fallback), f"one of {', '.join(get_args(Fallback))}"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -58,14 +66,13 @@ class ModelInfo(Mapping[str, Any]):
     extra: Table = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        hints = _hints()
-        for name, value in _plain({one.name: getattr(self, one.name) for one in fields(self)}).items():
-            if not _is_of(value, hints[name]):
-                raise InputError(
-                    f"the model's info has {value!r:.60} for {name!r}; expected {_expected(hints[name], name)} "
-                    "(a key of your own may hold anything)"
-                )
-            object.__setattr__(self, name, value)
+        plain = _plain({one.name: getattr(self, one.name) for one in fields(self)})
+        for one in fields(self):
+            value, kinds = plain[one.name], [_KINDS[kind] for kind in str(one.type).split(" | ")]
+            if not any(is_kind(value) for is_kind, _ in kinds):
+                expected = " or ".join(words.format(one.name) for _, words in kinds if words)
+                raise InputError(f"the model's info has {value!r:.60} for {one.name!r}; expected {expected}")
+            object.__setattr__(self, one.name, value)
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> ModelInfo:
@@ -103,48 +110,13 @@ class ModelInfo(Mapping[str, Any]):
 
 
 _KNOWN = tuple(one.name for one in fields(ModelInfo) if one.name != "extra")
-_UNIONS = (UnionType, Union)
-
-
-@cache
-def _hints() -> dict[str, Any]:
-    return get_type_hints(ModelInfo)
 
 
 def _plain(table: dict[str, Any]) -> dict[str, Any]:
     """A deep copy as it would come back from a file, so that a model equals itself after saving and loading."""
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(table, allow_nan=False, default=_as_dict))
+        plain: dict[str, Any] = json.loads(json.dumps(table, allow_nan=False))
     except (TypeError, ValueError) as error:
         expected = "expected plain numbers, strings, lists and dicts"
         raise InputError(f"info can't be written as JSON ({error}); {expected}") from None
     return plain
-
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} {value!r:.60}")
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    """Whether a value of JSON is of a type such as `str | Table | None`, `list[str]` or a `Literal`."""
-    kind = get_origin(hint) or hint
-    if kind in _UNIONS:
-        return any(_is_of(value, inner) for inner in get_args(hint))
-    if kind is Literal:
-        return value in get_args(hint)
-    if kind is list:
-        return isinstance(value, list) and all(isinstance(item, get_args(hint)[0]) for item in value)
-    return isinstance(value, kind)
-
-
-def _expected(hint: Any, name: str) -> str:
-    """In words: `str | Table | None` -> "a string or a table such as ..."."""
-    if get_origin(hint) in _UNIONS:
-        return " or ".join(_expected(inner, name) for inner in get_args(hint) if inner is not NoneType)
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(get_args(hint))}"
-    if get_origin(hint) is list:
-        return "a list of strings"
-    return "a string" if hint is str else f'a table, such as {{"{name}": {{"name": "mine"}}}}'

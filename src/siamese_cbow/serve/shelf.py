@@ -36,10 +36,9 @@ class Entry:
         shown |= {"owned_by": "siamese-cbow", "dim": self.embedder.dim}
         if isinstance(self.embedder, Embedder):
             info, words = self.embedder.model.info, self.embedder.model.vocabulary
-            recipe = info.get("recipe")
             shown["n_words"] = len(words)
-            shown["recipe"] = recipe.get("name") if isinstance(recipe, Mapping) else recipe
-            shown["language"] = info.get("language")
+            shown["recipe"] = info.recipe_name
+            shown["language"] = info.language
             shown["has_counts"] = bool(words.counts.any())
         return shown
 

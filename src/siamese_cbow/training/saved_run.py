@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
-from siamese_cbow.model import storage
 from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import RUN, check_target, load, save
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
@@ -33,7 +33,7 @@ from siamese_cbow.transform.settings import Postprocess
 if TYPE_CHECKING:
     from siamese_cbow.training.loop import Run
 
-RUN, LOG, ABOUT = storage.RUN, "log.jsonl", "run.json"
+LOG, ABOUT = "log.jsonl", "run.json"
 FORMAT_VERSION = 1
 
 
@@ -77,7 +77,7 @@ def train_into(
         _clear(folder)
     elif _is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
-        return storage.load(folder)
+        return load(folder)
     plan = plan_of(recipe, mix)  # checks both before any work
     state = first_state(recipe, plan.vocabulary, progress, kin=plan.kin)
     log = TrainingLog(folder / RUN / LOG, n_steps=plan.n_steps)
@@ -94,7 +94,7 @@ def train_into(
         listeners = [log, _Snapshots(folder, saving), *callbacks, checkpointer]
         run = carry_out(plan, threads=threads, progress=progress, callbacks=listeners, state=state)
     model = run.model()
-    storage.save(model, folder, log=log.path)
+    save(model, folder, log=log.path)
     return model
 
 
@@ -144,7 +144,7 @@ class _Snapshots(Callback):
             self._save(run, f"epoch{epoch}")
 
     def _save(self, run: Run, when: str) -> None:
-        storage.save(run.model(), self._folder.with_name(f"{self._folder.name}@{when}"))
+        save(run.model(), self._folder.with_name(f"{self._folder.name}@{when}"))
 
 
 def _about(recipe: SiameseCBOW, mix: Mix) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _is_finished(folder: Path, about: dict[str, Any]) -> bool:
     if not folder.exists() or (folder / RUN).is_dir() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     try:
-        info = storage.load(folder).info
+        info = load(folder).info
     except SiameseCBOWError:
         raise InputError(f"{folder} exists and is no model of ours; choose another output, or remove it") from None
     recipe = {name: value for name, value in (info.recipe or {}).items() if name != "name"}
@@ -212,4 +212,4 @@ def _clear(folder: Path) -> None:
     if (folder / RUN / ABOUT).is_file():
         shutil.rmtree(folder / RUN)
     elif folder.exists() and any(folder.iterdir()):
-        storage.check_target(folder)
+        check_target(folder)

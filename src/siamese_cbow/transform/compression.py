@@ -62,7 +62,7 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 
     counts  how much each word matters. Without them all matter the same, which `compress` wants: results/compress.md
     """
-    directions = with_signs(strongest(gram_of(vectors, counts), dim).rows).T
+    directions = with_signs(strongest(gram_of(vectors, counts), dim)[0]).T
     turned = np.empty((len(vectors), dim), np.float32)
     with one_thread():
         for part in blocks(len(vectors)):

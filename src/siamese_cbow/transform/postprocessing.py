@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Floats, Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, shares_of, strongest
+from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, strength_shares, strongest
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.moments import Moments, count_moments, sentence_moments
@@ -173,7 +173,7 @@ def common_directions(vectors: Vectors, counts: Counts, n: int) -> Floats:
 
     rows [[2, 0], [0, 1]], counts [1, 1] -> [[1, 0]]; counts [1, 9] -> [[0, 1]]
     """
-    return strongest(gram_of(vectors, counts), n).rows
+    return strongest(gram_of(vectors, counts), n)[0]
 
 
 def _take_out(rows: Vectors, directions: Floats) -> NDArray[np.float32]:
@@ -205,13 +205,13 @@ def _moments(rows: Vectors, vocabulary: Vocabulary, settings: Postprocess, strea
 def _scaling(moments: Moments, settings: Postprocess) -> tuple[Floats, Floats]:
     """Directions (k, dim) and what to scale each by, (k,); zeros first."""
     n = settings.components
-    found = strongest(moments.gram, None if settings.whiten else n)
-    left = 1 - shares_of(found.strengths[:n]) if settings.by_share else np.zeros(n)
-    factors = np.ones(len(found.strengths))
+    directions, strengths = strongest(moments.gram, None if settings.whiten else n)
+    left = 1 - strength_shares(strengths[:n]) if settings.by_share else np.zeros(n)
+    factors = np.ones(len(strengths))
     factors[:n] = np.where(left < 1e-6, 0, left)  # next to nothing is nothing
     if settings.whiten:
         # Directions in which sentences hardly differ would be blown up beyond all bounds: at most a thousandfold.
-        strengths = np.maximum(found.strengths, 1e-6 * found.strengths.max(initial=0) + np.finfo(np.float64).tiny)
+        strengths = np.maximum(strengths, 1e-6 * strengths.max(initial=0) + np.finfo(np.float64).tiny)
         # Relative to the strongest one that is left, so that lengths stay what they were, about.
         factors *= (strengths / strengths[min(n, len(strengths) - 1)]) ** (-settings.whiten / 2)
-    return found.rows, factors
+    return directions, factors
