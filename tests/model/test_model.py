@@ -210,9 +210,9 @@ def test_never_nan_at_any_size(size: float) -> None:
 def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "MUCH_TEXT", 50)
     taken: list[int] = []
-    original = encoding.Encoder._fill_bulk
+    original = encoding.Encoder._fill
     monkeypatch.setattr(
-        encoding.Encoder, "_fill_bulk", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
+        encoding.Encoder, "_fill", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
     )
     for n in (6, 6, 1, 2):  # 4 characters each: 24 + 24 are not yet much, 52 are
         plain.encode(["east"] * n)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
+from siamese_cbow.model.geometry import gram_of
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 
@@ -58,10 +59,10 @@ def of_model(model: Model, texts: list[str]) -> Adapted:
     rows, shares = model.vectors[used], shares_of(model.vocabulary.counts)
 
     def adapted(chosen: Chosen) -> Vectors:
-        found = adaptation(rows, None if shares is None else shares[used], *_part(places, offsets, chosen))
+        change = adaptation(rows, None if shares is None else shares[used], *_part(places, offsets, chosen))
         vectors = np.empty((len(texts), model.dim), np.float32)
-        means(rows * found.weights[:, None], places, offsets, False, vectors)
-        return found.turned(vectors)
+        means(rows * change.weights[:, None], places, offsets, False, vectors)
+        return scaled_along(vectors, change.directions, change.factors)
 
     return adapted
 
@@ -71,8 +72,8 @@ def of_vectors(vectors: NDArray[Any]) -> Adapted:
     plain = np.asarray(vectors, np.float32)
 
     def adapted(chosen: Chosen) -> Vectors:
-        wide = plain[chosen].astype(np.float64)
-        directions, factors = evened(wide.T @ wide, int(wide.any(axis=1).sum()))
+        texts = plain[chosen]
+        directions, factors = evened(gram_of(texts), int(texts.any(axis=1).sum()))
         return scaled_along(plain, directions, factors)
 
     return adapted

@@ -90,11 +90,6 @@ class Encoder:
 
         return lookup_of(self._vocabulary, self._tokenizer, self._fallback)
 
-    def _see(self, texts: list[str]) -> None:
-        if not self.is_bulk:
-            check_strings(texts)
-            self._seen += sum(map(len, texts))
-
     # texts
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
@@ -115,23 +110,24 @@ class Encoder:
         progress: Progress = SILENT,
     ) -> Vectors:
         """The vectors of many texts, (n_texts, dim): one row per text, whatever the path, batches and threads."""
-        self._see(texts)
+        if not self.is_bulk:
+            check_strings(texts)
+            self._seen += sum(map(len, texts))
         out = np.empty((len(texts), dim), np.float32)
-        fill = self._fill_bulk if self.is_bulk else self._fill
+        if not self.is_bulk:
+            for row, text in enumerate(texts):  # plain Python gains nothing from threads
+                out[row] = self.one(text, dim=dim, normalize=normalize)
+            progress.advance(len(texts))
+            return out
 
         def batch(start: int) -> int:
             rows = slice(start, start + batch_size)
-            fill(texts[rows], normalize, out[rows])
+            self._fill(texts[rows], normalize, out[rows])
             return len(out[rows])
 
-        starts = range(0, len(texts), batch_size)
-        if not self.is_bulk:
-            for start in starts:  # plain Python gains nothing from threads
-                progress.advance(batch(start))
-            return out
         _ = self._lookup, as_array(self._rows)  # made here, once, before several threads ask for them
         try:
-            for n in _in_threads(batch, starts, threads):
+            for n in _in_threads(batch, range(0, len(texts), batch_size), threads):
                 progress.advance(n)
         except TypeError:  # in joining the texts
             check_strings(texts)
@@ -178,16 +174,12 @@ class Encoder:
         return [i for i in map(self._id_of, words) if i is not None]
 
     def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
-        for row, text in enumerate(texts):
-            out[row] = self.one(text, dim=out.shape[1], normalize=normalize)
-
-    def _fill_bulk(self, texts: list[str], normalize: bool, out: Vectors) -> None:
         middle = len(texts) // 2
         if middle and sum(map(len, texts)) > BATCH_CHARACTERS:
-            self._fill_bulk(texts[:middle], normalize, out[:middle])
-            self._fill_bulk(texts[middle:], normalize, out[middle:])
-            return
-        self._bulk_means(*self._lookup.ids(texts), normalize, out)
+            self._fill(texts[:middle], normalize, out[:middle])
+            self._fill(texts[middle:], normalize, out[middle:])
+        else:
+            self._bulk_means(*self._lookup.ids(texts), normalize, out)
 
     def _bulk_means(self, ids: Ids, offsets: Offsets, normalize: bool, out: Vectors) -> None:
         from siamese_cbow.kernels.means import means

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,34 +35,6 @@ STRENGTH = 0.2
 WEIGHT_POWER = 0.5  # how far weights of words follow
 
 
-@dataclass(frozen=True, eq=False)
-class Adaptation:
-    """What texts of one kind ask for.
-
-    weights     (n_words,) what the row of each word is multiplied by
-    directions  (dim, dim) of the texts: of length 1, orthogonal
-    factors     (dim,) what each of them is scaled by
-    n_texts     how many texts with a known word were looked at
-    n_words     how many known words stand in them
-    """
-
-    weights: NDArray[np.float32]
-    directions: Floats
-    factors: Floats
-    n_texts: int
-    n_words: int
-
-    def turned(self, vectors: Vectors) -> Vectors:
-        """Vectors (n, dim) of weighted words, or of texts of such words, with their directions scaled."""
-        return scaled_along(vectors, self.directions, self.factors)
-
-    @property
-    def undo(self) -> Undo:
-        """How to undo it once it is folded into rows."""
-        no_mean, nothing = np.zeros(len(self.factors)), np.zeros((len(self.weights), 0), np.float32)
-        return Undo(self.weights, no_mean, self.directions, self.factors, nothing)
-
-
 def adapt(model: Model, texts: Texts) -> Model:
     """A new model with what the texts ask for folded into its rows."""
     if isinstance(texts, str):
@@ -74,11 +46,11 @@ def adapt(model: Model, texts: Texts) -> Model:
         raise InputError(
             f"none of {len(chosen):,} texts has a word with a vector; expected some in the model's language"
         )
-    asked = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
-    rows = asked.turned(model.vectors * asked.weights[:, None])
-    done = {"adapted_to": {"texts": asked.n_texts, "words": asked.n_words}}
+    change = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
+    rows = scaled_along(model.vectors * change.weights[:, None], change.directions, change.factors)
+    done = {"adapted_to": {"texts": _n_with_words(offsets), "words": len(ids)}}
     info = replace(model.info, scores=None, postprocessing=done)
-    return Model(model.vocabulary, rows, model.tokenizer, info, undo=asked.undo)
+    return Model(model.vocabulary, rows, model.tokenizer, info, undo=change)
 
 
 def not_adapted(model: Model) -> Model:
@@ -89,8 +61,8 @@ def not_adapted(model: Model) -> Model:
     return model
 
 
-def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Adaptation:
-    """What texts ask for, of which text i has the words `ids[offsets[i]:offsets[i + 1]]`.
+def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Undo:
+    """What texts ask for, of which text i has the words `ids[offsets[i]:offsets[i + 1]]`: weights, and `scaled_along`.
 
     vectors  (n_words, dim)
     shares   (n_words,) of each word in all text; None where nobody knows: then weights stay as they are
@@ -98,9 +70,14 @@ def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offse
     weights = np.ones(len(vectors), np.float32)
     if shares is not None:
         weights = word_weights(shares, np.bincount(ids, minlength=len(shares))).astype(np.float32)
-    n_texts = int(np.count_nonzero(np.diff(offsets)))
-    directions, factors = evened(_gram(vectors * weights[:, None], ids, offsets), n_texts)
-    return Adaptation(weights, directions, factors, n_texts, len(ids))
+    directions, factors = evened(_gram(vectors * weights[:, None], ids, offsets), _n_with_words(offsets))
+    no_mean, nothing = np.zeros(vectors.shape[1]), np.zeros((len(vectors), 0), np.float32)
+    return Undo(weights, no_mean, directions, factors, removed=nothing)
+
+
+def _n_with_words(offsets: Offsets) -> int:
+    """How many texts have a known word."""
+    return int(np.count_nonzero(np.diff(offsets)))
 
 
 def shares_of(counts: Counts) -> Floats | None:
