@@ -91,11 +91,11 @@ The words are of several languages. Each text is encoded in its own, and then al
 import siamese_cbow
 
 model = siamese_cbow.load("{name}")
-one, other = model.language("{one}"), model.language("{other}")
-model.similarity(one.encode(["..."]), other.encode(["..."]))
+first, other = model.language("{first}"), model.language("{other}")
+model.similarity(first.encode(["..."]), other.encode(["..."]))
 ```
 
-For sentence-transformers and model2vec, save one language: `model.language("{one}").save("{name}-{one}")`.
+For sentence-transformers and model2vec, save one language: `model.language("{first}").save("{name}-{first}")`.
 """
 
 
@@ -145,7 +145,7 @@ def model_card(model: Model, name: str) -> str:
 
 def _use(model: Model, name: str) -> str:
     if model.languages:
-        return _USE_LANGUAGES.format(name=name, one=model.languages[0], other=model.languages[-1])
+        return _USE_LANGUAGES.format(name=name, first=model.languages[0], other=model.languages[-1])
     packed = model.dtype == "int4"
     if model.fallback == "none":
         unknown = "Unknown words are left out."

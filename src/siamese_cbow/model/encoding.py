@@ -53,7 +53,7 @@ def is_much(size: int, *, raw: bool = False) -> bool:
 class Encoder:
     """A vocabulary, its vectors and a tokenizer, ready to turn texts into vectors.
 
-    Holds what is made on the way and is no part of a model: the scanner's table, and how much text went by.
+    Holds what is made on the way and is not part of a model: the scanner's table, and how much text went by.
     """
 
     def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:

@@ -66,13 +66,13 @@ class ModelInfo(Mapping[str, Any]):
     extra: Table = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        plain = _plain({one.name: getattr(self, one.name) for one in fields(self)})
-        for one in fields(self):
-            value, kinds = plain[one.name], [_KINDS[kind] for kind in str(one.type).split(" | ")]
+        types = {entry.name: str(entry.type) for entry in fields(self)}
+        for name, value in _plain({name: getattr(self, name) for name in types}).items():
+            kinds = [_KINDS[kind] for kind in types[name].split(" | ")]
             if not any(is_kind(value) for is_kind, _ in kinds):
-                expected = " or ".join(words.format(one.name) for _, words in kinds if words)
-                raise InputError(f"the model's info has {value!r:.60} for {one.name!r}; expected {expected}")
-            object.__setattr__(self, one.name, value)
+                expected = " or ".join(words.format(name) for _, words in kinds if words)
+                raise InputError(f"the model's info has {value!r:.60} for {name!r}; expected {expected}")
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> ModelInfo:
@@ -109,7 +109,7 @@ class ModelInfo(Mapping[str, Any]):
         return self.corpus.get("fingerprint") if isinstance(self.corpus, Mapping) else self.corpus
 
 
-_KNOWN = tuple(one.name for one in fields(ModelInfo) if one.name != "extra")
+_KNOWN = tuple(entry.name for entry in fields(ModelInfo) if entry.name != "extra")
 
 
 def _plain(table: dict[str, Any]) -> dict[str, Any]:

@@ -151,8 +151,8 @@ class WordVectors:
         if word_or_text in self.vocabulary:
             return self.most_similar([word_or_text], topn=k)
         self._check_one_language()
-        found = map(finder(self.vocabulary, self.fallback, few=True), self.tokenizer.words(word_or_text))
-        ids = [i for i in found if i is not None]
+        words = map(finder(self.vocabulary, self.fallback, few=True), self.tokenizer.words(word_or_text))
+        ids = [i for i in words if i is not None]
         if not ids:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         return self._nearest(mean_of_rows(self.rows, ids, self.dim), k, set(ids))
