@@ -19,6 +19,7 @@ import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
 from siamese_cbow import InputError, Model, SettingsError, Texts, TextSettings, Vocabulary
 from siamese_cbow.kernels.bounds import COLUMNS, promising
+from siamese_cbow.model import encoding
 from siamese_cbow.retrieval import scoring, search
 from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.retrieval.scoring import Cutoff
@@ -40,7 +41,7 @@ def model() -> Model:
 def path_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every test that asks for it runs on both paths, the bulk one in small pieces and blocks."""
     if request.param == "bulk":
-        monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
+        monkeypatch.setattr(encoding, "MUCH_RAW_TEXT", -1)
         monkeypatch.setattr(scoring, "PIECE_BYTES", 500)
     return str(request.param)
 
@@ -117,7 +118,7 @@ def test_the_bound_never_drops_a_row_that_reaches_the_cutoff(seed: int, dim: int
 
 
 def test_threads_make_no_difference(model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
+    monkeypatch.setattr(encoding, "MUCH_RAW_TEXT", -1)
     monkeypatch.setattr(reader, "BLOCK_BYTES", 1000)
     path = tmp_path / "lines.jsonl"
     path.write_text("".join(json.dumps({"text": line or "-"}) + "\n" for line in LINES))

@@ -18,7 +18,8 @@ from siamese_cbow.text.records import TextSettings
 @model_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
 @click.option("--dtype", type=click.Choice(get_args(Dtype)),
-              help="Bits of a number; only float32 can be undone later.  [default: as the model has them]")  # fmt: skip
+              help="Bits of a number; only float32 can be undone later, only siamese-cbow reads int4.  "
+                   "[default: as the model has them; int8 for int4]")  # fmt: skip
 @text_options
 def command(
     files: tuple[str, ...],
@@ -38,9 +39,9 @@ def command(
     model = open_model(folder)
     with progress_bar("reading", reader.total_bytes) as progress:
         adapted = model.adapt(reader.texts(progress))
-    of = adapted.info["postprocessing"]["adapted_to"]
+    basis = adapted.info["postprocessing"]["adapted_to"]
     if (dtype or model.dtype) != adapted.dtype:
         adapted = adapted.compress(dtype or model.dtype)
-    adapted.save(output)
-    click.echo(f"adapted to {of['texts']:,} texts with {of['words']:,} known words", err=True)
+    adapted.save(output, int4=dtype == "int4")
+    click.echo(f"adapted to {basis['texts']:,} texts with {basis['words']:,} known words", err=True)
     click.echo(output)

@@ -15,23 +15,25 @@ if TYPE_CHECKING:
 
 
 @click.command(name="compress")
-@click.argument("given", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
 @model_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
-@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Bits of a number; int4 is for siamese-cbow alone.")
+@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Bits of a number; only siamese-cbow reads int4.")
 @click.option("--dim", type=int, metavar="N", help="Dimensions, after a rotation that puts most into the first ones.")
 @click.option("--words", type=int, metavar="N", help="Only the N most frequent words.")
 def command(
-    given: Path | None, folder: Path | None, output: Path, dtype: Dtype | None, dim: int | None, words: int | None
+    positional: Path | None, folder: Path | None, output: Path, dtype: Dtype | None, dim: int | None, words: int | None
 ) -> None:
     """Make a model smaller: fewer bits, dimensions or words.
 
-    What none of the options says stays as it is. `--dtype float32` unpacks a model for programs that read no other.
+    Options you leave out keep their value. `--dtype float32` unpacks a model for programs that read nothing else.
     """
-    model = open_model(given or folder)
+    model = open_model(positional or folder)
     smaller = model.compress(dtype, dim=dim, words=words)
-    smaller.save(output)
+    smaller.save(output, int4=True)
     click.echo(f"{_size(model)} -> {_size(smaller)}", err=True)
+    if smaller.dtype == "int4":
+        click.echo("only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8", err=True)
     click.echo(output)
 
 

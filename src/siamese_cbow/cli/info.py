@@ -13,17 +13,17 @@ from siamese_cbow.cli.model_option import model_option, open_model
 
 
 @click.command(name="info")
-@click.argument("given", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
 @model_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option("--verify", is_flag=True, help="Also read all the vectors and compare them with their hash.")
-def command(given: Path | None, folder: Path | None, as_json: bool, verify: bool) -> None:
+def command(positional: Path | None, folder: Path | None, as_json: bool, verify: bool) -> None:
     """Describe a model: size, tokenizer, frequent words, recipe, corpus."""
-    from siamese_cbow.model.description import describe
+    from siamese_cbow.model.card import describe
 
-    folder = given or folder
-    shown = "pretrained, the one that comes with the package" if folder is None else str(folder)
-    described = {"model": shown, **describe(open_model(folder, verify=verify))}
+    folder = positional or folder
+    name = "pretrained, the one that comes with the package" if folder is None else str(folder)
+    described = {"model": name, **describe(open_model(folder, verify=verify))}
     if verify:
         described["verified"] = True
     if as_json:

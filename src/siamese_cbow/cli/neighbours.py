@@ -24,8 +24,8 @@ def command(words: tuple[str, ...], folder: Path | None, negative: tuple[str, ..
     if not words and not negative:
         raise click.UsageError("got no word; expected at least one, or a text in quotes")
     model = open_model(folder)
-    one = len(words) == 1 and not negative
-    found = model.neighbours(words[0], k) if one else model.most_similar(words, negative, topn=k)
-    for word, cosine in found:
+    is_plain = len(words) == 1 and not negative
+    nearest = model.neighbours(words[0], k) if is_plain else model.most_similar(words, negative, topn=k)
+    for word, cosine in nearest:
         row = {"word": word, "cosine": round(cosine, 6)}
         click.echo(json.dumps(row, ensure_ascii=False) if as_json else f"{cosine:.4f}\t{word}")

@@ -16,10 +16,9 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.encoding import at_least_1, is_much
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval import scoring
 from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Cutoff, Plain, Scored, Scorer
 from siamese_cbow.text.records import RawBlock, TextSettings
 from siamese_cbow.text.row_reader import Line, RowReader, Rows
@@ -141,12 +140,12 @@ def _until_much(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
     for block in blocks:
         yield block
         n += len(block.data)
-        if n > scoring.LITTLE_TEXT:
+        if is_much(n, raw=True):
             return
 
 
 def _scorer(first: list[RawBlock], reader: RowReader, model: Model, query: Vectors) -> Scorer:
-    if type(model.tokenizer) is not Tokenizer or sum(len(block.data) for block in first) <= scoring.LITTLE_TEXT:
+    if type(model.tokenizer) is not Tokenizer or not is_much(sum(len(block.data) for block in first), raw=True):
         return Plain(model, query)  # another library's tokenizer has no scanner
     sample: list[str] = []
     for block in first:

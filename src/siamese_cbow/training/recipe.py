@@ -26,6 +26,7 @@ from siamese_cbow.kernels.registry import (
     optimizers_with,
     sampled_objectives,
 )
+from siamese_cbow.transform.settings import Postprocess
 
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
@@ -74,7 +75,7 @@ class Recipe:
         switch="--separate-matrices/--one-matrix",
     )
 
-    # words, while they learn (see `training.stems`) and at the end (see `transform.finishing`)
+    # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
     share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
     idf_power: float = option(
         1.0, "At the end, scale vectors by this power of the word's information; 0: don't.", paper=0.0, at_least=0
@@ -105,14 +106,14 @@ class Recipe:
     init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0)
 
     # end
-    postprocess: str | None = option(
-        None, "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ..."
-    )
+    postprocess: Postprocess | None = option(None, "Steps after the end, see `Postprocess`; a table in a file.")
 
     def __post_init__(self) -> None:
         init: Any = self.init
         if isinstance(init, os.PathLike):
             object.__setattr__(self, "init", os.fspath(init))
+        if self.postprocess is not None:  # a table, or the text that recipes of 0.1.0 hold
+            object.__setattr__(self, "postprocess", Postprocess.of(self.postprocess))
         check_options(self)
         _check_together(self)
 
@@ -133,9 +134,17 @@ class Recipe:
         """The name of the preset with this objective, or the objective's own: "paper", "contrastive", "margin"..."""
         return "paper" if self.objective == "softmax" else self.objective
 
+    @property
+    def end(self) -> Postprocess:
+        """What is done to the rows at the end of every training, before `postprocess`."""
+        return Postprocess(
+            idf_power=self.idf_power, length_power=self.length_power, common_directions=self.common_directions
+        )
+
     def settings(self) -> dict[str, Any]:
         """Name and value of every option that is set: `settings()["dim"]` -> 300."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        steps = {} if self.postprocess is None else {"postprocess": self.postprocess.settings()}
+        return {key: value for key, value in {**asdict(self), **steps}.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...]  # what a str may be; empty: anything
     optional: bool  # None is a value, too
     default: Any
-    help: str
+    help: str = ""
     paper: Any = None  # its value in the published recipe, where that is another
     at_least: float = -math.inf
     above: float = -math.inf
@@ -230,13 +239,8 @@ def _check_together(recipe: Recipe) -> None:
     if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):
         why = "negatives_from='batch'" if sampled else f"the objective {recipe.objective}"
         raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
-    if recipe.postprocess is not None:
-        _check_steps(recipe.postprocess, recipe.dim)
-
-
-def _check_steps(text: str, dim: int) -> None:
-    from siamese_cbow.transform.settings import Postprocess
-
-    steps = Postprocess.parse(text)
-    if steps.components >= dim:
-        raise SettingsError(f"postprocess is {text!r} and dim {dim}; expected fewer components than dimensions")
+    if recipe.postprocess is not None and recipe.postprocess.components >= recipe.dim:
+        raise SettingsError(
+            f"postprocess has {recipe.postprocess.components} components and dim is {recipe.dim}; "
+            "expected fewer components than dimensions"
+        )

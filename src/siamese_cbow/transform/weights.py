@@ -3,18 +3,18 @@
 sif   a / (a + p), where p is the share of the word in the corpus                       (Arora, Liang and Ma 2017)
 usif  a / (a/2 + p), where `a` follows from the vocabulary and the length of sentences  (Ethayarajh 2018)
 idf   ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it
+
+information   ln(1 + 1 / p): the factor that every training ends with, for words of few or no counts, too
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Counts, Floats
 from siamese_cbow.stream.stream import Stream
 
-Floats: TypeAlias = NDArray[np.float64]
 BLOCK = 1 << 20  # tokens counted at a time; bounds the memory
 
 
@@ -41,6 +41,11 @@ def idf(sentence_counts: NDArray[np.int64], n_sentences: int) -> Floats:
     """2 sentences, words that stand in [2, 1] of them -> [ln(3/3) + 1, ln(3/2) + 1] = [1, 1.41]."""
     weights: Floats = np.log((1 + n_sentences) / (1 + sentence_counts)) + 1
     return weights
+
+
+def information(counts: Counts) -> Floats:
+    """log(1 + all / count): counts [3, 1] -> [0.85, 1.61]. Never 0, so that no word is lost."""
+    return np.asarray(np.log1p(max(1, int(counts.sum())) / np.maximum(1, counts)))
 
 
 def sentence_counts(stream: Stream) -> NDArray[np.int64]:

@@ -24,11 +24,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Counts
+from siamese_cbow.base.arrays import Counts, without_caches
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 
@@ -66,6 +67,9 @@ class Vocabulary:
     def __repr__(self) -> str:
         first = " ".join(self.words[:5])
         return f"<Vocabulary of {len(self):,} words: {first}{' ...' if len(self) > 5 else ''}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_caches(self)
 
     @cached_property
     def index(self) -> Mapping[str, int]:

@@ -1,7 +1,4 @@
-"""What all sentences have in common: their mean, and the directions in which they differ most from zero.
-
-Uncentred, as in SIF, the first direction is close to the mean sentence.
-"""
+"""What all sentences have in common: their mean, and the Gram matrix that tells their directions."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.model.geometry import gram_of, one_thread
 from siamese_cbow.stream.stream import Stream
 
 SAMPLE = 100_000  # sentences; of 521,000 of novels, so many give the first five directions within .7 degrees
@@ -21,33 +19,12 @@ BLOCK = 4096  # sentences worked on at a time
 class Moments:
     """The mean of sentence vectors (dim,), and the mean of their products with themselves (dim, dim)."""
 
-    mean: NDArray[np.float64]
-    gram: NDArray[np.float64]
+    mean: Floats
+    gram: Floats
 
     def centered(self) -> Moments:
         """The same once the mean is taken off: the gram is then the covariance."""
         return Moments(np.zeros_like(self.mean), self.gram - np.outer(self.mean, self.mean))
-
-
-@dataclass(frozen=True, eq=False)
-class Components:
-    """Directions (n, dim) of length 1, orthogonal, the strongest first; strengths (n,); shares (n,) of their sum."""
-
-    directions: NDArray[np.float64]
-    strengths: NDArray[np.float64]
-
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """Each direction's part of the strength of all of them."""
-        shares: NDArray[np.float64] = self.strengths / max(float(self.strengths.sum()), np.finfo(np.float64).tiny)
-        return shares
-
-
-def components_of(moments: Moments, n: int | None = None) -> Components:
-    """The `n` strongest directions, or all: gram [[1, 0], [0, 4]] -> [[0, 1], [1, 0]], strengths [4, 1]."""
-    strengths, directions = np.linalg.eigh(moments.gram)  # in rising order
-    # The sign of a direction is arbitrary and drops out of all that is done with it.
-    return Components(directions[:, ::-1][:, :n].T, np.maximum(strengths[::-1][:n], 0))
 
 
 def sentence_moments(vectors: Vectors, word_ids: NDArray[np.int64], stream: Stream, *, seed: int) -> Moments:
@@ -65,8 +42,8 @@ def sentence_moments(vectors: Vectors, word_ids: NDArray[np.int64], stream: Stre
     total, gram = np.zeros(dim), np.zeros((dim, dim))
     for start in range(0, len(chosen), BLOCK):
         means = _means(vectors, row_of, stream, chosen[start : start + BLOCK])
-        total += means.sum(axis=0)
-        gram += means.T @ means
+        total += means.sum(axis=0, dtype=np.float64)
+        gram += gram_of(means)
     return Moments(total / max(1, len(chosen)), gram / max(1, len(chosen)))
 
 
@@ -76,17 +53,13 @@ def count_moments(vectors: Vectors, counts: NDArray[np.int64], mean_length: floa
     Of such a sentence the mean is that of the words, and the gram lies between the words' own and that of their mean.
     """
     shares = counts / counts.sum()
-    mean = shares @ vectors
-    gram = np.zeros((vectors.shape[1],) * 2)
-    for start in range(0, len(vectors), BLOCK):
-        rows = vectors[start : start + BLOCK].astype(np.float64)
-        gram += (rows * shares[start : start + BLOCK, None]).T @ rows
+    with one_thread():
+        mean = shares @ vectors
+    gram = gram_of(vectors, shares, block=BLOCK)
     return Moments(mean, gram / mean_length + (1 - 1 / mean_length) * np.outer(mean, mean))
 
 
-def _means(
-    vectors: Vectors, row_of: NDArray[np.int32], stream: Stream, sentences: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _means(vectors: Vectors, row_of: NDArray[np.int32], stream: Stream, sentences: NDArray[np.int64]) -> Vectors:
     """The sentence vectors (n_sentences, dim) of some sentences, zero where no word has a vector."""
     from siamese_cbow.kernels.means import means
 
@@ -96,6 +69,6 @@ def _means(
     is_known = rows >= 0
     known_before = np.r_[0, np.cumsum(is_known)]  # how many of the first i words have a vector
     offsets = known_before[np.r_[0, np.cumsum(ends - starts)]]
-    found = np.empty((len(sentences), vectors.shape[1]), dtype=np.float32)
-    means(vectors, rows[is_known], offsets, False, found)
-    return found.astype(np.float64)
+    out = np.empty((len(sentences), vectors.shape[1]), dtype=np.float32)
+    means(vectors, rows[is_known], offsets, False, out)
+    return out
