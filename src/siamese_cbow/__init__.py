@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.formats.opening import load, push_to_hub
+    from siamese_cbow.formats.resolver import load, push_to_hub
     from siamese_cbow.model.model import Model
     from siamese_cbow.paper.document import Report
     from siamese_cbow.paper.reproduce import reproduce
@@ -69,9 +69,9 @@ _HOMES = {
     "combine": "transform.combination",
     "duplicates": "retrieval.duplicates",
     "evaluate": "evaluation.evaluate",
-    "load": "formats.opening",
+    "load": "formats.resolver",
     "prepare": "stream.preparation",
-    "push_to_hub": "formats.opening",
+    "push_to_hub": "formats.resolver",
     "read_recipe": "training.siamese_cbow",
     "reproduce": "paper.reproduce",
     "search": "retrieval.search",
