@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.formats.opening import load, push_to_hub
+    from siamese_cbow.formats.resolver import load, push_to_hub
     from siamese_cbow.model.info import ModelInfo
     from siamese_cbow.model.model import Model
     from siamese_cbow.model.storage import save
@@ -55,7 +55,7 @@ _HOMES = {
         "evaluation.pair_sets": "PairSet",
         "evaluation.scores": "Scores",
         "evaluation.sts": "sts",
-        "formats.opening": "load push_to_hub",
+        "formats.resolver": "load push_to_hub",
         "model.info": "ModelInfo",
         "model.model": "Model",
         "model.storage": "save",

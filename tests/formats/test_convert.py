@@ -25,7 +25,7 @@ from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.convert import convert, write_model
 from siamese_cbow.formats.known_formats import BY_NAME, format_to_read, format_to_write
-from siamese_cbow.formats.opening import open_model
+from siamese_cbow.formats.resolver import open_model
 
 THEIRS = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 

@@ -89,7 +89,7 @@ def command(
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
     from siamese_cbow.evaluation.systems import RANDOM
-    from siamese_cbow.formats.opening import PRETRAINED
+    from siamese_cbow.formats.resolver import PRETRAINED
     from siamese_cbow.progress import bar
 
     models = models or (PRETRAINED,)

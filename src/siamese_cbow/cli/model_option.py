@@ -59,13 +59,13 @@ def open_model(
     language  the part of it for this language, or else for the one that --language has named
     fallback  where --fallback says nothing, this one instead of the model's own
     """
-    from siamese_cbow.formats.opening import open_model as open_by_name
+    from siamese_cbow.formats.resolver import open_model as open_by_name
 
     if name is not None and name.is_file():  # a word vector file, which takes its time
         with bar("reading", None, unit="words") as progress:
             model = open_by_name(name, verify=verify, progress=progress)
     else:
-        model = open_by_name(name, verify=verify, progress=_Messages())
+        model = open_by_name(name, verify=verify, progress=_Remarks())
     context = click.get_current_context(silent=True)
     chosen = context.meta if context else {}
     language = language or chosen.get(LANGUAGE)
@@ -74,7 +74,7 @@ def open_model(
     return model if fallback in (None, model.fallback) else model.with_fallback(fallback)
 
 
-class _Messages(Silent):
+class _Remarks(Silent):
     """What there is to say about a model, on standard error."""
 
     def say(self, message: str) -> None:

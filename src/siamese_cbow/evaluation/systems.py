@@ -19,7 +19,7 @@ from siamese_cbow.errors import MissingExtra
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.formats.known_formats import Look
-from siamese_cbow.formats.opening import local_path, open_model
+from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.static_folder import other_modules
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.formats.opening import is_vector_file, open_model
+from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.random import Purpose, key
 from siamese_cbow.kernels.batch.records import Matrices
