@@ -199,6 +199,14 @@ def test_a_vocabulary_can_be_given(tmp_path: Path) -> None:
         prepare(path, vocabulary=Vocabulary.of_words(["en:the"]), text=GERMAN)
 
 
+def test_the_vocabulary_of_a_loaded_model_can_be_given(model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "joint")
+    known = load(tmp_path / "joint").vocabulary
+    stream = prepare(iter([list(pair) for pair in sentences(20)]), vocabulary=known, text=GERMAN)
+    assert stream.vocabulary == known
+    assert stream.vocabulary.languages == ("en", "de")
+
+
 def test_load_and_up_to_date(tmp_path: Path) -> None:
     path = written(tmp_path / "pairs.tsv", sentences(50))
     stream = prepare(path, output=tmp_path / "stream", text=GERMAN)

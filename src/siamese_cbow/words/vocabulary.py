@@ -138,12 +138,12 @@ class Vocabulary:
         lines = text.split("\n")
         if not lines[-1]:
             lines.pop()
+        pairs = [line.partition(" ")[::2] for line in lines]
         try:
-            cuts = [line.index(" ") for line in lines]
-            counts = np.array([line[:cut] for line, cut in zip(lines, cuts, strict=True)], "U20").astype(np.int64)
+            counts = np.array([count for count, _ in pairs], "U20").astype(np.int64)
         except (ValueError, OverflowError):
             raise _bad_line(path, lines) from None
-        words = [line[cut + 1 :] for line, cut in zip(lines, cuts, strict=True)]
+        words = [word for _, word in pairs]
         vocabulary = cls(words, counts, tuple(languages))
         if len(vocabulary.index) != len(words) or "" in vocabulary.index or (len(counts) and counts.min() < 0):
             raise _bad_line(path, lines)
