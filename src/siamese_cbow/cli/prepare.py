@@ -52,8 +52,8 @@ TOKENIZER = WORDS_ONLY
 def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.
 
-    TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also packed
-    (.gz .bz2 .xz .zst).
+    TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also
+    compressed (.gz .bz2 .xz .zst).
     """
     settings = TextSettings(
         **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")},

@@ -84,7 +84,7 @@ def line_blocks(path: Path | None, layout_of: LayoutOf, overlong_of: OverlongOf)
     """The blocks of a file as plain text, whatever its ending; the last one ends with a mark."""
     with open_text(path) as text:
         layout = layout_of(text.head, text.name, False)
-        last, done = RawBlock(b"", text.name, layout, 0), 0
+        last = RawBlock(b"", text.name, layout, 0)
         for chunk in line_chunks(
             text.reads(),
             text.name,
@@ -93,9 +93,8 @@ def line_blocks(path: Path | None, layout_of: LayoutOf, overlong_of: OverlongOf)
         ):
             if last.data:
                 yield last
-            before, done = done, text.position()
-            last = RawBlock(chunk.data, text.name, layout, done - before, chunk.first_line, chunk.n_cut)
-        yield replace(last, data=last.data + MARK, n_source_bytes=last.n_source_bytes + text.position() - done)
+            last = RawBlock(chunk.data, text.name, layout, text.advance(), chunk.first_line, chunk.n_cut)
+        yield replace(last, data=last.data + MARK, n_source_bytes=last.n_source_bytes + text.advance())
 
 
 def record_blocks(
