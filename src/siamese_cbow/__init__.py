@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.text.corpus import Corpus
     from siamese_cbow.text.inputs import Texts
-    from siamese_cbow.text.records import TextSettings
+    from siamese_cbow.text.records import Lines, RawBlock, TextSettings
+    from siamese_cbow.text.row_reader import Line, Rows
     from siamese_cbow.training.callbacks import Callback
     from siamese_cbow.training.recipe import SiameseCBOW
     from siamese_cbow.training.recipe_file import read_recipe, write_recipe
@@ -48,9 +49,13 @@ _HOMES = {
     "Hit": "retrieval.search",
     "Index": "retrieval.index",
     "InputError": "errors",
+    "Line": "text.row_reader",
+    "Lines": "text.records",
     "MissingExtra": "errors",
     "Mix": "stream.mix",
     "Model": "model.model",
+    "RawBlock": "text.records",
+    "Rows": "text.row_reader",
     "SettingsError": "errors",
     "SiameseCBOW": "training.recipe",
     "SiameseCBOWError": "errors",
@@ -81,9 +86,13 @@ __all__ = [
     "Hit",
     "Index",
     "InputError",
+    "Line",
+    "Lines",
     "MissingExtra",
     "Mix",
     "Model",
+    "RawBlock",
+    "Rows",
     "SettingsError",
     "SiameseCBOW",
     "SiameseCBOWError",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,14 +21,10 @@ from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.chunks import Chunk, TextStream, line_chunks, open_text
 from siamese_cbow.text.inputs import encoded, lines_bytes
 from siamese_cbow.text.opening import PiecesFile, ending_of, open_bytes
+from siamese_cbow.text.reader import CellBatch, ReadCells
 from siamese_cbow.text.records import BLOCK_BYTES
 
-Cells: TypeAlias = list[bytes]
-CellBatch: TypeAlias = tuple[
-    list[Cells], int
-]  # the cells of each column, and how many bytes of the file they came from
-# From a path, columns that must be text, and columns that may hold anything, to the cells of all of them.
-ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str]], Iterator[CellBatch]]
+Cells: TypeAlias = list[bytes]  # of one column
 
 MAX_ROW_BYTES = 64 << 20  # of JSON
 _TOO_LONG = "expected one JSON object per line, with one document in each"
