@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.text.corpus import Corpus
     from siamese_cbow.text.inputs import Texts
-    from siamese_cbow.text.records import TextSettings
+    from siamese_cbow.text.records import Lines, RawBlock, TextSettings
+    from siamese_cbow.text.row_reader import Line, Rows
     from siamese_cbow.training.loop import Callback, Run
     from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
     from siamese_cbow.transform.adaptation import adapt
@@ -70,7 +71,8 @@ _HOMES = {
         "stream.stream": "Stream",
         "text.corpus": "Corpus",
         "text.inputs": "Texts",
-        "text.records": "TextSettings",
+        "text.records": "Lines RawBlock TextSettings",
+        "text.row_reader": "Line Rows",
         "training.loop": "Callback Run",
         "training.siamese_cbow": "SiameseCBOW read_recipe write_recipe",
         "transform.adaptation": "adapt",
@@ -93,13 +95,17 @@ __all__ = [
     "Hit",
     "Index",
     "InputError",
+    "Line",
+    "Lines",
     "MissingExtra",
     "Mix",
     "Model",
     "ModelInfo",
     "PairSet",
     "Postprocess",
+    "RawBlock",
     "Report",
+    "Rows",
     "Run",
     "Scores",
     "SettingsError",

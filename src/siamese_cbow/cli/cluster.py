@@ -48,15 +48,15 @@ def command(
         for i, group in enumerate(groups.tolist()):
             place = {"source": rows.source, "line": rows.number(i), "text": rows.row(i)}
             entry = {"group": group if group >= 0 else None, **place}
-            shown = f"{group if group >= 0 else ''}\t{place['source']}:{place['line']}:{place['text']}"
-            click.echo(json.dumps(entry, ensure_ascii=False) if as_json else shown)
+            line = f"{group if group >= 0 else ''}\t{place['source']}:{place['line']}:{place['text']}"
+            click.echo(json.dumps(entry, ensure_ascii=False) if as_json else line)
 
     with progress_bar("grouping", None) as progress:
-        found = clusters(
+        groups = clusters(
             list(files), model=open_model(folder), k=k, text=text, seed=seed, threads=threads,
             progress=progress, assigned=show if lines else None,
         )  # fmt: skip
-    for i, cluster in enumerate(found):
+    for i, cluster in enumerate(groups):
         label = f"{i}\t{cluster.size:,}\t{', '.join(cluster.words)}"
         if lines:
             say(label)

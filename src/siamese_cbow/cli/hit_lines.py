@@ -51,8 +51,8 @@ class HitLines:
             yield self._style("--", fg="cyan")
         for number, text in hit.before:
             yield f"\t{self._place(hit.source, number, '-')}{self._cut(text)}"
-        shown = self._marked(self._cut(hit.text)) if self.coloured else self._cut(hit.text)
-        yield f"{self._style(f'{hit.score:.4f}', fg='yellow')}\t{self._place(hit.source, hit.line, ':')}{shown}"
+        text = self._marked(self._cut(hit.text)) if self.coloured else self._cut(hit.text)
+        yield f"{self._style(f'{hit.score:.4f}', fg='yellow')}\t{self._place(hit.source, hit.line, ':')}{text}"
         for number, text in hit.after:
             yield f"\t{self._place(hit.source, number, '-')}{self._cut(text)}"
 
@@ -73,7 +73,7 @@ class HitLines:
     def _marked(self, text: str) -> str:
         """The words that speak most for the hit, those with half the weight of the strongest or more, in bold red."""
         counted = {word: self.model.counts_as(word) for word in self.model.tokenizer.words(text)}
-        weights = {word: float(self.model.vector(one) @ self._vector) for word, one in counted.items() if one}
+        weights = {word: float(self.model.vector(known) @ self._vector) for word, known in counted.items() if known}
         strongest = max(weights.values(), default=0.0)
         strong = [word for word, weight in weights.items() if weight >= 0.5 * strongest > 0]
         if not strong:

@@ -50,7 +50,7 @@ def command(
         )  # fmt: skip
     files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} gone"
     click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} as before", err=True)
-    if check and (found := Index(folder_of_index, model=model).check()):
-        found_of = f"recall@{found['k']} {found['recall']} of exact search over {found['n_queries']} queries"
-        click.echo(f"no damage; {found_of}, {found['milliseconds']} ms a query", err=True)
+    if check and (measured := Index(folder_of_index, model=model).check()):
+        recall = f"recall@{measured['k']} {measured['recall']} of exact search over {measured['n_queries']} queries"
+        click.echo(f"no damage; {recall}, {measured['milliseconds']} ms a query", err=True)
     click.echo(folder_of_index)

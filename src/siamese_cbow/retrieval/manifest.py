@@ -122,12 +122,12 @@ def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, F
     None and None where there is no index, or (`forgiving`) a broken one.
     """
     try:
-        kept = Manifest.read(folder)
+        manifest = Manifest.read(folder)
     except (FormatError, InputError):
         if not forgiving:
             raise
         return None, None
-    return Path(kept.model_folder) if kept.model_folder else None, kept.fallback
+    return Path(manifest.model_folder) if manifest.model_folder else None, manifest.fallback
 
 
 def fingerprint(model: Model) -> str:

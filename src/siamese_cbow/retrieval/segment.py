@@ -82,27 +82,12 @@ class SegmentWriter:
 
 
 class Segment:
-    """A segment on disk."""
+    """A segment on disk. Whoever opens it has checked its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """Where rows begin in the text."""
-        starts: NDArray[np.int64] = np.load(self.folder / STARTS, mmap_mode="r", allow_pickle=False)
-        return starts
-
-    @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """The lines that rows stand on."""
-        numbers: NDArray[np.int64] = np.load(self.folder / NUMBERS, mmap_mode="r", allow_pickle=False)
-        return numbers
-
-    @cached_property
-    def _copies(self) -> NDArray[np.int64]:
-        copies: NDArray[np.int64] = np.load(self.folder / COPIES, mmap_mode="r", allow_pickle=False)
-        return copies
+        arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, NUMBERS, COPIES))
+        self._starts, self._numbers, self._copies = arrays
 
     @cached_property
     def _text(self) -> mmap.mmap | bytes:
@@ -114,19 +99,19 @@ class Segment:
         return mapped_graph(self.folder / GRAPH)
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self._numbers)
 
     def line(self, row: int) -> Line:
         """A row and its number."""
-        text = self._text[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
-        return Line(int(self.numbers[row]), text)
+        text = self._text[self._starts[row] : self._starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
+        return Line(int(self._numbers[row]), text)
 
     def blocks(self, first: int, last: int, source: str, size: int = 20_000) -> Iterator[Rows]:
         """Rows first, ..., last - 1, some at a time."""
         for start in range(first, last, size):
             end = min(start + size, last)
-            text = self._text[self.starts[start] : self.starts[end]]
-            yield Rows(bytes(text), source, np.array(self.numbers[start:end]), int(self.numbers[start]))
+            text = self._text[self._starts[start] : self._starts[end]]
+            yield Rows(bytes(text), source, np.array(self._numbers[start:end]), int(self._numbers[start]))
 
     def nearest(self, query: Vectors, n: int, *, effort: int) -> Iterator[tuple[int, float]]:
         """About the n rows nearest to a vector (dim,), best first, and about their cosines; of equal ones the first."""

@@ -114,11 +114,11 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
 
 def _reader(inputs: Any, old: Manifest | None, settings: TextSettings | None) -> RowReader:
     """Of the files that were given, and of those that the index knows and that are still there."""
-    given = _listed(inputs)
+    names = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]
-    if not given and not known:
+    if not names and not known:
         raise InputError("no files were given, and the index knows of none that is there; expected files or folders")
-    reader = RowReader([*given, *known], settings)
+    reader = RowReader([*names, *known], settings)
     if not reader.files:
         raise InputError("standard input can't be indexed, as it can't be read again; expected files or folders")
     return reader

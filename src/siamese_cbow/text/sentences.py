@@ -1,6 +1,6 @@
 r"""From raw blocks to sentences: one per line, in valid UTF-8 with `\n` only, boundaries kept.
 
-    split_sentences("Dr. Smith came. He sat down.")  ->  ["Dr. Smith came.", "He sat down."]
+    split_lines(b"Dr. Smith came. He sat down.\n", "en")   ->   b"Dr. Smith came. \nHe sat down.\n"
 
 Running text is split by sentencex: of blingfire, pysbd and sentencex it has the most of our hard cases right and is the
 fastest (benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
@@ -88,12 +88,6 @@ def _normal_line_ends(text: bytes) -> bytes:
 
 
 # The splitter
-
-
-def split_sentences(paragraph: str, language: str = "en") -> list[str]:
-    """The sentences of one paragraph: "It rains. We stay." -> ["It rains.", "We stay."]."""
-    text, _ = split_lines(" ".join(paragraph.split()).encode("utf-8", "replace"), language)
-    return [line.strip() for line in text.decode().split("\n") if line.strip()]
 
 
 def split_lines(text: bytes, language: str, *, end: Literal["\n", "\n\n"] = "\n") -> tuple[bytes, int]:
