@@ -30,6 +30,7 @@ from siamese_cbow.kernels.batch.records import Matrices, Rule, Steps, Tokens
 from siamese_cbow.kernels.registry import OPTIMIZERS
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
 from siamese_cbow.machine.memory import prefetch_to_move
+from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_move
 from siamese_cbow.machine.threads import Tile
 
@@ -81,7 +82,7 @@ def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: V
         for j in range(g.shape[1]):
             vectors[w, j] -= rate * g[t, j]
     elif rule.kind == ADAGRAD:
-        scale = _adagrad(rule, rate, side, w, _square(g, t))
+        scale = _adagrad(rule, rate, side, w, dot(g, t, g, t))
         for j in range(g.shape[1]):
             vectors[w, j] -= scale * g[t, j]
     elif rule.kind == NESTEROV:
@@ -119,7 +120,7 @@ def _gather_adagrad(
     """
     a = places[begin]
     if end == begin + 1:
-        _move(side, w, _adagrad(rule, rate, side, w, _square(gradients, a)), gradients, a)
+        _move(side, w, _adagrad(rule, rate, side, w, dot(gradients, a, gradients, a)), gradients, a)
     elif end == begin + 2:
         b, square = places[begin + 1], np.float32(0)
         for j in range(gradients.shape[1]):
@@ -127,7 +128,7 @@ def _gather_adagrad(
         _move_by_two(side, w, _adagrad(rule, rate, side, w, square), gradients, a, b)
     else:
         gather(gradients, places, begin, end, totals, t)
-        _move(side, w, _adagrad(rule, rate, side, w, _square(totals, t)), totals, t)
+        _move(side, w, _adagrad(rule, rate, side, w, dot(totals, t, totals, t)), totals, t)
 
 
 # Not regrouped: the compiler would divide each number of the row by what `_adagrad` divides the rate by.
@@ -154,16 +155,8 @@ def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.fl
 
 
 @njit(**INLINE, fastmath=FASTMATH)
-def _square(g: Vectors, t: int) -> np.float32:
-    total = np.float32(0)
-    for j in range(g.shape[1]):
-        total += g[t, j] * g[t, j]
-    return total
-
-
-@njit(**INLINE, fastmath=FASTMATH)
 def _clip(limit: np.float32, g: Vectors, t: int) -> None:
-    norm = np.sqrt(_square(g, t))
+    norm = np.sqrt(dot(g, t, g, t))
     if norm > limit:
         scale = limit / norm
         for j in range(g.shape[1]):

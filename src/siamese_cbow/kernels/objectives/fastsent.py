@@ -27,6 +27,7 @@ from siamese_cbow.kernels.batch.tokens import fill
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives.losses import softplus
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
@@ -117,7 +118,7 @@ def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, thread: int
             w = pairs.words[p]
             if w < 0:
                 continue
-            score = np.float64(_dot(work.sums, k, target.vectors, w))
+            score = np.float64(dot(work.sums, k, target.vectors, w))
             sign = 1.0 if pairs.wanted[p] == 1 else -1.0
             loss += softplus(-sign * score)
             slope = np.float32(-sign / (1.0 + np.exp(sign * score)))
@@ -171,14 +172,6 @@ def _target_rows(
 def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
     for j in range(totals.shape[1]):
         totals[t, j] *= scale
-
-
-@njit(**INLINE, fastmath=FASTMATH)
-def _dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
-    total = np.float32(0)
-    for j in range(left.shape[1]):
-        total += left[a, j] * right[b, j]
-    return total
 
 
 @njit(**LEAN)

@@ -25,7 +25,7 @@ from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
 from siamese_cbow.machine.memory import LINE, prefetch
-from siamese_cbow.machine.products import combine, dots
+from siamese_cbow.machine.products import combine, dot, dots
 from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
 
@@ -110,9 +110,7 @@ def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.flo
 
     Absent is a sentence without words, or with a mean of zeros: it takes no part in its batch.
     """
-    square = np.float32(0)
-    for j in range(means.shape[1]):
-        square += means[k, j] * means[k, j]
+    square = dot(means, k, means, k)
     if square == 0:
         inverse_norms[k] = 0
         return
@@ -164,8 +162,7 @@ def _gradients_tile(chunk: Chunk, objective: Objective, work: InBatchWork, threa
     _copy_rows(work.scores, begin, height, n, work.panels, thread)
     if not objective.shared:
         combine(work.panels, thread, height, work.right, n, work.left_gradients, begin)
-        _clear(work.panels, thread, height, n)
-    _add_columns(work.scores, begin, height, n, work.panels, thread)
+    _take_columns(work.scores, begin, height, n, work.panels, thread, objective.shared)
     combine(work.panels, thread, height, work.left, n, work.right_gradients, begin)
     for k in range(begin, tile.end):
         share = np.float32(1.0 / (max(1, n_examples) * max(1, starts[b, k + 1] - starts[b, k])))
@@ -183,15 +180,8 @@ def _copy_rows(scores: Vectors, first: int, height: int, n: int, panels: Vectors
 
 
 @njit(**LEAN)
-def _clear(panels: Vectors, thread: int, height: int, n: int) -> None:
-    for k in range(height):
-        for j in range(n):
-            panels[thread, k, j] = 0
-
-
-@njit(**LEAN)
-def _add_columns(scores: Vectors, first: int, height: int, n: int, panels: Vectors, thread: int) -> None:
-    """panels[thread, k, j] += scores[j, first + k] for j < n
+def _take_columns(scores: Vectors, first: int, height: int, n: int, panels: Vectors, thread: int, add: bool) -> None:
+    """panels[thread, k, j] = scores[j, first + k] for j < n, or with `add` += it.
 
     By squares of a cache line's length: going down a column, each number would come from a line of its own.
     """
@@ -199,7 +189,8 @@ def _add_columns(scores: Vectors, first: int, height: int, n: int, panels: Vecto
         for j0 in range(0, n, LINE):
             for k in range(k0, min(k0 + LINE, height)):
                 for j in range(j0, min(j0 + LINE, n)):
-                    panels[thread, k, j] += scores[j, first + k]
+                    before = panels[thread, k, j] if add else np.float32(0)
+                    panels[thread, k, j] = before + scores[j, first + k]
 
 
 @njit(**INLINE, fastmath=FASTMATH)
@@ -208,9 +199,6 @@ def _to_words(means: Vectors, k: int, scale: np.float32, gradients: Vectors) -> 
 
     For u = m / |m|: dL/dm = (g - (g.u) u) / |m|. `scale` is 1 / |m| / number of words / number of examples.
     """
-    width = means.shape[1]
-    along = np.float32(0)
-    for j in range(width):
-        along += gradients[k, j] * means[k, j]
-    for j in range(width):
+    along = dot(gradients, k, means, k)
+    for j in range(means.shape[1]):
         gradients[k, j] = (gradients[k, j] - along * means[k, j]) * scale

@@ -38,8 +38,9 @@ from siamese_cbow.kernels.batch.records import (
 from siamese_cbow.kernels.batch.tokens import fill
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import sampled_loss
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.memory import prefetch
+from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
@@ -127,13 +128,13 @@ def _sums_tile(chunk: Chunk, side: Matrices, work: SampledWork, tile: Tile, firs
             for t in range(end, starts[tile.batch, k + 2]):
                 prefetch(rows, tokens[t])  # the next sentence's
         gather(rows, tokens, begin, end, sums, first + k)
-        work.squares[tile.strip, first + k] = _dot(sums, first + k, first + k)
+        work.squares[tile.strip, first + k] = dot(sums, first + k, sums, first + k)
 
 
 @njit(**INLINE)
 def _dots_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile, right_side: int) -> None:
     """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
-    b, strip, picked = tile.batch, tile.strip, chunk.picked
+    b, strip, picked, sums = tile.batch, tile.strip, chunk.picked, work.sums[tile.strip]
     for k in range(tile.begin, tile.end):
         if strip == 0:
             n_words = chunk.tokens.starts[b, k + 1] - chunk.tokens.starts[b, k]
@@ -143,7 +144,7 @@ def _dots_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile
             for i in range(work.dots.shape[2]):
                 j = candidate(chunk.shape, picked, b, k, i)
                 if j >= 0:
-                    work.dots[strip, k, i] = _dot(work.sums[strip], k, right_side + j)
+                    work.dots[strip, k, i] = dot(sums, k, sums, right_side + j)
 
 
 @njit(**INLINE)
@@ -282,11 +283,3 @@ def _gather(
     for i in range(pairs):
         work.weights[thread, i] *= work.scales[k] * share
     gather_scaled(work.sums[strip], work.partners[thread], work.weights[thread], pairs, work.gradients[strip], k)
-
-
-@njit(**INLINE, fastmath=FASTMATH)
-def _dot(rows: Vectors, a: int, b: int) -> np.float32:
-    total = np.float32(0)
-    for j in range(rows.shape[1]):
-        total += rows[a, j] * rows[b, j]
-    return total
