@@ -40,21 +40,14 @@ ADADELTA, ADAM, ADAMAX = (OPTIMIZERS[name].number for name in ("adadelta", "adam
 
 @njit(**LEAN)
 def move_rows(
-    tokens: Tokens,
-    tile: Tile,
-    gradients: Vectors,
-    steps: Steps,
-    side: Matrices,
-    shared: bool,
-    totals: Vectors,
-    thread: int,
+    tokens: Tokens, tile: Tile, gradients: Vectors, steps: Steps, side: Matrices, shared: bool, totals: Vectors
 ) -> None:
     """Move the rows of some of a batch's different words, once each.
 
     gradients  (capacity, width) what every word of a sentence gets
     shared     there is one matrix only; with two, Adagrad takes the general way, which rounds differently
     """
-    rule, rate, step = steps.rule, steps.rates[tile.batch], steps.first + tile.batch
+    rule, rate, step, thread = steps.rule, steps.rates[tile.batch], steps.first + tile.batch, tile.thread
     unique, starts, places, first = tokens.unique, tokens.unique_starts, tokens.places, tokens.first[tile.batch]
     as_it_is = rule.clip == 0 and rule.l2 == 0
     for u in range(first + tile.begin, first + tile.end):
