@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from siamese_cbow.kernels.batch.random import alias_table
 from siamese_cbow.kernels.batch.records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
-from siamese_cbow.kernels.objectives.fastsent import DIGITS, N_PHASES, FastSentWork, Pairs, train_fastsent
+from siamese_cbow.kernels.objectives.fastsent import N_PHASES, FastSentWork, Pairs, train_fastsent
 from siamese_cbow.machine.memory import aligned
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import BatchPicker, ChunkReport
 from siamese_cbow.training.strips import StripLayout
 
-CHUNK_TOKENS = 32_768  # of the batches that are drawn and sorted at a time; a token takes part in a dozen pairs or more
+CHUNK_TOKENS = 32_768  # of the batches whose pairs are drawn at a time; a token takes part in a dozen pairs or more
 
 
 class Guesses(NamedTuple):
@@ -51,7 +51,7 @@ class FastSentEngine:
         return ChunkReport.of(chunk)
 
     def _pairs(self, picked: Picked) -> Pairs:
-        shape, n_threads, array = self.picker.shape, self._team.n_threads, self.picker.scratch.array
+        shape, array = self.picker.shape, self.picker.scratch.array
         guessers = (shape.run_length - 1 if shape.groups else 2) + int(self._guesses.autoencode)
         most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # a word is guessed by so many sentences
         n, bounds = len(most), np.concatenate([np.zeros(1, np.int64), np.cumsum(most + 1)])
@@ -70,13 +70,12 @@ class FastSentEngine:
             unique=array("pair_unique", (size,), np.int32),
             unique_starts=array("pair_unique_starts", (size,), np.int64),
             n_unique=np.zeros(n, np.int64),
-            sorting=array("pair_sorting", (n_threads, 2, max(1, int(most.max()))), np.uint64),
-            counts=array("pair_counts", (n_threads, DIGITS), np.int64),
+            grouping=self.picker.grouping("pair", max(1, int(most.max()))),
         )
 
     def _work(self, pairs: Pairs) -> FastSentWork:
         capacity, n_threads, array = self.picker.capacity, self._team.n_threads, self.picker.scratch.array
-        most = pairs.sorting.shape[2]
+        most = pairs.grouping.order.shape[1]
         return FastSentWork(
             sums=aligned((capacity, self._width)),
             gradients=aligned((capacity, self._width)),

@@ -25,6 +25,15 @@ if not PLAIN:
     _HEIGHT, _PIECES, _LANES = (16, 1, 16) if LARGE_REGISTERS else (6, 2, 8)
 
 
+@njit(**INLINE, fastmath=FASTMATH)
+def dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
+    """left[a] . right[b]"""
+    total = np.float32(0)
+    for j in range(left.shape[1]):
+        total += left[a, j] * right[b, j]
+    return total
+
+
 @njit(**LEAN)
 def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirror: bool) -> None:
     """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end]'.

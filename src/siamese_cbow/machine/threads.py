@@ -83,6 +83,7 @@ class Tile(NamedTuple):
     strip: int
     begin: int
     end: int
+    thread: int  # that has it
     # what `finish` needs
     turn: int
     n_tiles: int
@@ -176,14 +177,14 @@ def next_tile(team: Team, phases: Phases, part: int) -> Tile:
         if turn == 0:
             batch, phase = 0, 0
         if batch >= n_batches:
-            return Tile(OVER, batch, 0, 0, 0, turn, 0, part)
+            return Tile(OVER, batch, 0, 0, 0, team.thread, turn, 0, part)
         n, size = phases.n[batch, phase], phases.sizes[batch, phase]
         tiles_of_strip = tiles(n, size)
         n_tiles = phases.n_strips[batch, phase] * tiles_of_strip
         first, end = part_of(n_tiles, part, team.n_threads)
         if first + place < end:
             strip, begin = (first + place) // tiles_of_strip, (first + place) % tiles_of_strip * size
-            return Tile(phase, batch, strip, begin, min(begin + size, n), turn, n_tiles, part)
+            return Tile(phase, batch, strip, begin, min(begin + size, n), team.thread, turn, n_tiles, part)
         part = _next_part(team, turn, part)
 
 

@@ -15,6 +15,7 @@ from siamese_cbow.base.arrays import Bytes, Offsets
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.batch.records import (
     Chunk,
+    Grouping,
     Keys,
     LossTally,
     Matrices,
@@ -96,9 +97,8 @@ class BatchPicker:
 
     def _tokens(self, picked: Picked) -> Tokens:
         """Room for the words of these sentences."""
-        n, n_threads, array = len(picked.n_tokens), self.team.n_threads, self.scratch.array
         bounds = np.concatenate([[0], np.cumsum(picked.n_tokens + 1)])
-        size, most = int(bounds[-1]), int(picked.n_tokens.max(initial=1))
+        n, size, array = len(picked.n_tokens), int(bounds[-1]), self.scratch.array
         return Tokens(
             first=bounds[:-1],
             rows=array("rows", (size,), np.int32),
@@ -109,10 +109,15 @@ class BatchPicker:
             n_unique=np.zeros(n, np.int64),
             raw=np.zeros(n, np.int64),
             cut=np.zeros(n, np.int64),
-            numbers=self._numbers,
-            order=array("order", (n_threads, most), np.int32),
-            filled=array("filled", (n_threads, most), np.int64),
+            grouping=self.grouping("token", int(picked.n_tokens.max(initial=1))),
         )
+
+    def grouping(self, name: str, most: int) -> Grouping:
+        """Memory to group up to so many tokens of a batch by word, of any content; valid as `Scratch.array`."""
+        shape = self.team.n_threads, most
+        order = self.scratch.array(f"grouping_{name}_order", shape, np.int32)
+        filled = self.scratch.array(f"grouping_{name}_filled", shape, np.int64)
+        return Grouping(self._numbers, order, filled)
 
 
 class Engine:
@@ -176,6 +181,7 @@ def _sampled_work(
     most_pairs = 2 * candidates + capacity * shape.negatives + 1
     sentences = capacity if objective.shared else 2 * capacity
     return SampledWork(
+        right=0 if objective.shared else capacity,
         sums=aligned((layout.n_strips, sentences, layout.width)),
         squares=np.zeros((layout.n_strips, sentences), np.float32),
         scales=np.zeros(sentences, np.float32),

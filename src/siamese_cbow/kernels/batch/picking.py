@@ -180,19 +180,6 @@ def _may_oppose(text: Text, groups: bool, anchor: int, s: int) -> bool:
     if text.sentences[s + 1] == text.sentences[s]:
         return False
     if groups:
-        return _group(text, s) != _group(text, anchor)
+        return np.searchsorted(text.documents, s, "right") != np.searchsorted(text.documents, anchor, "right")
     low, high = min(anchor, s), max(anchor, s)
     return high > low + 1 or (high == low + 1 and starts_document(text.starts, high))
-
-
-@njit(**LEAN)
-def _group(text: Text, s: int) -> int:
-    """The last document that starts at or before sentence s."""
-    low, high = 0, len(text.documents) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if text.documents[middle] <= s:
-            low = middle
-        else:
-            high = middle
-    return low

@@ -73,6 +73,14 @@ class Picked(NamedTuple):
     user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
 
 
+class Grouping(NamedTuple):
+    """Memory of each thread for `tokens.group`."""
+
+    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the different ones; -1: not seen yet
+    order: NDArray[np.int32]  # (n_threads, most tokens of a batch) these numbers by sentence
+    filled: NDArray[np.int64]  # (n_threads, most tokens) how often each occurs, then where its next occurrence goes
+
+
 class Tokens(NamedTuple):
     """The words of a chunk of batches, by sentence and by word."""
 
@@ -85,10 +93,7 @@ class Tokens(NamedTuple):
     n_unique: NDArray[np.int64]  # (n_batches,)
     raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
     cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
-    # Memory of each thread for grouping; the last two have room for the most tokens of a batch.
-    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the different ones; -1: not seen yet
-    order: NDArray[np.int32]  # (n_threads, tokens) these numbers by sentence
-    filled: NDArray[np.int64]  # (n_threads, tokens) how often each occurs, then where its next occurrence goes
+    grouping: Grouping
 
 
 class LossTally(NamedTuple):

@@ -7,20 +7,30 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Ids
 from siamese_cbow.kernels.batch.random import fraction
-from siamese_cbow.kernels.batch.records import Chunk, Keys, Picked, Shape, Text, Tokens
+from siamese_cbow.kernels.batch.records import Chunk, Grouping, Keys, Picked, Shape, Text, Tokens
 from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.threads import Tile
 
 
 @njit(**LEAN)
-def fill(chunk: Chunk, thread: int, b: int) -> None:
-    """Copy the words of batch b, leave some out by subsampling, and group their occurrences by word.
+def fill(chunk: Chunk, tile: Tile) -> None:
+    """Copy the words of a batch, leave some out by subsampling, and group their occurrences by word.
 
     Its part of the arrays has one place more than it has tokens.
     """
-    end = _copy(chunk.text, chunk.shape, chunk.keys, chunk.picked, chunk.tokens, b)
-    _group(chunk.tokens, thread, b, end, chunk.picked.n_sentences[b])
+    tokens, b, thread, first = chunk.tokens, tile.begin, tile.thread, chunk.tokens.first[tile.begin]
+    end = _copy(chunk.text, chunk.shape, chunk.keys, chunk.picked, tokens, b)
+    memory, filled = tokens.grouping, tokens.grouping.filled[thread]
+    tokens.n_unique[b] = group(memory, thread, tokens.rows, first, end, tokens.unique, tokens.unique_starts)
+    for k in range(chunk.picked.n_sentences[b]):
+        for t in range(tokens.starts[b, k], tokens.starts[b, k + 1]):
+            u = memory.order[thread, t - first]
+            tokens.places[filled[u]] = k
+            filled[u] += 1
 
 
 @njit(**LEAN)
@@ -50,43 +60,32 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
 
 
 @njit(**LEAN)
-def _group(tokens: Tokens, thread: int, b: int, end: int, n_sentences: int) -> None:
-    """Occurrences by word, words in the order in which they come, occurrences of a word by place.
+def group(
+    memory: Grouping, thread: int, rows: Ids, first: int, end: int, unique: Ids, starts: NDArray[np.int64]
+) -> int:
+    """Find the different words of rows[first:end], in the order in which they come; how many there are.
 
-    words 7 2 7 in sentence 0, 2 in sentence 1 -> unique 7 2, starts 0 2 4, places 0 0 0 1
+    7 2 7 2 from 0 on -> unique 7 2, starts 0 2 4; the thread's memory has the order 0 1 0 1, which of them each is, and
+    in `filled` 0 2, where the next occurrence of each is to be put
 
     Threads share out both the sentences and the words of a batch by halves, quarters and so on, so many of the rows
     that a thread moves are those that it has read before.
     """
-    first = tokens.first[b]
-    n = _number(tokens, thread, first, end)
-    filled, total = tokens.filled[thread], first
-    for u in range(n):
-        tokens.unique_starts[first + u] = total
-        filled[u], total = total, total + filled[u]
-    tokens.unique_starts[first + n] = end
-    tokens.n_unique[b] = n
-    for k in range(n_sentences):
-        for t in range(tokens.starts[b, k], tokens.starts[b, k + 1]):
-            u = tokens.order[thread, t - first]
-            tokens.places[filled[u]] = k
-            filled[u] += 1
-
-
-@njit(**LEAN)
-def _number(tokens: Tokens, thread: int, first: int, end: int) -> int:
-    """Number the different words from 0 on, and count their occurrences; how many there are."""
-    numbers, filled, n = tokens.numbers[thread], tokens.filled[thread], 0
+    numbers, order, filled, n = memory.numbers[thread], memory.order[thread], memory.filled[thread], 0
     for t in range(first, end):
-        w = tokens.rows[t]
+        w = rows[t]
         is_new = numbers[w] < 0
         u = n if is_new else numbers[w]  # no branch here either: whether a word is new is as hard to guess
         numbers[w] = u
-        tokens.unique[first + n] = w
+        unique[first + n] = w
         filled[n] = 0
         filled[u] += 1
-        tokens.order[thread, t - first] = u
+        order[t - first] = u
         n += is_new
-    for u in range(first, first + n):
-        numbers[tokens.unique[u]] = -1  # as it was, for the next batch
+    total = first
+    for u in range(n):
+        numbers[unique[first + u]] = -1  # as it was, for the next batch
+        starts[first + u] = total
+        filled[u], total = total, total + filled[u]
+    starts[first + n] = end
     return n

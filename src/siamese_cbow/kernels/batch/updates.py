@@ -30,6 +30,7 @@ from siamese_cbow.kernels.batch.records import Matrices, Rule, Steps, Tokens
 from siamese_cbow.kernels.registry import OPTIMIZERS
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
 from siamese_cbow.machine.memory import prefetch_to_move
+from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_move
 from siamese_cbow.machine.threads import Tile
 
@@ -39,21 +40,14 @@ ADADELTA, ADAM, ADAMAX = (OPTIMIZERS[name].number for name in ("adadelta", "adam
 
 @njit(**LEAN)
 def move_rows(
-    tokens: Tokens,
-    tile: Tile,
-    gradients: Vectors,
-    steps: Steps,
-    side: Matrices,
-    shared: bool,
-    totals: Vectors,
-    thread: int,
+    tokens: Tokens, tile: Tile, gradients: Vectors, steps: Steps, side: Matrices, shared: bool, totals: Vectors
 ) -> None:
     """Move the rows of some of a batch's different words, once each.
 
     gradients  (capacity, width) what every word of a sentence gets
     shared     there is one matrix only; with two, Adagrad takes the general way, which rounds differently
     """
-    rule, rate, step = steps.rule, steps.rates[tile.batch], steps.first + tile.batch
+    rule, rate, step, thread = steps.rule, steps.rates[tile.batch], steps.first + tile.batch, tile.thread
     unique, starts, places, first = tokens.unique, tokens.unique_starts, tokens.places, tokens.first[tile.batch]
     as_it_is = rule.clip == 0 and rule.l2 == 0
     for u in range(first + tile.begin, first + tile.end):
@@ -81,7 +75,7 @@ def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: V
         for j in range(g.shape[1]):
             vectors[w, j] -= rate * g[t, j]
     elif rule.kind == ADAGRAD:
-        scale = _adagrad(rule, rate, side, w, _square(g, t))
+        scale = _adagrad(rule, rate, side, w, dot(g, t, g, t))
         for j in range(g.shape[1]):
             vectors[w, j] -= scale * g[t, j]
     elif rule.kind == NESTEROV:
@@ -119,7 +113,7 @@ def _gather_adagrad(
     """
     a = places[begin]
     if end == begin + 1:
-        _move(side, w, _adagrad(rule, rate, side, w, _square(gradients, a)), gradients, a)
+        _move(side, w, _adagrad(rule, rate, side, w, dot(gradients, a, gradients, a)), gradients, a)
     elif end == begin + 2:
         b, square = places[begin + 1], np.float32(0)
         for j in range(gradients.shape[1]):
@@ -127,7 +121,7 @@ def _gather_adagrad(
         _move_by_two(side, w, _adagrad(rule, rate, side, w, square), gradients, a, b)
     else:
         gather(gradients, places, begin, end, totals, t)
-        _move(side, w, _adagrad(rule, rate, side, w, _square(totals, t)), totals, t)
+        _move(side, w, _adagrad(rule, rate, side, w, dot(totals, t, totals, t)), totals, t)
 
 
 # Not regrouped: the compiler would divide each number of the row by what `_adagrad` divides the rate by.
@@ -154,16 +148,8 @@ def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.fl
 
 
 @njit(**INLINE, fastmath=FASTMATH)
-def _square(g: Vectors, t: int) -> np.float32:
-    total = np.float32(0)
-    for j in range(g.shape[1]):
-        total += g[t, j] * g[t, j]
-    return total
-
-
-@njit(**INLINE, fastmath=FASTMATH)
 def _clip(limit: np.float32, g: Vectors, t: int) -> None:
-    norm = np.sqrt(_square(g, t))
+    norm = np.sqrt(dot(g, t, g, t))
     if norm > limit:
         scale = limit / norm
         for j in range(g.shape[1]):

@@ -2,7 +2,7 @@
 
 `reference` defines it. A *pair* is a sentence and a word that it should guess, or should not: each word of a
 neighbouring sentence makes one pair, followed by `negatives` pairs with words drawn at random. Which pairs a batch has
-does not depend on the vectors, so they are drawn and sorted by word beforehand, for several batches at once. Then:
+does not depend on the vectors, so they are drawn and grouped by word beforehand, for several batches at once. Then:
 
     sums     of every sentence
     slopes   dL/dscore of every pair, and from them the gradient of each sum
@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.random import AliasTable, draw
-from siamese_cbow.kernels.batch.records import Chunk, Matrices, Steps, count_examples, neighbours
-from siamese_cbow.kernels.batch.tokens import fill
+from siamese_cbow.kernels.batch.records import Chunk, Grouping, Matrices, Steps, count_examples, neighbours
+from siamese_cbow.kernels.batch.tokens import fill, group
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives.losses import softplus
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
 FILL, SUMS, SLOPES, ROWS = range(4)  # the phases: the first for all batches
 N_PHASES = 4
-DIGITS = 1024  # of a radix sort: ten bits at a time
 
 _BEFORE, _AFTER, _OWN = 0, 1, 2  # where the guessing sentence stands, seen from the guessed one; group members: from 3
 
@@ -44,7 +44,7 @@ class Pairs(NamedTuple):
     autoencode: bool  # sentences guess their own words too
     table: AliasTable  # from which negatives are drawn
     first: NDArray[np.int64]  # (n_batches,) where the batch's part of the arrays by sentence or by word begins
-    words: Ids  # by sentence; -1: a negative that is the very word to guess is left out, as in word2vec
+    words: Ids  # by sentence
     wanted: NDArray[np.uint8]  # by sentence: 1 to be guessed, 0 drawn at random
     anchors: NDArray[np.int32]  # by sentence: its place in the batch
     slopes: NDArray[np.float32]  # by sentence: dL/dscore
@@ -53,9 +53,7 @@ class Pairs(NamedTuple):
     unique: Ids  # by word: the different words
     unique_starts: NDArray[np.int64]  # by word: where the pairs of each begin in order, with one more at the end
     n_unique: NDArray[np.int64]  # (n_batches,)
-    # Memory of each thread for sorting.
-    sorting: NDArray[np.uint64]  # (n_threads, 2, most pairs of a batch)
-    counts: NDArray[np.int64]  # (n_threads, DIGITS)
+    grouping: Grouping
 
 
 class FastSentWork(NamedTuple):
@@ -82,20 +80,20 @@ def train_fastsent(
             return
         b = tile.batch
         if tile.phase == FILL:
-            fill(chunk, team.thread, tile.begin)
-            _fill_pairs(chunk, pairs, team.thread, tile.begin)
+            fill(chunk, tile)
+            _fill_pairs(chunk, pairs, tile)
             _cut_phases(chunk, pairs, tile.begin, team.n_threads)
         elif tile.phase == SUMS:
             for k in range(tile.begin, tile.end):
                 gather(source.vectors, tokens.rows, tokens.starts[b, k], tokens.starts[b, k + 1], work.sums, k)
         elif tile.phase == SLOPES:
-            _slopes_tile(pairs, target, work, team.thread, tile)
+            _slopes_tile(pairs, target, work, tile)
         else:
             n_sentences = chunk.picked.n_sentences[b]
             n_examples = count_examples(work.losses, work.is_example, n_sentences, chunk.tally, b, tile.begin)
             share = np.float32(1.0 / max(1, n_examples))
-            _source_rows(chunk, steps, share, source, work, team.thread, tile)
-            _target_rows(chunk, pairs, steps, share, target, work, team.thread, tile)
+            _source_rows(chunk, steps, share, source, work, tile)
+            _target_rows(chunk, pairs, steps, share, target, work, tile)
         part = finish(team, tile)
 
 
@@ -109,20 +107,18 @@ def _cut_phases(chunk: Chunk, pairs: Pairs, b: int, n_threads: int) -> None:
 
 
 @njit(**LEAN)
-def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, thread: int, tile: Tile) -> None:
+def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, tile: Tile) -> None:
     """Scores of the pairs of some sentences, their slopes, and the gradients of the sums."""
+    thread = tile.thread
     for k in range(tile.begin, tile.end):
         n, loss = 0, 0.0
         for p in range(pairs.starts[tile.batch, k], pairs.starts[tile.batch, k + 1]):
-            w = pairs.words[p]
-            if w < 0:
-                continue
-            score = np.float64(_dot(work.sums, k, target.vectors, w))
+            score = np.float64(dot(work.sums, k, target.vectors, pairs.words[p]))
             sign = 1.0 if pairs.wanted[p] == 1 else -1.0
             loss += softplus(-sign * score)
             slope = np.float32(-sign / (1.0 + np.exp(sign * score)))
             pairs.slopes[p] = slope
-            work.numbers[thread, n] = w
+            work.numbers[thread, n] = pairs.words[p]
             work.weights[thread, n] = slope
             n += 1
         gather_scaled(target.vectors, work.numbers[thread], work.weights[thread], n, work.gradients, k)
@@ -132,10 +128,10 @@ def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, thread: int
 
 @njit(**LEAN)
 def _source_rows(
-    chunk: Chunk, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, thread: int, tile: Tile
+    chunk: Chunk, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
     """Each word of a sentence gets the gradient of the sentence's sum."""
-    tokens, b = chunk.tokens, tile.batch
+    tokens, b, thread = chunk.tokens, tile.batch, tile.thread
     for u in range(tokens.first[b] + tile.begin, tokens.first[b] + min(tile.end, tokens.n_unique[b])):
         gather(work.gradients, tokens.places, tokens.unique_starts[u], tokens.unique_starts[u + 1], work.totals, thread)
         _scale(work.totals, thread, share)
@@ -144,17 +140,10 @@ def _source_rows(
 
 @njit(**LEAN)
 def _target_rows(
-    chunk: Chunk,
-    pairs: Pairs,
-    steps: Steps,
-    share: np.float32,
-    target: Matrices,
-    work: FastSentWork,
-    thread: int,
-    tile: Tile,
+    chunk: Chunk, pairs: Pairs, steps: Steps, share: np.float32, target: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
     """Each word of a pair gets the sum of the sentence it was paired with, times the slope."""
-    b = tile.batch
+    b, thread = tile.batch, tile.thread
     before = pairs.first[b] - chunk.tokens.n_unique[b]  # the rows of the other matrix come first
     for u in range(max(before + tile.begin, pairs.first[b]), before + tile.end):
         n = 0
@@ -173,18 +162,10 @@ def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
         totals[t, j] *= scale
 
 
-@njit(**INLINE, fastmath=FASTMATH)
-def _dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
-    total = np.float32(0)
-    for j in range(left.shape[1]):
-        total += left[a, j] * right[b, j]
-    return total
-
-
 @njit(**LEAN)
-def _fill_pairs(chunk: Chunk, pairs: Pairs, thread: int, b: int) -> None:
-    """Draw the pairs of batch b and sort them by word."""
-    picked, starts = chunk.picked, chunk.tokens.starts
+def _fill_pairs(chunk: Chunk, pairs: Pairs, tile: Tile) -> None:
+    """Draw the pairs of a batch and group them by word."""
+    picked, starts, b, thread = chunk.picked, chunk.tokens.starts, tile.begin, tile.thread
     first = end = pairs.first[b]
     for k in range(picked.n_sentences[b]):
         pairs.starts[b, k] = end
@@ -195,12 +176,17 @@ def _fill_pairs(chunk: Chunk, pairs: Pairs, thread: int, b: int) -> None:
             if j != k or pairs.autoencode:
                 end = _guess(chunk, pairs, end, b, k, j)
     pairs.starts[b, picked.n_sentences[b]] = end
-    _sort(chunk.text.n_rows, pairs, thread, b, first, end)
+    memory, filled = pairs.grouping, pairs.grouping.filled[thread]
+    pairs.n_unique[b] = group(memory, thread, pairs.words, first, end, pairs.unique, pairs.unique_starts)
+    for p in range(first, end):
+        u = memory.order[thread, p - first]
+        pairs.order[filled[u]] = p
+        filled[u] += 1
 
 
 @njit(**LEAN)
 def _guess(chunk: Chunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
-    """Sentence k has to guess the words of sentence j."""
+    """Sentence k has to guess the words of sentence j; where the pairs end now."""
     if j == k:
         role = _OWN
     elif chunk.shape.groups:
@@ -217,47 +203,9 @@ def _guess(chunk: Chunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
         place = np.uint64((t - starts[b, j]) * pairs.negatives)
         for i in range(1 + pairs.negatives):
             drawn = draw(pairs.table, chunk.keys.negatives, position + place + np.uint64(i - 1)) if i > 0 else word
-            pairs.words[end] = -1 if i > 0 and drawn == word else drawn
-            pairs.wanted[end] = 1 if i == 0 else 0
-            pairs.anchors[end] = k
-            end += 1
+            if i == 0 or drawn != word:  # a negative that is the very word to guess is left out, as in word2vec
+                pairs.words[end] = drawn
+                pairs.wanted[end] = 1 if i == 0 else 0
+                pairs.anchors[end] = k
+                end += 1
     return end
-
-
-@njit(**LEAN)
-def _sort(n_words: int, pairs: Pairs, thread: int, b: int, first: int, end: int) -> None:
-    """Pairs by word, and in order of sentences within a word: a radix sort.
-
-    words 7 2 -1 7 -> unique 2 7, order 1 0 3
-    """
-    source, target, counts = pairs.sorting[thread, 0], pairs.sorting[thread, 1], pairs.counts[thread]
-    n = 0
-    for p in range(first, end):
-        if pairs.words[p] >= 0:
-            source[n] = (np.uint64(pairs.words[p]) << np.uint64(32)) | np.uint64(p - first)
-            n += 1
-    shift = 32
-    while (n_words - 1) >> (shift - 32) > 0:
-        counts[:] = 0
-        for i in range(n):
-            counts[(source[i] >> np.uint64(shift)) & np.uint64(DIGITS - 1)] += 1
-        total = 0
-        for digit in range(DIGITS):
-            counts[digit], total = total, total + counts[digit]
-        for i in range(n):
-            digit = (source[i] >> np.uint64(shift)) & np.uint64(DIGITS - 1)
-            target[counts[digit]] = source[i]
-            counts[digit] += 1
-        source, target = target, source
-        shift += 10
-    u, last = first - 1, np.int64(-1)
-    for i in range(n):
-        w = np.int64(source[i] >> np.uint64(32))
-        if w != last:
-            u += 1
-            pairs.unique[u] = w
-            pairs.unique_starts[u] = first + i
-            last = w
-        pairs.order[first + i] = first + np.int64(source[i] & np.uint64(0xFFFFFFFF))
-    pairs.unique_starts[u + 1] = first + n
-    pairs.n_unique[b] = u + 1 - first

@@ -25,7 +25,7 @@ from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
 from siamese_cbow.machine.memory import LINE, prefetch
-from siamese_cbow.machine.products import combine, dots
+from siamese_cbow.machine.products import combine, dot, dots
 from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
 
@@ -61,7 +61,7 @@ def train_in_batch(
         if tile.phase == OVER:
             return
         if tile.phase == FILL:
-            fill(chunk, team.thread, tile.begin)
+            fill(chunk, tile)
             _cut_phases(chunk, tile.begin, team.n_threads)
         elif tile.phase == MEANS:
             _means_tile(chunk.tokens, left, work.left, work.left_norms, tile)
@@ -72,12 +72,11 @@ def train_in_batch(
         elif tile.phase == SLOPES:
             _slopes_tile(chunk, objective, work, tile)
         elif tile.phase == GRADIENTS:
-            _gradients_tile(chunk, objective, work, team.thread, tile)
+            _gradients_tile(chunk, objective, work, tile)
         else:
-            shared, totals = objective.shared, work.totals
-            move_rows(chunk.tokens, tile, work.left_gradients, steps, left, shared, totals, team.thread)
-            if not shared:
-                move_rows(chunk.tokens, tile, work.right_gradients, steps, right, shared, totals, team.thread)
+            move_rows(chunk.tokens, tile, work.left_gradients, steps, left, objective.shared, work.totals)
+            if not objective.shared:
+                move_rows(chunk.tokens, tile, work.right_gradients, steps, right, objective.shared, work.totals)
         part = finish(team, tile)
 
 
@@ -110,9 +109,7 @@ def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.flo
 
     Absent is a sentence without words, or with a mean of zeros: it takes no part in its batch.
     """
-    square = np.float32(0)
-    for j in range(means.shape[1]):
-        square += means[k, j] * means[k, j]
+    square = dot(means, k, means, k)
     if square == 0:
         inverse_norms[k] = 0
         return
@@ -156,50 +153,36 @@ def _slopes_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Ti
 
 
 @njit(**LEAN)
-def _gradients_tile(chunk: Chunk, objective: Objective, work: InBatchWork, thread: int, tile: Tile) -> None:
+def _gradients_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
     """The gradient of every mean: slopes x means, for the sentences of a tile; then that of each of its words."""
     b, begin, height, starts = tile.batch, tile.begin, tile.end - tile.begin, chunk.tokens.starts
-    n = chunk.picked.n_sentences[b]
+    n, shared = chunk.picked.n_sentences[b], objective.shared
     n_examples = count_examples(work.losses, work.is_example, n, chunk.tally, b, begin)
-    _copy_rows(work.scores, begin, height, n, work.panels, thread)
-    if not objective.shared:
-        combine(work.panels, thread, height, work.right, n, work.left_gradients, begin)
-        _clear(work.panels, thread, height, n)
-    _add_columns(work.scores, begin, height, n, work.panels, thread)
-    combine(work.panels, thread, height, work.left, n, work.right_gradients, begin)
+    if not shared:
+        _fill_panel(work, tile, n, True, False)
+        combine(work.panels, tile.thread, height, work.right, n, work.left_gradients, begin)
+    _fill_panel(work, tile, n, shared, True)
+    combine(work.panels, tile.thread, height, work.left, n, work.right_gradients, begin)
     for k in range(begin, tile.end):
         share = np.float32(1.0 / (max(1, n_examples) * max(1, starts[b, k + 1] - starts[b, k])))
         _to_words(work.left, k, share * work.left_norms[k], work.left_gradients)
-        if not objective.shared:
+        if not shared:
             _to_words(work.right, k, share * work.right_norms[k], work.right_gradients)
 
 
 @njit(**LEAN)
-def _copy_rows(scores: Vectors, first: int, height: int, n: int, panels: Vectors, thread: int) -> None:
-    """panels[thread, k, j] = scores[first + k, j] for j < n"""
-    for k in range(height):
-        for j in range(n):
-            panels[thread, k, j] = scores[first + k, j]
-
-
-@njit(**LEAN)
-def _clear(panels: Vectors, thread: int, height: int, n: int) -> None:
-    for k in range(height):
-        for j in range(n):
-            panels[thread, k, j] = 0
-
-
-@njit(**LEAN)
-def _add_columns(scores: Vectors, first: int, height: int, n: int, panels: Vectors, thread: int) -> None:
-    """panels[thread, k, j] += scores[j, first + k] for j < n
+def _fill_panel(work: InBatchWork, tile: Tile, n: int, rows: bool, columns: bool) -> None:
+    """The slopes of a tile's sentences, k-th row: those of its row of scores, of its column, or the sums of both.
 
     By squares of a cache line's length: going down a column, each number would come from a line of its own.
     """
+    scores, panels, first, height = work.scores, work.panels, tile.begin, tile.end - tile.begin
     for k0 in range(0, height, LINE):
         for j0 in range(0, n, LINE):
             for k in range(k0, min(k0 + LINE, height)):
                 for j in range(j0, min(j0 + LINE, n)):
-                    panels[thread, k, j] += scores[j, first + k]
+                    slope = scores[first + k, j] if rows else np.float32(0)
+                    panels[tile.thread, k, j] = slope + scores[j, first + k] if columns else slope
 
 
 @njit(**INLINE, fastmath=FASTMATH)
@@ -208,9 +191,6 @@ def _to_words(means: Vectors, k: int, scale: np.float32, gradients: Vectors) -> 
 
     For u = m / |m|: dL/dm = (g - (g.u) u) / |m|. `scale` is 1 / |m| / number of words / number of examples.
     """
-    width = means.shape[1]
-    along = np.float32(0)
-    for j in range(width):
-        along += gradients[k, j] * means[k, j]
-    for j in range(width):
+    along = dot(gradients, k, means, k)
+    for j in range(means.shape[1]):
         gradients[k, j] = (gradients[k, j] - along * means[k, j]) * scale

@@ -38,8 +38,9 @@ from siamese_cbow.kernels.batch.records import (
 from siamese_cbow.kernels.batch.tokens import fill
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import sampled_loss
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.memory import prefetch
+from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
@@ -50,6 +51,7 @@ N_PHASES = 6
 class SampledWork(NamedTuple):
     """Memory for one batch. With two matrices, sentences of the candidates' side come after those of the anchors'."""
 
+    right: int  # where the candidates' side begins
     sums: Vectors  # (n_strips, sides * capacity, width)
     squares: NDArray[np.float32]  # (n_strips, sides * capacity) of the sums' lengths
     scales: NDArray[np.float32]  # (sides * capacity,) what makes a sum a (unit) mean; 0: absent
@@ -70,32 +72,31 @@ def train_sampled(
     team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    part, thread = team.thread, team.thread
-    right_side = 0 if objective.shared else len(work.scales) // 2  # where its sentences begin
+    part = team.thread
     while True:
         tile = next_tile(team, chunk.phases, part)
         if tile.phase == OVER:
             return
         if tile.phase == FILL:
-            fill(chunk, thread, tile.begin)
+            fill(chunk, tile)
             _cut_phases(chunk, tile.begin, len(work.sums), team.n_threads)
         elif tile.phase == SUMS:
             _sums_tile(chunk, left, work, tile, 0)
             if not objective.shared:
-                _sums_tile(chunk, right, work, tile, right_side)
+                _sums_tile(chunk, right, work, tile, work.right)
         elif tile.phase == DOTS:
-            _dots_tile(chunk, objective, work, tile, right_side)
+            _dots_tile(chunk, objective, work, tile)
         elif tile.phase == SLOPES:
-            _slopes_tile(chunk, objective, work, thread, tile, right_side)
+            _slopes_tile(chunk, objective, work, tile)
         elif tile.phase == GRADIENTS:
-            _gradients_tile(chunk, objective, work, thread, tile, right_side)
+            _gradients_tile(chunk, objective, work, tile)
         else:
             shared, gradients = objective.shared, work.gradients[tile.strip]
             rows = _strip_of(chunk, left, tile.strip)
-            move_rows(chunk.tokens, tile, gradients, steps, rows, shared, work.totals, thread)
+            move_rows(chunk.tokens, tile, gradients, steps, rows, shared, work.totals)
             if not shared:
                 rows = _strip_of(chunk, right, tile.strip)
-                move_rows(chunk.tokens, tile, gradients[right_side:], steps, rows, shared, work.totals, thread)
+                move_rows(chunk.tokens, tile, gradients[work.right :], steps, rows, shared, work.totals)
         part = finish(team, tile)
 
 
@@ -127,23 +128,23 @@ def _sums_tile(chunk: Chunk, side: Matrices, work: SampledWork, tile: Tile, firs
             for t in range(end, starts[tile.batch, k + 2]):
                 prefetch(rows, tokens[t])  # the next sentence's
         gather(rows, tokens, begin, end, sums, first + k)
-        work.squares[tile.strip, first + k] = _dot(sums, first + k, first + k)
+        work.squares[tile.strip, first + k] = dot(sums, first + k, sums, first + k)
 
 
 @njit(**INLINE)
-def _dots_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile, right_side: int) -> None:
+def _dots_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
-    b, strip, picked = tile.batch, tile.strip, chunk.picked
+    b, strip, picked, sums = tile.batch, tile.strip, chunk.picked, work.sums[tile.strip]
     for k in range(tile.begin, tile.end):
         if strip == 0:
             n_words = chunk.tokens.starts[b, k + 1] - chunk.tokens.starts[b, k]
             _set_scale(objective, work, k, n_words)
-            _set_scale(objective, work, right_side + k, n_words)
+            _set_scale(objective, work, work.right + k, n_words)
         if k < picked.n_candidates[b] and picked.anchors[b, k] == 1:
             for i in range(work.dots.shape[2]):
                 j = candidate(chunk.shape, picked, b, k, i)
                 if j >= 0:
-                    work.dots[strip, k, i] = _dot(work.sums[strip], k, right_side + j)
+                    work.dots[strip, k, i] = dot(sums, k, sums, work.right + j)
 
 
 @njit(**INLINE)
@@ -162,20 +163,18 @@ def _set_scale(objective: Objective, work: SampledWork, k: int, n_words: int) ->
 
 
 @njit(**INLINE)
-def _slopes_tile(
-    chunk: Chunk, objective: Objective, work: SampledWork, thread: int, tile: Tile, right_side: int
-) -> None:
+def _slopes_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of their candidates."""
     n_positives, places, slopes = n_slots_of_positives(chunk.shape), work.places, work.slopes
     for k in range(tile.begin, tile.end):
         work.losses[k] = 0
-        work.is_example[k] = _score_candidates(chunk, work, tile.batch, k, right_side)
+        work.is_example[k] = _score_candidates(chunk, work, tile.batch, k)
         if work.is_example[k] == 1:
-            work.losses[k] = sampled_loss(objective, n_positives, places, slopes, k, work.weights, thread)
+            work.losses[k] = sampled_loss(objective, n_positives, places, slopes, k, work.weights, tile.thread)
 
 
 @njit(**INLINE)
-def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int, right_side: int) -> int:
+def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int) -> int:
     """Write the anchor's candidates that have words, and their scores (where slopes will be, too).
 
     1 if k is an anchor with a positive and a negative among them.
@@ -186,11 +185,11 @@ def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int, right_sid
     for i in range(work.places.shape[1]):
         j = candidate(chunk.shape, chunk.picked, b, k, i)
         work.places[k, i], work.scores[k, i], work.slopes[k, i] = -1, 0, 0
-        if j >= 0 and work.scales[right_side + j] != 0:
+        if j >= 0 and work.scales[work.right + j] != 0:
             dot = np.float32(0)
             for strip in range(len(work.dots)):
                 dot += work.dots[strip, k, i]
-            score = dot * work.scales[k] * work.scales[right_side + j]
+            score = dot * work.scales[k] * work.scales[work.right + j]
             work.places[k, i], work.scores[k, i], work.slopes[k, i] = j, score, score
             if i < n_slots_of_positives(chunk.shape):
                 positive = 1
@@ -200,43 +199,39 @@ def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int, right_sid
 
 
 @njit(**INLINE)
-def _gradients_tile(
-    chunk: Chunk, objective: Objective, work: SampledWork, thread: int, tile: Tile, right_side: int
-) -> None:
+def _gradients_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """Each sentence lists the pairs it is in (partner, weight) and sums them in one go."""
     b, strip, n_anchors = tile.batch, tile.strip, chunk.picked.n_candidates[tile.batch]
     n_examples = count_examples(work.losses, work.is_example, n_anchors, chunk.tally, b, tile.begin + strip)
-    share = np.float32(1.0 / max(1, n_examples))
+    share, thread = np.float32(1.0 / max(1, n_examples)), tile.thread
     for k in range(tile.begin, tile.end):
-        pairs, along = _as_anchor(chunk.picked, work, right_side, b, k, thread)
-        if right_side > 0:
+        pairs, along = _as_anchor(chunk.picked, work, b, k, thread)
+        if not objective.shared:
             _gather(objective, work, thread, strip, k, pairs, along, share)
             pairs, along = 0, np.float32(0)
-        pairs, along = _as_candidate(chunk, work, right_side, b, k, thread, pairs, along)
-        _gather(objective, work, thread, strip, right_side + k, pairs, along, share)
+        pairs, along = _as_candidate(chunk, work, b, k, thread, pairs, along)
+        _gather(objective, work, thread, strip, work.right + k, pairs, along, share)
 
 
 @njit(**INLINE)
-def _as_anchor(
-    picked: Picked, work: SampledWork, right_side: int, b: int, k: int, thread: int
-) -> tuple[int, np.float32]:
+def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -> tuple[int, np.float32]:
     """List the pairs in which k is the anchor: how many, and the sum of slope x score."""
     pairs, along = 0, np.float32(0)
     if k < picked.n_candidates[b] and work.is_example[k] == 1:
         for i in range(work.places.shape[1]):
             if work.places[k, i] >= 0:
-                partner = right_side + work.places[k, i]
+                partner = work.right + work.places[k, i]
                 pairs, along = _list(work, thread, pairs, along, partner, k, i)
     return pairs, along
 
 
 @njit(**INLINE)
 def _as_candidate(
-    chunk: Chunk, work: SampledWork, right_side: int, b: int, k: int, thread: int, pairs: int, along: np.float32
+    chunk: Chunk, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
 ) -> tuple[int, np.float32]:
     """List the pairs in which k is a candidate, after those that are listed already."""
     shape, picked = chunk.shape, chunk.picked
-    if work.scales[right_side + k] == 0:
+    if work.scales[work.right + k] == 0:
         return pairs, along
     first, end = neighbours(shape, picked, b, k)
     for j in range(first, end):
@@ -282,11 +277,3 @@ def _gather(
     for i in range(pairs):
         work.weights[thread, i] *= work.scales[k] * share
     gather_scaled(work.sums[strip], work.partners[thread], work.weights[thread], pairs, work.gradients[strip], k)
-
-
-@njit(**INLINE, fastmath=FASTMATH)
-def _dot(rows: Vectors, a: int, b: int) -> np.float32:
-    total = np.float32(0)
-    for j in range(rows.shape[1]):
-        total += rows[a, j] * rows[b, j]
-    return total
