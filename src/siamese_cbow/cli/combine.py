@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from siamese_cbow.cli.model_option import open_model
+from siamese_cbow.cli.options import open_model
 
 
 @click.command(name="combine")

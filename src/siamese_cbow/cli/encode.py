@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 from siamese_cbow.cli.outputs import check_output, open_output
 from siamese_cbow.cli.text_options import N_ROWS, batched, progress_bar, text_options
 from siamese_cbow.progress import SILENT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 from siamese_cbow.cli.text_options import text_options
 from siamese_cbow.progress import bar
 from siamese_cbow.text.records import TextSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 
 
 @click.command(name="info")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 
 
 @click.command(name="neighbours", context_settings={"show_default": True})

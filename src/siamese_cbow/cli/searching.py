@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli.hit_lines import HitLines, json_line
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 from siamese_cbow.cli.quick_numpy import import_numpy_quickly
 from siamese_cbow.cli.text_options import files_or_stdin, progress_bar, say, text_options
 from siamese_cbow.text.records import TextSettings

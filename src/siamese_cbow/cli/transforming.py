@@ -7,7 +7,7 @@ from typing import get_args
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 from siamese_cbow.cli.text_options import files_or_stdin, progress_bar, say, text_options
 from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.text.records import TextSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 from siamese_cbow.cli.quick_numpy import import_numpy_quickly
 from siamese_cbow.cli.text_options import batched
 from siamese_cbow.errors import InputError
