@@ -1,15 +1,15 @@
-"""`siamese-cbow similarity`: how close two texts are in meaning."""
+"""Small questions to a model: how similar two texts are, which words are near, what it is and where it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from siamese_cbow.cli.options import model_option, open_model
-from siamese_cbow.cli.quick_numpy import import_numpy_quickly
-from siamese_cbow.cli.text_options import batched
+from siamese_cbow.cli.options import batched, import_numpy_quickly, model_option, open_model
 from siamese_cbow.errors import InputError
 
 
@@ -21,7 +21,7 @@ from siamese_cbow.errors import InputError
               help="Pairs: lines of two texts with a tab between, or a table; - is standard input.")  # fmt: skip
 @click.option("--text-column", "columns", metavar="A,B",
               help="The two columns of --file, where it is JSON lines, CSV, TSV or Parquet.")  # fmt: skip
-def command(
+def similarity(
     texts: tuple[str, ...], folder: Path | None, path: str | None, columns: str | None, other_language: str | None
 ) -> None:
     """Print how similar two texts are, from -1 to 1.
@@ -63,3 +63,64 @@ def _pairs(path: str, columns: str | None) -> Iterator[tuple[str, ...]]:
         if len(fields) < 2:
             raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected two texts with a tab between")
         yield fields[0], fields[1]
+
+
+@click.command(name="neighbours", context_settings={"show_default": True})
+@click.argument("words", metavar="WORD...", nargs=-1)
+@model_option
+@click.option("--negative", metavar="WORD", multiple=True, help="A word to subtract; may be given several times.")
+@click.option("-k", default=10, metavar="N", help="How many to print.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+def neighbours(words: tuple[str, ...], folder: Path | None, negative: tuple[str, ...], k: int, as_json: bool) -> None:
+    """Print the words nearest to a word or a text, with their cosines.
+
+    Of several words the sum is taken, less the --negative ones: neighbours king woman --negative man
+    """
+    if not words and not negative:
+        raise click.UsageError("got no word; expected at least one, or a text in quotes")
+    model = open_model(folder)
+    is_plain = len(words) == 1 and not negative
+    nearest = model.neighbours(words[0], k) if is_plain else model.most_similar(words, negative, topn=k)
+    for word, cosine in nearest:
+        row = {"word": word, "cosine": round(cosine, 6)}
+        click.echo(json.dumps(row, ensure_ascii=False) if as_json else f"{cosine:.4f}\t{word}")
+
+
+@click.command(name="info")
+@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@model_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--verify", is_flag=True, help="Also read all the vectors and compare them with their hash.")
+def info(positional: Path | None, folder: Path | None, as_json: bool, verify: bool) -> None:
+    """Describe a model: size, tokenizer, frequent words, recipe, corpus."""
+    from siamese_cbow.model.card import describe
+
+    folder = positional or folder
+    name = "pretrained, the one that comes with the package" if folder is None else str(folder)
+    described = {"model": name, **describe(open_model(folder, verify=verify))}
+    if verify:
+        described["verified"] = True
+    if as_json:
+        click.echo(json.dumps(described, ensure_ascii=False))
+        return
+    for line in _lines(described):
+        click.echo(line)
+
+
+def _lines(entries: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """{"dim": 300, "recipe": {"epochs": 1}} -> "dim  300", "recipe", "  epochs  1"."""
+    width = max(map(len, entries), default=0)
+    for key, value in entries.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{key}"
+            yield from _lines(value, indent + "  ")
+        else:
+            yield f"{indent}{key:<{width}}  {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return " ".join(map(_value, value)) if isinstance(value, list) else str(value)

@@ -8,14 +8,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from siamese_cbow.cli.text_options import text_column_option
+from siamese_cbow.cli.options import text_column_option
 from siamese_cbow.progress import bar
-from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
+from siamese_cbow.stream.preparation import WORDS_ONLY
+from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
-DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare).parameters.items()}
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare_stream).parameters.items()}
 TEXT = TextSettings()
 HINTS = get_type_hints(TextSettings)
 CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
@@ -49,7 +50,7 @@ TOKENIZER = WORDS_ONLY
 @click.option("--max-distinct", default=DEFAULTS["max_distinct"],
               help="Different words to hold in memory while counting; beyond it, rare ones are forgotten.")  # fmt: skip
 @click.option("--threads", type=int, help="[default: all cores]")
-def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
+def prepare(text: tuple[str, ...], output: Path, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.
 
     TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also
@@ -62,7 +63,7 @@ def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
     tokenizer = Tokenizer(options["tokenizer"], lowercase=options["lowercase"], punctuation=options["punctuation"])
     corpus = Corpus(list(text), settings)
     with bar("preparing", corpus.total_bytes, unit="B") as progress:
-        prepare(
+        prepare_stream(
             corpus,
             output=output,
             tokenizer=tokenizer,

@@ -72,7 +72,7 @@ def _defaults(option: Option) -> str:
     "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Write the recipe to this TOML file as well."
 )
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
-def command(
+def train(
     streams: tuple[Path, ...],
     output: Path | None,
     recipe_name: str,
