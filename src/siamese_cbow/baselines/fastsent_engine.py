@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.kernels.batch.random import alias_table
 from siamese_cbow.kernels.batch.records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
-from siamese_cbow.kernels.objectives.fastsent import N_PHASES, FastSentWork, Pairs, train_fastsent
+from siamese_cbow.kernels.objectives.fastsent import FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent
 from siamese_cbow.machine.memory import aligned
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import BatchPicker, ChunkReport
@@ -45,7 +45,7 @@ class FastSentEngine:
         left   the vectors of words that guess, which become the model
         right  the vectors of words that are guessed
         """
-        chunk = self.picker.chunk(keys, first_batch, len(rates), N_PHASES)
+        chunk = self.picker.chunk(keys, first_batch, len(rates), FASTSENT_PHASES)
         pairs, steps = self._pairs(chunk.picked), Steps(self._rule, rates, first_step)
         self._team.run(train_fastsent, chunk, pairs, steps, left, right, self._work(pairs))
         return ChunkReport.of(chunk)

@@ -38,8 +38,7 @@ def promising(low: Vectors, ids: Ids, ends: Offsets, cutoff: float, total: Vecto
     for i in range(len(ends)):
         end = ends[i]
         if end > start:
-            for d in range(COLUMNS):
-                total[d] = 0
+            total[:] = 0
             for j in range(start, end):
                 if j + AHEAD < last:
                     prefetch_item(low, np.int64(ids[j + AHEAD]) * COLUMNS)

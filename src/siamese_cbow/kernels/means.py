@@ -49,10 +49,8 @@ def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -
     """
     dim = out.shape[1]
     if end - i >= 8:
-        a, b, c, e, f, g, h, j = (
-            *(ids[i], ids[i + 1], ids[i + 2], ids[i + 3]),
-            *(ids[i + 4], ids[i + 5], ids[i + 6], ids[i + 7]),
-        )
+        a, b, c, e = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
+        f, g, h, j = ids[i + 4], ids[i + 5], ids[i + 6], ids[i + 7]
         for d in range(dim):
             half = ((vectors[a, d] + vectors[b, d]) + vectors[c, d]) + vectors[e, d]
             out[row, d] = (((half + vectors[f, d]) + vectors[g, d]) + vectors[h, d]) + vectors[j, d]
@@ -79,8 +77,7 @@ def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -
 
 @njit(**LEAN)
 def _long_mean(vectors: Vectors, ids: Ids, start: int, end: int, total: np.ndarray, out: Vectors, row: int) -> None:
-    for d in range(len(total)):
-        total[d] = 0
+    total[:] = 0
     for group in range(start, end, GROUP):
         _sum(vectors, ids, group, min(group + GROUP, end), out, row)
         for d in range(len(total)):

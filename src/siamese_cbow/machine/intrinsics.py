@@ -18,6 +18,17 @@ if not PLAIN:
     from numba.core import cgutils
 
 
+def _at_item(emit: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Code on a number of an array, which the second argument counts to: emit(builder, its address, all arguments)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        value = emit(builder, builder.gep(array.data, [args[1]]), args)
+        return context.get_dummy_value() if signature.return_type == types.void else value
+
+    return codegen
+
+
 def _add(array: Any, index: int, value: int) -> Any:
     old = array[index]
     array[index] = old + value
@@ -27,11 +38,8 @@ def _add(array: Any, index: int, value: int) -> Any:
 @intrinsic_or(_add)
 def atomic_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """array[index] += value, of int64; the result is the old value."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.atomic_rmw("add", _address(context, builder, signature, args), args[2], "seq_cst")
-
-    return types.int64(array, types.int64, types.int64), codegen
+    code = _at_item(lambda builder, address, args: builder.atomic_rmw("add", address, args[2], "seq_cst"))
+    return types.int64(array, types.int64, types.int64), code
 
 
 def _load(array: Any, index: int) -> Any:
@@ -41,11 +49,8 @@ def _load(array: Any, index: int) -> Any:
 @intrinsic_or(_load)
 def atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
     """array[index], of int64."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load_atomic(_address(context, builder, signature, args), "seq_cst", 8)
-
-    return types.int64(array, types.int64), codegen
+    code = _at_item(lambda builder, address, args: builder.load_atomic(address, "seq_cst", 8))
+    return types.int64(array, types.int64), code
 
 
 def _raise_to(array: Any, index: int, value: int) -> None:
@@ -55,12 +60,8 @@ def _raise_to(array: Any, index: int, value: int) -> None:
 @intrinsic_or(_raise_to)
 def atomic_raise(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """array[index] = max(array[index], value), of int64."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.atomic_rmw("max", _address(context, builder, signature, args), args[2], "seq_cst")
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64, types.int64), codegen
+    code = _at_item(lambda builder, address, args: builder.atomic_rmw("max", address, args[2], "seq_cst"))
+    return types.void(array, types.int64, types.int64), code
 
 
 def _go_on() -> int:
@@ -89,14 +90,13 @@ def _eight_bytes(text: Any, i: int) -> Any:
 def eight_bytes(typingctx: Any, text: Any, i: Any) -> Any:
     """text[i : i + 8] as one number, the first byte lowest; all eight must be inside the array."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def load(builder: Any, address: Any, args: Any) -> Any:
         number = ir.IntType(64)
-        address = builder.bitcast(_address(context, builder, signature, args), number.as_pointer())
-        loaded = builder.load(address, typ=number)
+        loaded = builder.load(builder.bitcast(address, number.as_pointer()), typ=number)
         loaded.align = 1
         return loaded
 
-    return types.uint64(text, types.int64), codegen
+    return types.uint64(text, types.int64), _at_item(load)
 
 
 def _trailing_zeros(number: Any) -> Any:
@@ -116,35 +116,28 @@ def trailing_zeros(typingctx: Any, number: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-def _request(writing: int) -> Callable[..., Any]:
-    """Code that has the cache line of a number brought in, for reading (0) or for writing (1)."""
-
-    def request(typingctx: Any, array: Any, index: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number, pointer = ir.IntType(32), ir.PointerType(ir.IntType(8))
-            kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            address = builder.bitcast(_address(context, builder, signature, args), pointer)
-            keep, data = number(3), number(1)
-            builder.call(function, [address, number(writing), keep, data])
-            return context.get_dummy_value()
-
-        return types.void(array, types.int64), codegen
-
-    return request
-
-
 def _no_request(array: Any, index: int) -> None:
     pass
 
 
-# Have the cache line of array[index] brought in (all dimensions counted as one; the index must be inside the array):
-# for reading other cores keep theirs, for writing they lose it and have to fetch it again.
-prefetch_item = intrinsic_or(_no_request)(_request(0))
-prefetch_to_write = intrinsic_or(_no_request)(_request(1))
+@intrinsic_or(_no_request)
+def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
+    """Have the cache line of array[index] brought in, for reading; all dimensions count as one.
+
+    The index must be inside the array.
+    """
+    return types.void(array, types.int64), _at_item(lambda builder, address, args: _request(builder, address, 0))
 
 
-def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Of the number in the first argument, an array, that the second one counts to."""
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    return builder.gep(array.data, [args[1]])
+@intrinsic_or(_no_request)
+def prefetch_to_write(typingctx: Any, array: Any, index: Any) -> Any:
+    """The same, for writing: other cores lose the line, and have to fetch it again."""
+    return types.void(array, types.int64), _at_item(lambda builder, address, args: _request(builder, address, 1))
+
+
+def _request(builder: Any, address: Any, writing: int) -> None:
+    number, pointer = ir.IntType(32), ir.PointerType(ir.IntType(8))
+    signature = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+    function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
+    keep, data = number(3), number(1)
+    builder.call(function, [builder.bitcast(address, pointer), number(writing), keep, data])

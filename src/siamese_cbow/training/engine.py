@@ -17,7 +17,6 @@ from siamese_cbow.kernels.batch.records import (
     Chunk,
     Grouping,
     Keys,
-    LossTally,
     Matrices,
     Objective,
     Picked,
@@ -28,9 +27,8 @@ from siamese_cbow.kernels.batch.records import (
     Tokens,
     n_slots_of_positives,
 )
-from siamese_cbow.kernels.objectives import in_batch, sampled
-from siamese_cbow.kernels.objectives.in_batch import InBatchWork
-from siamese_cbow.kernels.objectives.sampled import SampledWork
+from siamese_cbow.kernels.objectives.in_batch import IN_BATCH_PHASES, TILE, InBatchWork, train_in_batch
+from siamese_cbow.kernels.objectives.sampled import SAMPLED_PHASES, SampledWork, train_sampled
 from siamese_cbow.kernels.registry import objective_kind
 from siamese_cbow.machine.memory import Scratch, aligned
 from siamese_cbow.machine.threads import Phases, ThreadTeam
@@ -53,7 +51,7 @@ class ChunkReport:
     @classmethod
     def of(cls, chunk: Chunk) -> ChunkReport:
         """Of a chunk that kernels have trained on."""
-        return cls(chunk.tally.loss, chunk.tally.examples, chunk.tokens.raw, chunk.tokens.cut)
+        return cls(chunk.loss, chunk.examples, chunk.tokens.raw, chunk.tokens.cut)
 
 
 class BatchPicker:
@@ -75,8 +73,8 @@ class BatchPicker:
     def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Chunk:
         """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel of so many phases."""
         picked = self.pick(keys, first_batch, n)
-        tally = LossTally(np.zeros(n, np.float64), np.zeros(n, np.int64))
-        return Chunk(self.text, self.shape, keys, picked, self._tokens(picked), Phases.of(n, n_phases), tally)
+        phases, loss, examples = Phases.of(n, n_phases), np.zeros(n, np.float64), np.zeros(n, np.int64)
+        return Chunk(self.text, self.shape, keys, picked, self._tokens(picked), phases, loss, examples)
 
     def pick(self, keys: Keys, first_batch: int, n: int) -> Picked:
         """The sentences of these batches."""
@@ -132,10 +130,10 @@ class Engine:
         self._kernel: Callable[..., None]
         self._work: InBatchWork | SampledWork
         if objective_kind(objective.kind).sampled:
-            self._kernel, self._n_phases = sampled.train_sampled, sampled.N_PHASES
+            self._kernel, self._n_phases = train_sampled, SAMPLED_PHASES
             self._work = _sampled_work(shape, objective, self.picker.capacity, layout, team.n_threads)
         else:
-            self._kernel, self._n_phases = in_batch.train_in_batch, in_batch.N_PHASES
+            self._kernel, self._n_phases = train_in_batch, IN_BATCH_PHASES
             self._work = _in_batch_work(objective, self.picker.capacity, layout.width, team.n_threads)
 
     def run(
@@ -167,7 +165,7 @@ def _in_batch_work(objective: Objective, capacity: int, width: int, n_threads: i
         left_gradients=left_gradients,
         right_gradients=left_gradients if objective.shared else aligned((capacity, width)),
         scores=aligned((capacity, capacity)),
-        panels=aligned((n_threads, in_batch.TILE, capacity)),
+        panels=aligned((n_threads, TILE, capacity)),
         totals=aligned((n_threads, width)),
         losses=np.zeros(capacity, np.float64),
         is_example=np.zeros(capacity, np.int64),

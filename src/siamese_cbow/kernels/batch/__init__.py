@@ -1,1 +1,12 @@
-"""The parts of a batch: picking, random numbers, words, updates."""
+"""The parts of a batch, in the order of the flow.
+
+    records  the records that kernels take, and who is whose neighbour in them
+          [Chunk, Grouping, Keys, Matrices, Objective, Picked, Rule, Shape, Steps, Text, Tokens,
+          n_slots_of_positives]
+    random   randomness as a function of where it is used [Purpose, alias_table, half_bits, key]
+    picking  which sentences a batch is made of, and which negatives are drawn for its anchors [pick]
+    tokens   their words, by sentence and by word
+    updates  how a row moves, given its gradient: one rule for each optimiser
+
+Does not know losses: see `objectives`.
+"""

@@ -157,8 +157,7 @@ def _turn_round(
 
     negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
     """
-    for k in range(n_sentences + 2):
-        starts[k] = 0
+    starts[: n_sentences + 2] = 0
     for k in range(n_anchors):
         for i in range(negatives.shape[1]):
             if negatives[k, i] >= 0:

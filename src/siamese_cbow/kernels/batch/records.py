@@ -96,23 +96,17 @@ class Tokens(NamedTuple):
     grouping: Grouping
 
 
-class LossTally(NamedTuple):
-    """What is reported of each batch of a chunk."""
-
-    loss: NDArray[np.float64]  # (n_batches,) sum over examples
-    examples: NDArray[np.int64]  # (n_batches,)
-
-
 class Chunk(NamedTuple):
-    """A chunk of batches."""
+    """A chunk of batches, and what is reported of each."""
 
     text: Text
     shape: Shape
     keys: Keys
     picked: Picked
     tokens: Tokens
-    phases: Phases
-    tally: LossTally
+    phases: Phases  # how its work is cut
+    loss: NDArray[np.float64]  # (n_batches,) sum over examples
+    examples: NDArray[np.int64]  # (n_batches,)
 
 
 class Objective(NamedTuple):
@@ -206,9 +200,9 @@ def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
 
 @njit(**INLINE)
 def count_examples(
-    losses: NDArray[np.float64], is_example: NDArray[np.int64], n: int, tally: LossTally, b: int, first: int
+    losses: NDArray[np.float64], is_example: NDArray[np.int64], n: int, chunk: Chunk, b: int, first: int
 ) -> int:
-    """The number of examples among the first n sentences; who has the first writes the tally too, in fixed order."""
+    """The number of examples among the first n sentences; who has the first reports them too, in fixed order."""
     n_examples = 0
     for k in range(n):
         n_examples += is_example[k]
@@ -216,6 +210,6 @@ def count_examples(
         loss = 0.0
         for k in range(n):
             loss += losses[k]
-        tally.loss[b] = loss
-        tally.examples[b] = n_examples
+        chunk.loss[b] = loss
+        chunk.examples[b] = n_examples
     return n_examples

@@ -32,7 +32,7 @@ from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
 FILL, SUMS, SLOPES, ROWS = range(4)  # the phases: the first for all batches
-N_PHASES = 4
+FASTSENT_PHASES = 4
 
 _BEFORE, _AFTER, _OWN = 0, 1, 2  # where the guessing sentence stands, seen from the guessed one; group members: from 3
 
@@ -90,7 +90,7 @@ def train_fastsent(
             _slopes_tile(pairs, target, work, tile)
         else:
             n_sentences = chunk.picked.n_sentences[b]
-            n_examples = count_examples(work.losses, work.is_example, n_sentences, chunk.tally, b, tile.begin)
+            n_examples = count_examples(work.losses, work.is_example, n_sentences, chunk, b, tile.begin)
             share = np.float32(1.0 / max(1, n_examples))
             _source_rows(chunk, steps, share, source, work, tile)
             _target_rows(chunk, pairs, steps, share, target, work, tile)

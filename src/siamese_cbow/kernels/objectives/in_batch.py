@@ -30,7 +30,7 @@ from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
 
 FILL, MEANS, SCORES, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
-N_PHASES = 6
+IN_BATCH_PHASES = 6
 TILE = 64  # sentences of a tile of scores, and the most of a tile of gradients
 
 
@@ -148,8 +148,7 @@ def _slopes_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Ti
         if n_positives > 0:
             work.losses[k] = in_batch_loss(objective, Anchor(k, first, end, n_positives), runs, norms, scores)
         else:
-            for j in range(n):
-                scores[j] = 0
+            scores[:] = 0
 
 
 @njit(**LEAN)
@@ -157,7 +156,7 @@ def _gradients_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile:
     """The gradient of every mean: slopes x means, for the sentences of a tile; then that of each of its words."""
     b, begin, height, starts = tile.batch, tile.begin, tile.end - tile.begin, chunk.tokens.starts
     n, shared = chunk.picked.n_sentences[b], objective.shared
-    n_examples = count_examples(work.losses, work.is_example, n, chunk.tally, b, begin)
+    n_examples = count_examples(work.losses, work.is_example, n, chunk, b, begin)
     if not shared:
         _fill_panel(work, tile, n, True, False)
         combine(work.panels, tile.thread, height, work.right, n, work.left_gradients, begin)

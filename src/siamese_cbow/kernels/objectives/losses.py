@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.records import Objective
 from siamese_cbow.kernels.registry import OBJECTIVES
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
@@ -33,13 +33,7 @@ CONTRASTIVE, MARGIN = (OBJECTIVES[name].number for name in ("contrastive", "marg
 
 @njit(**INLINE)
 def sampled_loss(
-    objective: Objective,
-    n_positives: int,
-    places: NDArray[np.int32],
-    scores: Vectors,
-    k: int,
-    memory: Vectors,
-    thread: int,
+    objective: Objective, n_positives: int, places: Ids, scores: Vectors, k: int, memory: Vectors, thread: int
 ) -> float:
     """The loss of anchor k; the first `n_positives` of its candidates are positives. memory[thread] is to work in."""
     if objective.kind == SOFTMAX:
@@ -52,30 +46,30 @@ def sampled_loss(
 
 
 @njit(**INLINE)
-def _softmax(sharpness: float, n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int) -> float:
-    highest, wanted, n = -np.inf, 0.0, 0
+def _softmax(sharpness: float, n_positives: int, places: Ids, scores: Vectors, k: int) -> float:
+    top, wanted, n = -np.inf, 0.0, 0
     for i in range(places.shape[1]):
         if places[k, i] >= 0:
             logit = sharpness * scores[k, i]
-            highest = max(highest, logit)
+            top = max(top, logit)
             if i < n_positives:
                 wanted += logit
                 n += 1
     total = 0.0
     for i in range(places.shape[1]):
         if places[k, i] >= 0:
-            weight = np.exp(sharpness * scores[k, i] - highest)
+            weight = np.exp(sharpness * scores[k, i] - top)
             scores[k, i] = weight
             total += weight
     for i in range(places.shape[1]):
         if places[k, i] >= 0:
             target = 1.0 / n if i < n_positives else 0.0
             scores[k, i] = sharpness * (scores[k, i] / total - target)
-    return np.log(total) + highest - wanted / n
+    return np.log(total) + top - wanted / n
 
 
 @njit(**INLINE)
-def _sigmoid(n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int) -> float:
+def _sigmoid(n_positives: int, places: Ids, scores: Vectors, k: int) -> float:
     loss = 0.0
     for i in range(places.shape[1]):
         if places[k, i] >= 0:
@@ -87,7 +81,7 @@ def _sigmoid(n_positives: int, places: NDArray[np.int32], scores: Vectors, k: in
 
 @njit(**LEAN)
 def _logistic(
-    gamma: float, n_positives: int, places: NDArray[np.int32], scores: Vectors, k: int, slopes: Vectors, thread: int
+    gamma: float, n_positives: int, places: Ids, scores: Vectors, k: int, slopes: Vectors, thread: int
 ) -> float:
     n, m = 0, 0
     for i in range(places.shape[1]):
@@ -125,7 +119,7 @@ class Anchor(NamedTuple):
 
 @njit(**INLINE)
 def in_batch_loss(
-    objective: Objective, anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors
+    objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors
 ) -> float:
     """The loss of an anchor.
 
@@ -140,9 +134,7 @@ def in_batch_loss(
 
 
 @njit(**INLINE, fastmath=FASTMATH)
-def _contrastive(
-    objective: Objective, anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors
-) -> float:
+def _contrastive(objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> float:
     k, first, end, n_positives = anchor
     target = np.float32(1.0 / n_positives)
     wanted = np.float32(0)  # the mean logit of the positives
@@ -162,7 +154,7 @@ def _contrastive(
 
 
 @njit(**INLINE)
-def _leave_out(anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors) -> None:
+def _leave_out(anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> None:
     """Put the scores of those who are no candidates so low that their exponential is 0."""
     out = np.float32(-1e30)
     for j in range(len(scores)):
@@ -181,9 +173,7 @@ def _leave_out(anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float3
 
 
 @njit(**LEAN)
-def _margin(
-    objective: Objective, anchor: Anchor, runs: NDArray[np.int32], norms: NDArray[np.float32], scores: Vectors
-) -> float:
+def _margin(objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> float:
     k, first, end, n_positives = anchor
     hardest = -1  # the sentence of another run with the highest score, the first of equals
     for j in range(len(scores)):

@@ -45,7 +45,7 @@ from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
 FILL, SUMS, DOTS, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
-N_PHASES = 6
+SAMPLED_PHASES = 6
 
 
 class SampledWork(NamedTuple):
@@ -202,15 +202,15 @@ def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int) -> int:
 def _gradients_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """Each sentence lists the pairs it is in (partner, weight) and sums them in one go."""
     b, strip, n_anchors = tile.batch, tile.strip, chunk.picked.n_candidates[tile.batch]
-    n_examples = count_examples(work.losses, work.is_example, n_anchors, chunk.tally, b, tile.begin + strip)
+    n_examples = count_examples(work.losses, work.is_example, n_anchors, chunk, b, tile.begin + strip)
     share, thread = np.float32(1.0 / max(1, n_examples)), tile.thread
     for k in range(tile.begin, tile.end):
         pairs, along = _as_anchor(chunk.picked, work, b, k, thread)
         if not objective.shared:
-            _gather(objective, work, thread, strip, k, pairs, along, share)
+            _gather(objective, work, tile, k, pairs, along, share)
             pairs, along = 0, np.float32(0)
         pairs, along = _as_candidate(chunk, work, b, k, thread, pairs, along)
-        _gather(objective, work, thread, strip, work.right + k, pairs, along, share)
+        _gather(objective, work, tile, work.right + k, pairs, along, share)
 
 
 @njit(**INLINE)
@@ -257,23 +257,16 @@ def _list(
 
 @njit(**INLINE)
 def _gather(
-    objective: Objective,
-    work: SampledWork,
-    thread: int,
-    strip: int,
-    k: int,
-    pairs: int,
-    along: np.float32,
-    share: np.float32,
+    objective: Objective, work: SampledWork, tile: Tile, k: int, pairs: int, along: np.float32, share: np.float32
 ) -> None:
     """The gradient of sentence k's words, from the pairs on the list.
 
     For u = s / |s|: dL/ds = (g - (g.u) u) / |s|, and g.u is the sum of slope x score. For u = s / n it is g / n.
     """
+    partners, weights = work.partners[tile.thread], work.weights[tile.thread]
     if objective.unit:
-        work.partners[thread, pairs] = k
-        work.weights[thread, pairs] = -along * work.scales[k]
+        partners[pairs], weights[pairs] = k, -along * work.scales[k]
         pairs += 1
     for i in range(pairs):
-        work.weights[thread, i] *= work.scales[k] * share
-    gather_scaled(work.sums[strip], work.partners[thread], work.weights[thread], pairs, work.gradients[strip], k)
+        weights[i] *= work.scales[k] * share
+    gather_scaled(work.sums[tile.strip], partners, weights, pairs, work.gradients[tile.strip], k)
