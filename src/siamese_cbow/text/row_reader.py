@@ -27,10 +27,8 @@ from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, line_blocks
 from siamese_cbow.text.records import MARK, AnyLayout, RawBlock, TextSettings
-from siamese_cbow.text.sentences import WIDE_SPACE, sentence_lines
 
 Say: TypeAlias = Callable[[str], None]
-_SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
 
 
 class Line(NamedTuple):
@@ -188,9 +186,11 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     """The rows of a block. Pure: the same block gives the same rows, in any thread."""
     text, _ = valid_utf8(block.data)
     if settings.unit == "sentence":
+        from siamese_cbow.text.sentences import line_of_each, sentence_lines
+
         sentences = map(bytes.strip, sentence_lines(block, settings).text.split(b"\n"))
         rows = b"".join(sentence + b"\n" for sentence in sentences if sentence)
-        lines = _line_of_each(rows, text)
+        lines = line_of_each(rows, text)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
         else:
@@ -211,20 +211,3 @@ def _record_lines(data: bytes) -> bytes:
         return text
     records = data.replace(b"\r\n", b"\n").split(MARK)[:-1]
     return b"".join(record.strip(b"\n").replace(b"\n", b" ") + b"\n" for record in records)
-
-
-def _line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
-    """On which line of `text`, from 0, each of its sentences begins.
-
-    Found by counting what is no white space: splitting may change that, but nothing else.
-    """
-    ends = _solid_ends(text)
-    begins = np.append(0, _solid_ends(sentences))[:-1]
-    return np.minimum(np.searchsorted(ends, begins, side="right"), len(ends) - 1)
-
-
-def _solid_ends(text: bytes) -> NDArray[np.int64]:
-    """How many bytes up to the end of each line are no white space and no mark."""
-    data = np.frombuffer(text if text.isascii() else WIDE_SPACE.sub(b" ", text), np.uint8)
-    ends: NDArray[np.int64] = np.cumsum(_SOLID[data])[data == ord("\n")]
-    return ends

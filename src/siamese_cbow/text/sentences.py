@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siamese_cbow.text.chunks import valid_utf8
 from siamese_cbow.text.records import MARK, Lines, RawBlock, TextSettings
@@ -37,12 +38,13 @@ _CLEAR_END = re.compile(
     r"""[.!?…](?<=[^\W\d_]{3}.)[.!?…]*["'”’»)\]]*\s+(?=["'“‘«(\[¿¡]*[^\W\d_a-z])"""
     r"""|[。！？][”’」』）]*(?![。！？”’」』）])"""
 )
-WIDE_SPACE = re.compile(rb"\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)|\xe3\x80\x80")
+_WIDE_SPACE = re.compile(rb"\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)|\xe3\x80\x80")
 # Starts with the full stop, which is quick to look for, and then looks back: 1.2 GB/s instead of 0.1.
 _STOP_AFTER_WIDE_SPACE = re.compile(
     rb"\.(?:(?<=\xc2[\x85\xa0]\.)|(?<=\xe2\x80[\x80-\x8a\xa8\xa9\xaf]\.)|(?<=\xe2\x81\x9f\.)|(?<=\xe1\x9a\x80\.)"
     rb"|(?<=\xe3\x80\x80\.))"
 )
+_SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
 
 
 def sentence_lines(block: RawBlock, settings: TextSettings) -> Lines:
@@ -87,6 +89,25 @@ def _normal_line_ends(text: bytes) -> bytes:
     return text
 
 
+def line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
+    """On which line of `text`, from 0, each of its sentences begins.
+
+    Found by counting what is no white space: splitting may change that, but nothing else.
+    """
+    ends, ends_of_sentences = _solid_ends(text), _solid_ends(sentences)
+    if ends.max(initial=0) != ends_of_sentences.max(initial=0):  # it has changed white space of several bytes, too
+        ends, ends_of_sentences = (_solid_ends(_WIDE_SPACE.sub(b" ", each)) for each in (text, sentences))
+    begins = np.append(0, ends_of_sentences)[:-1]
+    return np.minimum(np.searchsorted(ends, begins, side="right"), len(ends) - 1)
+
+
+def _solid_ends(text: bytes) -> NDArray[np.int64]:
+    """How many bytes up to the end of each line are no white space and no mark."""
+    data = np.frombuffer(text, np.uint8)
+    ends: NDArray[np.int64] = np.cumsum(_SOLID[data])[data == ord("\n")]
+    return ends
+
+
 # The splitter
 
 
@@ -98,7 +119,7 @@ def split_lines(text: bytes, language: str, *, end: Literal["\n", "\n\n"] = "\n"
     that followed it: nothing minds it, and taking it off would cost 15% of the time.
     """
     if not text.isascii() and _STOP_AFTER_WIDE_SPACE.search(text):
-        text = WIDE_SPACE.sub(b" ", text)
+        text = _WIDE_SPACE.sub(b" ", text)
     cuts: list[bool] = []
     text = _without_endless(text, cuts)
     # Bytes become strings batch by batch: most batches are then plain ASCII, which Python handles far faster.
