@@ -19,9 +19,8 @@ from siamese_cbow.model.geometry import strength_shares, strongest
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Silent
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.transform import weights as weighting
-from siamese_cbow.transform.moments import sentence_moments
-from siamese_cbow.transform.weights import idf, sentence_counts, sif, usif
+from siamese_cbow.transform import estimates
+from siamese_cbow.transform.estimates import idf, sentence_counts, sentence_moments, sif, usif
 from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM = 6
@@ -58,7 +57,7 @@ def test_sentence_counts(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> Non
             expected[word] += 1
     np.testing.assert_array_equal(sentence_counts(stream), expected)
     for block in (1, 17):
-        monkeypatch.setattr(weighting, "BLOCK", block)
+        monkeypatch.setattr(estimates, "TOKENS", block)
         np.testing.assert_array_equal(sentence_counts(stream), expected)
 
 
@@ -105,10 +104,10 @@ def test_components_of_words_without_vectors_and_of_a_sample(stream: Stream, mon
     _, values, directions = np.linalg.svd(np.array(means), full_matrices=False)
     np.testing.assert_allclose(abs(np.sum(found * directions[:2], axis=1)), [1, 1], atol=1e-6)
     np.testing.assert_allclose(strength_shares(strengths), values[:2] ** 2 / (values[:2] ** 2).sum(), rtol=1e-6)
-    monkeypatch.setattr("siamese_cbow.transform.moments.BLOCK", 7)
+    monkeypatch.setattr("siamese_cbow.transform.estimates.BLOCK", 7)
     blocks, _ = common_components(2, 1)
     np.testing.assert_allclose(abs(np.sum(found * blocks, axis=1)), [1, 1], atol=1e-9)
-    monkeypatch.setattr("siamese_cbow.transform.moments.SAMPLE", 50)
+    monkeypatch.setattr("siamese_cbow.transform.estimates.SAMPLE", 50)
     one, again, other = (common_components(1, seed)[0] for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)

@@ -22,8 +22,8 @@ from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.stems import NO_STEMS, Stems, group, stems_of, word_stems
+from siamese_cbow.transform.estimates import information
 from siamese_cbow.transform.postprocessing import common_directions, folded
-from siamese_cbow.transform.weights import information
 from siamese_cbow.words.vocabulary import Vocabulary
 
 

@@ -24,9 +24,8 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.inputs import Texts
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
-from siamese_cbow.transform.moments import count_moments
+from siamese_cbow.transform.estimates import count_moments, sif
 from siamese_cbow.transform.settings import Postprocess
-from siamese_cbow.transform.weights import sif
 from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM = 8

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+from siamese_cbow.base.options import Option, options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import PRESETS, Option, Saving, options
+from siamese_cbow.training.recipe import PRESETS, Saving
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
 from siamese_cbow.transform.settings import Postprocess
 

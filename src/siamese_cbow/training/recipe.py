@@ -1,23 +1,20 @@
 """Recipes: all settings of a training, frozen and checked. What is known of an option stands in its field, once.
 
-    dim: int = option(300, "Numbers in a vector.", at_least=1)
-
-From this come the check, the option of `siamese-cbow train` with its help, the key in TOML files and, by `paper=`, the
-published recipe. A recipe knows nothing of the text, and the number of threads is not part of it: no result depends on
-them. To train by one, and to keep one in a file: see `training.siamese_cbow`.
+From its field (see `base.options`) come the check, the option of `siamese-cbow train` with its help, the key in TOML
+files and, by `paper=`, the published recipe. A recipe knows nothing of the text, and the number of threads is not part
+of it: no result depends on them. To train by one, and to keep one in a file: see `training.siamese_cbow`.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import cache
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, TypeAlias
 
+from siamese_cbow.base.options import check_options, option, options
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.kernels.registry import (
     OBJECTIVES,
@@ -30,13 +27,6 @@ from siamese_cbow.transform.settings import Postprocess
 
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
-
-T = TypeVar("T")
-
-
-def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
-    """A field of a recipe; `details` are those of `Option`: `at_least=1`."""
-    return field(default=default, metadata={"help": help, **details})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,66 +147,6 @@ class Saving:
 
     def __post_init__(self) -> None:
         check_options(self)
-
-
-class Option(NamedTuple):
-    """A field of a recipe, as others read it."""
-
-    name: str
-    kind: type  # int, float, bool or str
-    choices: tuple[str, ...]  # what a str may be; empty: anything
-    optional: bool  # None is a value, too
-    default: Any
-    help: str = ""
-    paper: Any = None  # its value in the published recipe, where that is another
-    at_least: float = -math.inf
-    above: float = -math.inf
-    at_most: float = math.inf
-    switch: str = ""  # names of a yes-or-no option on the command line, if not --name/--no-name
-
-    def allows(self, value: Any) -> bool:
-        """Whether this is a value for it: `dim` allows 1, and neither 0 nor 1.5 nor True."""
-        if value is None:
-            return self.optional
-        if self.kind not in (int, float):
-            return isinstance(value, self.kind) and (not self.choices or value in self.choices)
-        is_number = isinstance(value, int | self.kind) and not isinstance(value, bool) and math.isfinite(value)
-        return is_number and self.above < value and self.at_least <= value <= self.at_most
-
-    @property
-    def expected(self) -> str:
-        """Its values in words: "a whole number, 1 or more"."""
-        if self.choices:
-            return f"one of {', '.join(self.choices)}"
-        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-        above = f" above {self.above:g}" if math.isfinite(self.above) else ""
-        at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
-        at_most = f" and at most {self.at_most:g}" if math.isfinite(self.at_most) else ""
-        return kinds.get(self.kind, self.kind.__name__) + above + at_least + at_most
-
-
-@cache
-def options(recipe: type) -> tuple[Option, ...]:
-    """The options of a class of recipes, in their order."""
-    hints = get_type_hints(recipe)
-    return tuple(
-        Option(entry.name, *_values(hints[entry.name]), entry.default, **entry.metadata) for entry in fields(recipe)
-    )
-
-
-def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
-    """`int | None` -> int, (), True; `Literal["linear", "constant"]` -> str, ("linear", "constant"), False."""
-    values = [value for value in get_args(hint) or (hint,) if value is not type(None)]
-    choices = tuple(value for value in values if isinstance(value, str))
-    return str if choices else values[0], choices, type(None) in get_args(hint)
-
-
-def check_options(recipe: Any) -> None:
-    """`dim is 0; expected a whole number, 1 or more`, where an option has a value that it does not allow."""
-    for entry in options(recipe.__class__):
-        value = getattr(recipe, entry.name)
-        if not entry.allows(value):
-            raise SettingsError(f"{entry.name} is {value!r}; expected {entry.expected}")
 
 
 def check_batch(batch_size: int, run_length: int) -> None:

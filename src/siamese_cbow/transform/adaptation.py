@@ -26,7 +26,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.model.encoding import Texts, as_list
 from siamese_cbow.model.geometry import Undo, blocks, eigenvectors, gram_of, one_thread
 from siamese_cbow.model.model import Model
-from siamese_cbow.transform.moments import BLOCK, SAMPLE
+from siamese_cbow.transform.estimates import BLOCK, SAMPLE
 from siamese_cbow.transform.postprocessing import check_not_postprocessed, without_postprocessing
 
 PRIOR_WORDS = 10_000  # so many words of texts weigh as much as all that was known of shares before

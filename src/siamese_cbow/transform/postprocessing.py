@@ -25,9 +25,17 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, strength_shares, strongest
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
-from siamese_cbow.transform.moments import Moments, count_moments, sentence_moments
+from siamese_cbow.transform.estimates import (
+    Moments,
+    count_moments,
+    idf,
+    information,
+    sentence_counts,
+    sentence_moments,
+    sif,
+    usif,
+)
 from siamese_cbow.transform.settings import Postprocess
-from siamese_cbow.transform.weights import idf, information, sentence_counts, sif, usif
 
 if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream

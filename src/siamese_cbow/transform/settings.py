@@ -1,12 +1,14 @@
 """What is done to the rows of a model after training, as values: the settings of post-processing."""
 
+# ruff: noqa: RUF009 (`option` makes fields of dataclasses)
+
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, TypeAlias
 
+from siamese_cbow.base.options import check_options, option
 from siamese_cbow.errors import SettingsError
 
 Weights: TypeAlias = Literal["none", "sif", "usif", "idf"]
@@ -18,65 +20,28 @@ _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 class Postprocess:
     """The steps, in the order in which they are done; the defaults do nothing.
 
-    The first three look at words and their counts. Every training ends with them, as its recipe says:
-
-    idf_power          rows are scaled by this power of log(1 + 1 / the word's share of the text)
-    length_power       their lengths are raised to this power
-    common_directions  so many of the strongest directions of the running words are removed
-
-    The others look at sentences, of a stream or as the counts of words let them expect:
-
-    weights     of words: `sif`, `usif` or `idf` (which needs a stream)
-    a           of sif: words with a larger share of the text than this count for less than half
-    center      the mean sentence becomes zero
-    components  so many of the strongest directions of sentences are removed
-    by_share    of each direction only its share of the strength of all those removed, as uSIF has it
-    whiten      0 to 1: how far the strengths of the remaining directions are evened out
-    seed        which sentences of a large stream are looked at
+    The first three look at words and their counts, and every training ends with them, as its recipe says. The others
+    look at sentences: of a stream, or as the counts of words let them expect.
     """
 
-    idf_power: float = 0.0
-    length_power: float = 1.0
-    common_directions: int = 0
-    weights: Weights = field(
-        default="none", metadata={"help": "After training, weights of words, as SIF, uSIF or tf-idf have them."}
+    # rows are scaled by this power of log(1 + 1 / the word's share of the text), then their lengths are raised to this
+    # one, and then so many of the strongest directions of the running words are removed
+    idf_power: float = option(0.0, "", at_least=0)
+    length_power: float = option(1.0, "", at_least=0)
+    common_directions: int = option(0, "", at_least=0)
+
+    weights: Weights = option("none", "After training, weights of words, as SIF, uSIF or tf-idf have them.")
+    a: float = option(1e-3, "Of sif: words above this share of the text count for less than half.", above=0)
+    center: bool = option(False, "After training, take off the mean sentence.")
+    components: int = option(0, "After training, remove this many directions that all sentences share.", at_least=0)
+    by_share: bool = option(False, "Remove of each such direction only its share of their strength, as uSIF.")
+    whiten: float = option(
+        0.0, "After training, even out the strengths of the other directions: 0 to 1.", at_least=0, at_most=1
     )
-    a: float = field(
-        default=1e-3,
-        metadata={"help": "Of sif: words with a larger share of the text than this count for less than half."},
-    )
-    center: bool = field(default=False, metadata={"help": "After training, take off the mean sentence."})
-    components: int = field(
-        default=0, metadata={"help": "After training, remove this many directions that all sentences share."}
-    )
-    by_share: bool = field(
-        default=False, metadata={"help": "Remove of each such direction only its share of their strength, as uSIF."}
-    )
-    whiten: float = field(
-        default=0.0, metadata={"help": "After training, even out the strengths of the other directions: 0 to 1."}
-    )
-    seed: int = field(default=1, metadata={"help": "Which sentences of a large stream to look at for that."})
+    seed: int = option(1, "Which sentences of a large stream to look at for that.", at_least=0)
 
     def __post_init__(self) -> None:
-        if self.weights not in get_args(Weights):
-            raise SettingsError(f"weights is {self.weights!r}; expected one of {', '.join(get_args(Weights))}")
-        for name in ("center", "by_share"):
-            if not isinstance(getattr(self, name), bool):
-                raise SettingsError(f"{name} is {getattr(self, name)!r}; expected true or false")
-        for name in ("common_directions", "components", "seed"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise SettingsError(f"{name} is {value!r}; expected a whole number, 0 or more")
-        for name in ("idf_power", "length_power", "a", "whiten"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
-                raise SettingsError(f"{name} is {value!r}; expected a number of 0 or more")
-        if self.a == 0:
-            raise SettingsError("a is 0; expected a number above 0, such as 0.001")
-        if self.whiten > 1:
-            raise SettingsError(
-                f"whiten is {self.whiten}; expected 0 (not at all) to 1 (all directions equally strong)"
-            )
+        check_options(self)
         if self.common_directions and self.looks_at_sentences:
             raise SettingsError(
                 f"common_directions is {self.common_directions}, which looks at words, and center, components or "
