@@ -135,7 +135,9 @@ def test_sentences_and_settings_are_kept(model: Model, tmp_path: Path) -> None:
     write_lines(tmp_path / "b.txt", ["Bread. A song of the band."])
     index = Index.update(tmp_path / "index", tmp_path / "b.txt", model=model)
     assert index.search("song band", k=1)[0].text == "A song of the band."
-    with pytest.raises(SettingsError, match="was made with"):
+    with pytest.raises(
+        SettingsError, match="was made with text_column 'text', not 'body', unit 'sentence', not 'line';"
+    ):
         update(tmp_path / "index", path, model=model, text=TextSettings(text_column="body"))
 
 

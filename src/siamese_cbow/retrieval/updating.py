@@ -12,7 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,9 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
         raise
     old.check_model(model, folder)
     if text is not None and text != old.settings:
-        raise SettingsError(f"{folder} was made with {old.settings}, not with {text}; leave them out, or {REBUILD}")
+        pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
+        different = ", ".join(f"{name} {value!r}, not {new!r}" for name, value, new in pairs if value != new)
+        raise SettingsError(f"{folder} was made with {different}; leave that out, or {REBUILD}")
     return old
 
 

@@ -67,10 +67,10 @@ class Corpus:
         blocks: Iterator[RawBlock]
         if self._inputs.items is not None:
             batches = item_batches(self._inputs.items, groups=groups)
-            blocks = record_blocks(batches, ITERABLE, self._layout, _overlong)
+            blocks = record_blocks(batches, ITERABLE, self._choose)
         else:
             blocks = itertools.chain.from_iterable(
-                file_blocks(path, self.settings, self._layout, _overlong) for path in self._inputs.paths
+                file_blocks(path, self.settings, self._choose) for path in self._inputs.paths
             )
         return blocks if groups else _merged(blocks)
 
@@ -80,7 +80,7 @@ class Corpus:
             return group_lines(block, self.settings.n_columns)
         return sentence_lines(block, self.settings)
 
-    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+    def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
         if self.settings.kind == "groups":
             self.layouts[name] = group_layout_of(sample, name, self.settings.n_columns, marked=marked)
@@ -91,11 +91,7 @@ class Corpus:
             if not evidence.is_enough:
                 evidence = self._pooled = self._pooled.pooled(evidence)
             self.layouts[name] = evidence.layout
-        return self.layouts[name]
-
-
-def _overlong(layout: AnyLayout) -> Overlong:
-    return "refuse" if layout in ("sentences", "TSV", "PPDB") else "cut"
+        return self.layouts[name], "refuse" if self.layouts[name] in ("sentences", "TSV", "PPDB") else "cut"
 
 
 def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:

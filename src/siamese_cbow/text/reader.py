@@ -1,6 +1,6 @@
 """From files to blocks of records: the one way in which all commands read text.
 
-    file_blocks(Path("a.csv"), settings, layout_of)   -> RawBlock(b"A cat.\\n\\0\\nIt purrs.\\n\\0\\n", "a.csv", ...)
+    file_blocks(Path("a.csv"), settings, choose)   -> RawBlock(b"A cat.\\n\\0\\nIt purrs.\\n\\0\\n", "a.csv", ...)
 
 A record is a line of plain text or a row of a table. Two views finish the blocks: `corpus` makes sentences for
 training, `row_reader` makes rows that know their place.
@@ -22,9 +22,9 @@ from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_t
 from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, RawBlock, TextSettings
 
-# Chooses the layout: given a sample, the name of its source, and whether its records end with marks.
-LayoutOf: TypeAlias = Callable[[bytes, str, bool], AnyLayout]
-OverlongOf: TypeAlias = Callable[[AnyLayout], Overlong]
+# What a view chooses: a layout, and what becomes of overlong lines. By a sample, the name of its source, and whether
+# its records end with marks.
+Choose: TypeAlias = Callable[[bytes, str, bool], tuple[AnyLayout, Overlong]]
 # The cells of each column, and the bytes of the file they came from.
 CellBatch: TypeAlias = tuple[list[list[bytes]], int]
 # From a path, columns that must be text, and columns that may hold anything, to the cells of all of them.
@@ -51,44 +51,35 @@ def _cells_reader(path: Path, kind: Literal["text", "groups"]) -> ReadCells | No
     return read
 
 
-def file_blocks(
-    path: Path | None, settings: TextSettings, layout_of: LayoutOf, overlong_of: OverlongOf
-) -> Iterator[RawBlock]:
+def file_blocks(path: Path | None, settings: TextSettings, choose: Choose) -> Iterator[RawBlock]:
     """The blocks of one file, or of standard input (None)."""
     read = _cells_reader(path, settings.kind) if path else None
     if path is None or read is None:
-        yield from line_blocks(path, layout_of, overlong_of)
+        yield from line_blocks(path, choose)
         return
-    batches = _marked(read(path, [settings.text_column], []))
-    yield from record_blocks(batches, str(path), layout_of, overlong_of)
+    yield from record_blocks(_marked(read(path, [settings.text_column], [])), str(path), choose)
 
 
-def line_blocks(path: Path | None, layout_of: LayoutOf, overlong_of: OverlongOf) -> Iterator[RawBlock]:
+def line_blocks(path: Path | None, choose: Choose) -> Iterator[RawBlock]:
     """The blocks of a file as plain text, whatever its ending; the last one ends with a mark."""
     with open_text(path) as text:
-        layout = layout_of(text.head, text.name, False)
+        layout, overlong = choose(text.head, text.name, False)
         last = RawBlock(b"", text.name, layout, 0)
-        for chunk in line_chunks(
-            text.reads(),
-            text.name,
-            by="paragraph" if layout == "wrapped" else "line",
-            overlong=overlong_of(layout),
-        ):
+        by: Literal["line", "paragraph"] = "paragraph" if layout == "wrapped" else "line"
+        for chunk in line_chunks(text.reads(), text.name, by=by, overlong=overlong):
             if last.data:
                 yield last
             last = RawBlock(chunk.data, text.name, layout, text.advance(), chunk.first_line, chunk.n_cut)
         yield replace(last, data=last.data + MARK, n_source_bytes=last.n_source_bytes + text.advance())
 
 
-def record_blocks(
-    batches: Iterable[tuple[bytes, int, int]], name: str, layout_of: LayoutOf, overlong_of: OverlongOf
-) -> Iterator[RawBlock]:
+def record_blocks(batches: Iterable[tuple[bytes, int, int]], name: str, choose: Choose) -> Iterator[RawBlock]:
     """The blocks of records that end with marks; a batch is some of them, how many, and their bytes of the source."""
-    layout: AnyLayout | None = None
+    chosen: tuple[AnyLayout, Overlong] | None = None
     first = 1
     for data, n_records, n_source_bytes in batches:
-        layout = layout or layout_of(data, name, True)
-        data, n_cut = cut_overlong(data, name, overlong_of(layout))
+        layout, overlong = chosen = chosen or choose(data, name, True)
+        data, n_cut = cut_overlong(data, name, overlong)
         yield RawBlock(data, name, layout, n_source_bytes, first, n_cut, marked=True)
         first += n_records
 

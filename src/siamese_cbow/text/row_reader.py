@@ -122,7 +122,7 @@ class RowReader:
 
     def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
         """The blocks of one file; None is standard input."""
-        return file_blocks(path, self.settings, self._layout, lambda layout: self._overlong)
+        return file_blocks(path, self.settings, self._choose)
 
     def rows(self, block: RawBlock) -> Rows:
         """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
@@ -151,13 +151,13 @@ class RowReader:
             yield RawBlock(data, ITERABLE, layout, len(data), first)
             first += len(batch)
 
-    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+    def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
         """A line is a row, unless sentences are wanted: then running text, whose lines are paragraphs or wrapped."""
         if self.settings.unit == "line":
-            return "sentences"
+            return "sentences", self._overlong
         if self.settings.layout != "auto":
-            return self.settings.layout
-        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs"
+            return self.settings.layout, self._overlong
+        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs", self._overlong
 
 
 def iter_lines(path: str | Path) -> Iterator[str]:
@@ -166,7 +166,7 @@ def iter_lines(path: str | Path) -> Iterator[str]:
     One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
     file = None if path == "-" else Path(path).expanduser()
-    for block in line_blocks(file, lambda *sample: "sentences", lambda layout: "keep"):
+    for block in line_blocks(file, lambda *sample: ("sentences", "keep")):
         yield from block_texts(block)
 
 
