@@ -52,6 +52,10 @@ model = siamese_cbow.load("{name}")
 vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
 ```
 
+{others} A text gives zeros where no word counts. {unknown}
+"""
+
+_OTHER_LIBRARIES = """\
 With sentence-transformers (vectors of length 1):
 
 ```python
@@ -68,21 +72,11 @@ from model2vec import StaticModel
 vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."])
 ```
 
-All three cut text into the same words, and give zeros where no word counts. {unknown}
-"""
+All three cut text into the same words."""
 
-_USE_PACKED = """\
-```python
-import siamese_cbow
-
-model = siamese_cbow.load("{name}")
-vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
-```
-
+_FOUR_BITS = """\
 Compressed to 4 bits, which other libraries can't read. For sentence-transformers and model2vec:
-`siamese-cbow compress {name} -o {name}-int8 --dtype int8`. A text gives zeros where no word counts.
-{unknown}
-"""
+`siamese-cbow compress {name} -o {name}-int8 --dtype int8`."""
 
 _USE_LANGUAGES = """\
 The words are of several languages. Each text is encoded in its own, and then all can be compared:
@@ -146,13 +140,12 @@ def model_card(model: Model, name: str) -> str:
 def _use(model: Model, name: str) -> str:
     if model.languages:
         return _USE_LANGUAGES.format(name=name, first=model.languages[0], other=model.languages[-1])
-    packed = model.dtype == "int4"
-    if model.fallback == "none":
-        unknown = "Unknown words are left out."
-    else:
-        unknown = "An unknown word counts as the known one that begins alike. Without such a word it is left out"
-        unknown += "." if packed else ", and in the other two libraries always."
-    return (_USE_PACKED if packed else _USE).format(name=name, unknown=unknown)
+    others = (_FOUR_BITS if model.dtype == "int4" else _OTHER_LIBRARIES).format(name=name)
+    unknown = "Unknown words are left out."
+    if model.fallback != "none":
+        unknown = "An unknown word counts as the known one that begins alike, and is left out where there is none"
+        unknown += "." if model.dtype == "int4" else ", and in the other two libraries always."
+    return _USE.format(name=name, others=others, unknown=unknown)
 
 
 def _section(key: str, value: Any) -> str:
