@@ -15,6 +15,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -100,6 +101,14 @@ def test_size() -> None:
     sizes = {module: len(path.read_text("utf-8").splitlines()) for module, path in PATHS.items()}
     assert {module: size for module, size in sizes.items() if size > LONGEST} == {}
     assert len(sizes) <= MOST_MODULES
+
+
+def test_no_name_means_two_things() -> None:
+    """No two modules and no two classes have the same name, whatever their rooms."""
+    stems = Counter(path.stem for path in PATHS.values() if path.stem != "__init__")
+    trees = [ast.parse(path.read_text("utf-8")) for path in PATHS.values()]
+    classes = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert {name for name, n in (stems + classes).items() if n > 1 and not name.startswith("_")} == set()
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from siamese_cbow import InputError, Model, SettingsError, SiameseCBOW, Stream, Vocabulary, load, prepare
 from siamese_cbow.cli import main
-from siamese_cbow.kernels.registry import ObjectiveName
+from siamese_cbow.kernels.tables import ObjectiveName
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.text import chunks
 from siamese_cbow.text.records import TextSettings

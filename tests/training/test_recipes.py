@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from siamese_cbow.base.options import check_options, option, options
+from siamese_cbow.base.option_fields import check_options, option, options
 from siamese_cbow.cli.train import options_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.stream import Stream

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.options import check_options, option
+from siamese_cbow.base.option_fields import check_options, option
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress

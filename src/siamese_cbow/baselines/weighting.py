@@ -25,7 +25,7 @@ from siamese_cbow.transform.postprocessing import folded, ids_in
 from siamese_cbow.transform.settings import Postprocess
 
 
-class Recipe(Protocol):
+class Trainable(Protocol):
     """Anything that makes a model of a stream."""
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
@@ -36,7 +36,7 @@ class Recipe(Protocol):
 class Plain:
     """The vectors of `base`, less common components if `n_components` is more than 0."""
 
-    base: Recipe
+    base: Trainable
     n_components: int = 1
     seed: int = 1
 
@@ -53,7 +53,7 @@ class Plain:
 class TfIdf:
     """Each word by its idf, ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it."""
 
-    base: Recipe
+    base: Trainable
     n_components: int = 0
     seed: int = 1
 
@@ -71,7 +71,7 @@ class TfIdf:
 class SIF:
     """Smooth inverse frequency: a / (a + p), where p is the share of the word in the corpus."""
 
-    base: Recipe
+    base: Trainable
     a: float = 1e-3
     n_components: int = 1
     seed: int = 1
@@ -94,7 +94,7 @@ class SIF:
 class USIF:
     """Unsupervised SIF: `a` follows from the vocabulary and the mean length of sentences."""
 
-    base: Recipe
+    base: Trainable
     n_components: int = 5
     seed: int = 1
 

@@ -12,8 +12,8 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     searching     search, index: semantic grep
     grouping      dedup, cluster
     transforming  adapt, combine, compress, convert: model in, model out
-    evaluate      evaluate, download: models against people's judgement
-    reproduce     the paper's tables and figures
+    evaluating    evaluate, download: models against people's judgement
+    reproducing   the paper's tables and figures
     serve         models over HTTP
 
 A new command takes a function in one of these modules, or in a new one, and a line in `COMMANDS`.
@@ -53,12 +53,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Make one model of several with the same words: of other seeds, or of other recipes.",
     ),
     "compress": ("transforming:compress", "Make a model smaller: fewer bits, dimensions or words."),
-    "evaluate": ("evaluate:evaluate", "Score models on semantic textual similarity."),
+    "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
     "reproduce": (
-        "reproduce:reproduce",
+        "reproducing:reproduce",
         "Train every system of the paper on one stream and write its tables and figures.",
     ),
-    "download": ("evaluate:download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
+    "download": ("evaluating:download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
 }
 
 

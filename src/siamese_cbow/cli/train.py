@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from siamese_cbow.base.options import Option, options
+from siamese_cbow.base.option_fields import Option, options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.mix import Mix

@@ -59,7 +59,7 @@ class Scorer(Protocol):
         """The rows of a block that may be among the best."""
 
 
-class Plain:
+class PlainScorer:
     """The path for little text."""
 
     def __init__(self, model: Model, query: Vectors) -> None:
@@ -71,7 +71,7 @@ class Plain:
         return _reaching(np.arange(len(rows)), vectors, self._query, cutoff)
 
 
-class Bulk:
+class BulkScorer:
     """The path for much text: scanner, bound, mean.
 
     sample  some rows of the text, to find the main directions of their vectors

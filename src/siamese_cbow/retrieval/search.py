@@ -19,7 +19,7 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.encoding import at_least_1, is_much
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Cutoff, Plain, Scored, Scorer
+from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, BulkScorer, Cutoff, PlainScorer, Scored, Scorer
 from siamese_cbow.text.records import RawBlock, TextSettings
 from siamese_cbow.text.row_reader import Line, RowReader, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -118,7 +118,7 @@ def _scored_blocks(
         rows = reader.rows(block)
         return block, rows, score(rows, cutoff)
 
-    if isinstance(score, Plain) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
+    if isinstance(score, PlainScorer) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
         yield from map(work, blocks)
         return
     with ThreadPoolExecutor(threads) as pool:
@@ -146,14 +146,14 @@ def _until_much(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
 
 def _scorer(first: list[RawBlock], reader: RowReader, model: Model, query: Vectors) -> Scorer:
     if type(model.tokenizer) is not Tokenizer or not is_much(sum(len(block.data) for block in first), raw=True):
-        return Plain(model, query)  # another library's tokenizer has no scanner
+        return PlainScorer(model, query)  # another library's tokenizer has no scanner
     sample: list[str] = []
     for block in first:
         rows = reader.rows(block.start(1 << 19))
         sample += [text[:1000] for text in rows.texts(0, SAMPLE_ROWS - len(sample))]
         if len(sample) >= SAMPLE_ROWS:
             break
-    return Bulk(model, query, sample)
+    return BulkScorer(model, query, sample)
 
 
 @dataclass

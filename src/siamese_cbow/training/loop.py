@@ -15,8 +15,8 @@ import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.batch.records import Objective
-from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.kernels.batch.batch_records import Objective
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress

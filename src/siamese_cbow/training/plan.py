@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.batch.records import Shape
-from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.kernels.batch.batch_records import Shape
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream

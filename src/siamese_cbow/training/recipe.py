@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, TypeAlias
 
-from siamese_cbow.base.options import check_options, option, options
+from siamese_cbow.base.option_fields import check_options, option, options
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.registry import (
+from siamese_cbow.kernels.tables import (
     OBJECTIVES,
     ObjectiveName,
     OptimizerName,

@@ -28,9 +28,9 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
+from siamese_cbow.kernels.batch.batch_records import Matrices
 from siamese_cbow.kernels.batch.random import Purpose, key
-from siamese_cbow.kernels.batch.records import Matrices
-from siamese_cbow.kernels.registry import OptimizerName
+from siamese_cbow.kernels.tables import OptimizerName
 from siamese_cbow.machine.memory import aligned
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias
 
-from siamese_cbow.base.options import check_options, option
+from siamese_cbow.base.option_fields import check_options, option
 from siamese_cbow.errors import SettingsError
 
 Weights: TypeAlias = Literal["none", "sif", "usif", "idf"]

@@ -128,21 +128,21 @@ def _next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int
     return start, end, hashed
 
 
-class Scratch(NamedTuple):
+class ScanScratch(NamedTuple):
     """What `look_up` works in."""
 
     waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
     hashes: Hashes  # (hash_table.N_BEGINNINGS,) of a word out of the vocabulary
 
 
-def scratch() -> Scratch:
+def scratch() -> ScanScratch:
     """New memory, for one thread."""
-    return Scratch(np.empty((AHEAD, 3), np.uint64), np.empty(hash_table.N_BEGINNINGS, np.uint64))
+    return ScanScratch(np.empty((AHEAD, 3), np.uint64), np.empty(hash_table.N_BEGINNINGS, np.uint64))
 
 
 @njit(**LEAN)
 def look_up(
-    text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, scratch: Scratch, ids: Ids, ends: Offsets
+    text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, scratch: ScanScratch, ids: Ids, ends: Offsets
 ) -> int:
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 

@@ -19,7 +19,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.records import Chunk, Matrices, Objective, Steps, Tokens, count_examples, neighbours
+from siamese_cbow.kernels.batch.batch_records import (
+    BatchChunk,
+    Matrices,
+    Objective,
+    Steps,
+    Tokens,
+    count_examples,
+    neighbours,
+)
 from siamese_cbow.kernels.batch.tokens import fill
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
@@ -52,7 +60,13 @@ class InBatchWork(NamedTuple):
 
 @njit(**LEAN)
 def train_in_batch(
-    team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
+    team: Team,
+    chunk: BatchChunk,
+    objective: Objective,
+    steps: Steps,
+    left: Matrices,
+    right: Matrices,
+    work: InBatchWork,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part = team.thread
@@ -81,7 +95,7 @@ def train_in_batch(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: Chunk, b: int, n_threads: int) -> None:
+def _cut_phases(chunk: BatchChunk, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, MEANS, n, 1, n_threads)
     cut(phases, b, SCORES, tiles(n, TILE) ** 2, 1, 1)
@@ -132,7 +146,7 @@ def _scores_tile(objective: Objective, work: InBatchWork, n: int, tile: int) -> 
 
 
 @njit(**LEAN)
-def _slopes_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
+def _slopes_tile(chunk: BatchChunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of all others; zeros where nobody is adjacent to the anchor."""
     b = tile.batch
     n, runs, norms = chunk.picked.n_sentences[b], chunk.picked.runs[b], work.right_norms
@@ -152,7 +166,7 @@ def _slopes_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Ti
 
 
 @njit(**LEAN)
-def _gradients_tile(chunk: Chunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
+def _gradients_tile(chunk: BatchChunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
     """The gradient of every mean: slopes x means, for the sentences of a tile; then that of each of its words."""
     b, begin, height, starts = tile.batch, tile.begin, tile.end - tile.begin, chunk.tokens.starts
     n, shared = chunk.picked.n_sentences[b], objective.shared

@@ -23,8 +23,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.records import (
-    Chunk,
+from siamese_cbow.kernels.batch.batch_records import (
+    BatchChunk,
     Matrices,
     Objective,
     Picked,
@@ -69,7 +69,13 @@ class SampledWork(NamedTuple):
 
 @njit(**LEAN)
 def train_sampled(
-    team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
+    team: Team,
+    chunk: BatchChunk,
+    objective: Objective,
+    steps: Steps,
+    left: Matrices,
+    right: Matrices,
+    work: SampledWork,
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part = team.thread
@@ -101,7 +107,7 @@ def train_sampled(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: Chunk, b: int, n_strips: int, n_threads: int) -> None:
+def _cut_phases(chunk: BatchChunk, b: int, n_strips: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, n_strips, n_threads)
     cut_evenly(phases, b, DOTS, n, n_strips, n_threads)
@@ -111,14 +117,14 @@ def _cut_phases(chunk: Chunk, b: int, n_strips: int, n_threads: int) -> None:
 
 
 @njit(**INLINE)
-def _strip_of(chunk: Chunk, side: Matrices, strip: int) -> Matrices:
+def _strip_of(chunk: BatchChunk, side: Matrices, strip: int) -> Matrices:
     """A strip of all rows; what the optimiser keeps of a row as a whole is out of reach, see `training.strips`."""
     first, end = strip * chunk.text.n_rows, (strip + 1) * chunk.text.n_rows
     return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end])
 
 
 @njit(**INLINE)
-def _sums_tile(chunk: Chunk, side: Matrices, work: SampledWork, tile: Tile, first: int) -> None:
+def _sums_tile(chunk: BatchChunk, side: Matrices, work: SampledWork, tile: Tile, first: int) -> None:
     """The sums of some sentences of one side, and the squares of their lengths; a strip of them."""
     rows, sums = _strip_of(chunk, side, tile.strip).vectors, work.sums[tile.strip]
     tokens, starts = chunk.tokens.rows, chunk.tokens.starts
@@ -132,7 +138,7 @@ def _sums_tile(chunk: Chunk, side: Matrices, work: SampledWork, tile: Tile, firs
 
 
 @njit(**INLINE)
-def _dots_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
+def _dots_tile(chunk: BatchChunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
     b, strip, picked, sums = tile.batch, tile.strip, chunk.picked, work.sums[tile.strip]
     for k in range(tile.begin, tile.end):
@@ -163,7 +169,7 @@ def _set_scale(objective: Objective, work: SampledWork, k: int, n_words: int) ->
 
 
 @njit(**INLINE)
-def _slopes_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
+def _slopes_tile(chunk: BatchChunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of their candidates."""
     n_positives, places, slopes = n_slots_of_positives(chunk.shape), work.places, work.slopes
     for k in range(tile.begin, tile.end):
@@ -174,7 +180,7 @@ def _slopes_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Ti
 
 
 @njit(**INLINE)
-def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int) -> int:
+def _score_candidates(chunk: BatchChunk, work: SampledWork, b: int, k: int) -> int:
     """Write the anchor's candidates that have words, and their scores (where slopes will be, too).
 
     1 if k is an anchor with a positive and a negative among them.
@@ -199,7 +205,7 @@ def _score_candidates(chunk: Chunk, work: SampledWork, b: int, k: int) -> int:
 
 
 @njit(**INLINE)
-def _gradients_tile(chunk: Chunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
+def _gradients_tile(chunk: BatchChunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """Each sentence lists the pairs it is in (partner, weight) and sums them in one go."""
     b, strip, n_anchors = tile.batch, tile.strip, chunk.picked.n_candidates[tile.batch]
     n_examples = count_examples(work.losses, work.is_example, n_anchors, chunk, b, tile.begin + strip)
@@ -227,7 +233,7 @@ def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -
 
 @njit(**INLINE)
 def _as_candidate(
-    chunk: Chunk, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
+    chunk: BatchChunk, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
 ) -> tuple[int, np.float32]:
     """List the pairs in which k is a candidate, after those that are listed already."""
     shape, picked = chunk.shape, chunk.picked

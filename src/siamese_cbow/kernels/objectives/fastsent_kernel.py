@@ -21,8 +21,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
+from siamese_cbow.kernels.batch.batch_records import BatchChunk, Grouping, Matrices, Steps, count_examples, neighbours
 from siamese_cbow.kernels.batch.random import AliasTable, draw
-from siamese_cbow.kernels.batch.records import Chunk, Grouping, Matrices, Steps, count_examples, neighbours
 from siamese_cbow.kernels.batch.tokens import fill, group
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives.losses import softplus
@@ -70,7 +70,7 @@ class FastSentWork(NamedTuple):
 
 @njit(**LEAN)
 def train_fastsent(
-    team: Team, chunk: Chunk, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
+    team: Team, chunk: BatchChunk, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part, tokens = team.thread, chunk.tokens
@@ -98,7 +98,7 @@ def train_fastsent(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: Chunk, pairs: Pairs, b: int, n_threads: int) -> None:
+def _cut_phases(chunk: BatchChunk, pairs: Pairs, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, 1, n_threads)
     cut_evenly(phases, b, SLOPES, n, 1, n_threads)
@@ -128,7 +128,7 @@ def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, tile: Tile)
 
 @njit(**LEAN)
 def _source_rows(
-    chunk: Chunk, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, tile: Tile
+    chunk: BatchChunk, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
     """Each word of a sentence gets the gradient of the sentence's sum."""
     tokens, b, thread = chunk.tokens, tile.batch, tile.thread
@@ -140,7 +140,7 @@ def _source_rows(
 
 @njit(**LEAN)
 def _target_rows(
-    chunk: Chunk, pairs: Pairs, steps: Steps, share: np.float32, target: Matrices, work: FastSentWork, tile: Tile
+    chunk: BatchChunk, pairs: Pairs, steps: Steps, share: np.float32, target: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
     """Each word of a pair gets the sum of the sentence it was paired with, times the slope."""
     b, thread = tile.batch, tile.thread
@@ -163,7 +163,7 @@ def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
 
 
 @njit(**LEAN)
-def _fill_pairs(chunk: Chunk, pairs: Pairs, tile: Tile) -> None:
+def _fill_pairs(chunk: BatchChunk, pairs: Pairs, tile: Tile) -> None:
     """Draw the pairs of a batch and group them by word."""
     picked, starts, b, thread = chunk.picked, chunk.tokens.starts, tile.begin, tile.thread
     first = end = pairs.first[b]
@@ -185,7 +185,7 @@ def _fill_pairs(chunk: Chunk, pairs: Pairs, tile: Tile) -> None:
 
 
 @njit(**LEAN)
-def _guess(chunk: Chunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
+def _guess(chunk: BatchChunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
     """Sentence k has to guess the words of sentence j; where the pairs end now."""
     if j == k:
         role = _OWN
