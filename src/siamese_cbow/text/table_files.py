@@ -35,9 +35,9 @@ def _missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequ
     """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
     there = ", ".join(repr(name[:40]) for name in columns[:20]) or "none"
     advice = ": choose one with --text-column" if column in texts else f"; expected {' and '.join((*texts, column))}"
-    has_header = ending_of(path) in (".csv", ".tsv")
-    header = " (its first line is the header; for lines of plain text rename it to .txt)" if has_header else ""
-    return InputError(f"{path} has no column {column!r}; it has {there}{advice}{header}")
+    if ending_of(path) in (".csv", ".tsv"):
+        advice += " (its first line is the header; for lines of plain text rename it to .txt)"
+    return InputError(f"{path} has no column {column!r}; it has {there}{advice}")
 
 
 def _not_text(path: Path, column: str, what: str) -> InputError:
