@@ -2,7 +2,8 @@
 
 The kinds and the lower case are asked of the `tokenizers` library itself, because sentence-transformers and model2vec
 cut text with it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
-`tests/words/test_tokenizer.py` fails when that has happened.
+`tests/words/test_tokenizer.py` fails when that has happened. Another table cuts some texts into other words, so it is a
+new rule: add it to `RULES` in `words/tokenizer.py`.
 
     python tools/unicode_tables.py
 """
@@ -19,7 +20,7 @@ from tokenizers.pre_tokenizers import Split
 TARGET = Path(__file__).parents[1] / "src" / "siamese_cbow" / "words" / "unicode_tables.txt"
 
 # Han and Hiragana have no spaces between words: each character counts as a word of its own.
-# U+FFFD stands for bytes that were no text, so it is no word either.
+# U+FFFD stands for bytes that are not text, so it is not a word either.
 PATTERNS = {
     "letter": r"[[\p{L}\p{N}]&&[^\p{Han}\p{Hiragana}]]",
     "mark": r"\p{M}",

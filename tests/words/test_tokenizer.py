@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +73,16 @@ def test_settings_round_trip(tokenizer: Tokenizer) -> None:
     assert Tokenizer.from_settings(tokenizer.settings()) == tokenizer
     with pytest.raises(SettingsError, match="colour"):
         Tokenizer.from_settings({"colour": "red"})
+
+
+def test_rule_1_stays_what_it_was() -> None:
+    """Streams and models say by which rule they were cut. Other words for any text are another rule: see RULES."""
+    table = Path(characters.__file__).with_name("unicode_tables.txt")
+    hashed = hashlib.blake2b(table.read_bytes(), digest_size=16)
+    triples = " ".join(map("".join, itertools.product(TRICKY, repeat=3)))
+    for tokenizer in TOKENIZERS:
+        hashed.update("\n".join(replace(tokenizer, rule=1).words(triples)).encode())
+    assert hashed.hexdigest() == "dacce926305dd846038111007d3fd077"
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=NAMES)

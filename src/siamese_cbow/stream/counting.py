@@ -84,7 +84,8 @@ class WordCounter:
 
         With languages, all groups have a line for each, and an empty line after them.
         """
-        self._forget()
+        if self.n_words > self._max_distinct:
+            self._forget()
         text = np.frombuffer(lines, np.uint8)
         ids = np.empty(len(text), np.int32)
         ends = np.empty(lines.count(b"\n"), np.int64)
@@ -131,12 +132,11 @@ class WordCounter:
     def _forget(self) -> None:
         """Drops the rarest words of a language that has too many, until at most half of the allowed number is left."""
         stays = np.ones(self.n_words, bool)
-        if self.n_words > self._max_distinct:
-            for column in range(len(self._seeds)):
-                counts = self.counts[own := self.columns == column]
-                if len(counts) > self._max_distinct:
-                    stays[own] = counts > np.sort(counts)[-max(1, self._max_distinct // 2)]
-        if stays.all():
+        for column in range(len(self._seeds)):
+            counts = self.counts[own := self.columns == column]
+            if len(counts) > self._max_distinct:
+                stays[own] = counts > np.sort(counts)[-max(1, self._max_distinct // 2)]
+        if stays.all():  # it is only all languages together that have many
             return
         n, table = int(stays.sum()), self._table
         lengths = np.diff(table.starts[: self.n_words + 1])
