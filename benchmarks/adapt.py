@@ -4,7 +4,7 @@
 
 The first two are what `siamese-cbow prepare` has made of the texts of `build_pretrained`. Captions (several of one
 image a line, with tabs) are texts of the kind of the image sets that come from elsewhere. Gold scores are never used in
-adapting. The numbers in `postprocess/adaptation.py` were chosen on 2012 and 2013, where the last table stands.
+adapting. The numbers in `transform/adaptation.py` were chosen on 2012 and 2013, where the last table stands.
 """
 
 from __future__ import annotations

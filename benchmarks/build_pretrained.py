@@ -101,10 +101,7 @@ def _continued(model: Model, novels: Stream) -> Model:
 
 def combined(parts: Sequence[Model], dim: int = DIM) -> Model:
     """One model of several, in all words and 32 bits."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):  # the order of sums must not depend on the number of cores
-        return combine(parts, dim=dim).with_fallback(FALLBACK)
+    return combine(parts, dim=dim).with_fallback(FALLBACK)
 
 
 def small(whole: Model, words: int = WORDS) -> Model:
@@ -169,7 +166,7 @@ def main() -> None:
     measured = kept["scores"] if kept["vectors"] == vectors else {"measure": "none: build it with --sts"}
     first = {"data": CARD["data"], "licence": CARD["licence"], "scores": measured}
     info = {**first, **CARD, **model.info}
-    Model(model.vocabulary, model.rows, model.tokenizer, info).save(options.output)
+    Model(model.vocabulary, model.rows, model.tokenizer, info).save(options.output, int4=True)
     hashes = {name: file_hash(options.output / name) for name in (VECTORS, VOCABULARY)}
     held = {"files": hashes, "probe": round(probe(load(options.output)), 3)}
     if options.output == PRETRAINED:

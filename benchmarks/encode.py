@@ -35,7 +35,7 @@ from numba import njit
 from benchmarks.tables import machine, markdown, report, zipf_words
 from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.kernels.means import _sum, means
-from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT
+from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT, Encoder
 
 N_WORDS, DIM, THREADS = 50_000, 300, 2
 N_SINGLE = 2_000
@@ -189,12 +189,13 @@ def floor(times: dict[str, tuple[float, float]]) -> str:
 
 def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, float]]:
     """What decides between the two paths: from how many texts the bulk path is faster, and what loading it costs."""
-    small, bulk = load(folder)._encoder._fill, model._encoder._fill_bulk
+    small, bulk = load(folder)._encoder, model._encoder
+    bulk.warm()
     faster_from = next((n for n in range(1, 65) if _seconds(bulk, texts, n) < _seconds(small, texts, n)), 0)
     code = (
-        "import sys, time, numpy as np, siamese_cbow as sc\n"
+        "import sys, time, siamese_cbow as sc\n"
         "model = sc.load(sys.argv[1]); model.encode('a'); start = time.perf_counter()\n"
-        f"model._encoder._fill_bulk(['a'], True, np.empty((1, {DIM}), np.float32)); print(time.perf_counter() - start)"
+        "model._encoder.warm(); print(time.perf_counter() - start)"
     )
     runs = [subprocess.run([sys.executable, "-c", code, folder], capture_output=True, check=True) for _ in range(3)]
     loading = min(float(run.stdout) for run in runs)
@@ -208,12 +209,12 @@ def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, 
     return text, {"bulk_faster_from": faster_from, "loading_seconds": loading, "characters_per_second": speed}
 
 
-def _seconds(fill: Callable[[list[str], bool, Any], None], texts: list[str], n: int, rounds: int = 50) -> float:
+def _seconds(encoder: Encoder, texts: list[str], n: int, rounds: int = 50) -> float:
     """The median time for `n` texts."""
-    out, times = np.empty((n, DIM), np.float32), []
+    times = []
     for start in range(0, rounds * n, n):
         began = time.perf_counter()
-        fill(texts[start : start + n], True, out)
+        encoder.counted(texts[start : start + n], dim=DIM, normalize=True)
         times.append(time.perf_counter() - began)
     return sorted(times)[len(times) // 2]
 
@@ -231,7 +232,7 @@ def main() -> None:
         folder = Path(temporary) / "model"
         model = saved_model(words, folder)
         bulk, single = systems(model, folder)
-        model._encoder._seen = MUCH_TEXT + 1  # from here on the bulk path, as if a million sentences had gone by
+        model._encoder.warm()  # from here on the bulk path, as if a million sentences had gone by
         model.encode(texts)
         check_agreement(bulk, texts[:2000])
         bulk_times = best_times({**bulk, **parts(model, texts)}, texts, options.rounds)

@@ -31,7 +31,7 @@ from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
-from siamese_cbow.transform.finishing import finished
+from siamese_cbow.transform.postprocessing import folded
 
 MOST_KEPT = 6  # trainings in memory, 200 MB each
 
@@ -110,7 +110,7 @@ class Search:
 
 def finish(recipe: SiameseCBOW, learnt: Model) -> Model:
     """A model with rows as learnt -> what the recipe would have made of them."""
-    return changed(learnt, finished(recipe, learnt.vectors.copy(), np.asarray(learnt.vocabulary.counts)))
+    return changed(learnt, folded(learnt.vectors, learnt.vocabulary, recipe.end)[0])
 
 
 def cells(figures: list[dict[str, float]], years: tuple[str, ...]) -> list[str]:

@@ -11,8 +11,8 @@ import numpy as np
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.word2vec import Word2Vec
+from siamese_cbow.model.geometry import lengths, units
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths, units
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.plan import plan_of

@@ -1,4 +1,4 @@
-"""Word vectors that are learnt for being averaged.
+"""Word vectors trained to be averaged: the mean of a sentence's word vectors is a good sentence vector.
 
     import siamese_cbow as sc
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.formats.opening import load, push_to_hub
+    from siamese_cbow.formats.resolver import load, push_to_hub
+    from siamese_cbow.model.info import ModelInfo
     from siamese_cbow.model.model import Model
+    from siamese_cbow.model.storage import save
     from siamese_cbow.paper.document import Report
     from siamese_cbow.paper.reproduce import reproduce
     from siamese_cbow.retrieval.clusters import Cluster, clusters
@@ -33,50 +35,55 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.text.corpus import Corpus
     from siamese_cbow.text.inputs import Texts
-    from siamese_cbow.text.records import TextSettings
+    from siamese_cbow.text.records import Lines, RawBlock, TextSettings
+    from siamese_cbow.text.row_reader import Line, Rows
     from siamese_cbow.training.loop import Callback, Run
     from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
+    from siamese_cbow.transform.adaptation import adapt
     from siamese_cbow.transform.combination import combine
+    from siamese_cbow.transform.compression import compress
+    from siamese_cbow.transform.postprocessing import postprocess, without_postprocessing
+    from siamese_cbow.transform.settings import Postprocess
     from siamese_cbow.words.tokenizer import Tokenizer
     from siamese_cbow.words.vocabulary import Vocabulary
 
-# name -> the module below this package that defines it
+# module -> the public names that it defines
 _HOMES = {
-    "Callback": "training.loop",
-    "CheckedRow": "retrieval.duplicates",
-    "Cluster": "retrieval.clusters",
-    "Corpus": "text.corpus",
-    "FormatError": "errors",
-    "Hit": "retrieval.search",
-    "Index": "retrieval.index",
-    "InputError": "errors",
-    "MissingExtra": "errors",
-    "Mix": "stream.mix",
-    "Model": "model.model",
-    "PairSet": "evaluation.pair_sets",
-    "Report": "paper.document",
-    "Run": "training.loop",
-    "Scores": "evaluation.scores",
-    "SettingsError": "errors",
-    "SiameseCBOW": "training.siamese_cbow",
-    "SiameseCBOWError": "errors",
-    "Stream": "stream.stream",
-    "TextSettings": "text.records",
-    "Texts": "text.inputs",
-    "Tokenizer": "words.tokenizer",
-    "Vocabulary": "words.vocabulary",
-    "clusters": "retrieval.clusters",
-    "combine": "transform.combination",
-    "duplicates": "retrieval.duplicates",
-    "evaluate": "evaluation.evaluate",
-    "load": "formats.opening",
-    "prepare": "stream.preparation",
-    "push_to_hub": "formats.opening",
-    "read_recipe": "training.siamese_cbow",
-    "reproduce": "paper.reproduce",
-    "search": "retrieval.search",
-    "sts": "evaluation.sts",
-    "write_recipe": "training.siamese_cbow",
+    name: home
+    for home, names in {
+        "errors": "FormatError InputError MissingExtra SettingsError SiameseCBOWError",
+        "evaluation.evaluate": "evaluate",
+        "evaluation.pair_sets": "PairSet",
+        "evaluation.scores": "Scores",
+        "evaluation.sts": "sts",
+        "formats.resolver": "load push_to_hub",
+        "model.info": "ModelInfo",
+        "model.model": "Model",
+        "model.storage": "save",
+        "paper.document": "Report",
+        "paper.reproduce": "reproduce",
+        "retrieval.clusters": "Cluster clusters",
+        "retrieval.duplicates": "CheckedRow duplicates",
+        "retrieval.index": "Index",
+        "retrieval.search": "Hit search",
+        "stream.mix": "Mix",
+        "stream.preparation": "prepare",
+        "stream.stream": "Stream",
+        "text.corpus": "Corpus",
+        "text.inputs": "Texts",
+        "text.records": "Lines RawBlock TextSettings",
+        "text.row_reader": "Line Rows",
+        "training.loop": "Callback Run",
+        "training.siamese_cbow": "SiameseCBOW read_recipe write_recipe",
+        "transform.adaptation": "adapt",
+        "transform.combination": "combine",
+        "transform.compression": "compress",
+        "transform.postprocessing": "postprocess without_postprocessing",
+        "transform.settings": "Postprocess",
+        "words.tokenizer": "Tokenizer",
+        "words.vocabulary": "Vocabulary",
+    }.items()
+    for name in names.split()
 }
 
 __all__ = [
@@ -88,11 +95,17 @@ __all__ = [
     "Hit",
     "Index",
     "InputError",
+    "Line",
+    "Lines",
     "MissingExtra",
     "Mix",
     "Model",
+    "ModelInfo",
     "PairSet",
+    "Postprocess",
+    "RawBlock",
     "Report",
+    "Rows",
     "Run",
     "Scores",
     "SettingsError",
@@ -103,17 +116,22 @@ __all__ = [
     "Texts",
     "Tokenizer",
     "Vocabulary",
+    "adapt",
     "clusters",
     "combine",
+    "compress",
     "duplicates",
     "evaluate",
     "load",
+    "postprocess",
     "prepare",
     "push_to_hub",
     "read_recipe",
     "reproduce",
+    "save",
     "search",
     "sts",
+    "without_postprocessing",
     "write_recipe",
 ]
 

@@ -15,12 +15,12 @@ from siamese_cbow.baselines.weighting import SIF, USIF, Plain, TfIdf
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.formats.vector_files import VectorFile, write_word_vectors
+from siamese_cbow.model.geometry import strength_shares, strongest
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import Silent
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.transform import weights as weighting
-from siamese_cbow.transform.components import Components, components_of, sentence_moments
-from siamese_cbow.transform.weights import idf, sentence_counts, sif, usif
+from siamese_cbow.transform import estimates
+from siamese_cbow.transform.estimates import idf, sentence_counts, sentence_moments, sif, usif
 from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM = 6
@@ -57,7 +57,7 @@ def test_sentence_counts(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> Non
             expected[word] += 1
     np.testing.assert_array_equal(sentence_counts(stream), expected)
     for block in (1, 17):
-        monkeypatch.setattr(weighting, "BLOCK", block)
+        monkeypatch.setattr(estimates, "TOKENS", block)
         np.testing.assert_array_equal(sentence_counts(stream), expected)
 
 
@@ -92,25 +92,25 @@ def test_components_of_words_without_vectors_and_of_a_sample(stream: Stream, mon
     rows = np.random.default_rng(3).normal(size=(10, DIM)).astype(np.float32) + 1
     ids = np.arange(5, 15)  # the other words of the stream have no vector
 
-    def common_components(n: int, seed: int) -> Components:
-        return components_of(sentence_moments(rows, ids, stream, seed=seed), n)
+    def common_components(n: int, seed: int) -> tuple[Any, Any]:
+        return strongest(sentence_moments(rows, ids, stream, seed=seed).gram, n)
 
-    found = common_components(2, 1)
+    found, strengths = common_components(2, 1)
     means = [
         np.mean([rows[i - 5] for i in sentence if 5 <= i < 15], axis=0)
         for sentence in plain_sentences(stream)
         if any(5 <= i < 15 for i in sentence)
     ]
     _, values, directions = np.linalg.svd(np.array(means), full_matrices=False)
-    np.testing.assert_allclose(abs(np.sum(found.directions * directions[:2], axis=1)), [1, 1], atol=1e-6)
-    np.testing.assert_allclose(found.shares, values[:2] ** 2 / (values[:2] ** 2).sum(), rtol=1e-6)
-    monkeypatch.setattr("siamese_cbow.transform.components.BLOCK", 7)
-    blocks = common_components(2, 1)
-    np.testing.assert_allclose(abs(np.sum(found.directions * blocks.directions, axis=1)), [1, 1], atol=1e-9)
-    monkeypatch.setattr("siamese_cbow.transform.components.SAMPLE", 50)
-    one, again, other = (common_components(1, seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.directions, again.directions)
-    assert not np.array_equal(one.directions, other.directions)
+    np.testing.assert_allclose(abs(np.sum(found * directions[:2], axis=1)), [1, 1], atol=1e-6)
+    np.testing.assert_allclose(strength_shares(strengths), values[:2] ** 2 / (values[:2] ** 2).sum(), rtol=1e-6)
+    monkeypatch.setattr("siamese_cbow.transform.estimates.BLOCK", 7)
+    blocks, _ = common_components(2, 1)
+    np.testing.assert_allclose(abs(np.sum(found * blocks, axis=1)), [1, 1], atol=1e-9)
+    monkeypatch.setattr("siamese_cbow.transform.estimates.SAMPLE", 50)
+    one, again, other = (common_components(1, seed)[0] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
 
 
 def test_settings_are_checked(stream: Stream) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.cli import main
-from siamese_cbow.cli.text_options import batched
+from siamese_cbow.cli.options import batched
 
 LINES = ["east north", "", "blorf", "West!", "between\tnowhere", "  ", "naïve east"]
 

@@ -16,7 +16,7 @@ import pytest
 from search_world import topic_model
 from siamese_cbow import Stream
 from siamese_cbow.cli import main
-from siamese_cbow.text.reader import FORMATS
+from siamese_cbow.text import FORMATS
 
 # Quoted, with line ends, quotation marks and delimiters inside; one is empty, and two of each label for folds.
 BODIES = ['the "ship",\nin the harbour', "a song of the band", "", "soup\r\n\r\nand bread", "storm", "the guitar"]

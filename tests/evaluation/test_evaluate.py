@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.cli import group, main
-from siamese_cbow.cli.evaluate import short_names
+from siamese_cbow.cli.evaluating import short_names
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pair_sets import PairSet

@@ -25,7 +25,7 @@ from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.convert import convert, write_model
 from siamese_cbow.formats.known_formats import BY_NAME, format_to_read, format_to_write
-from siamese_cbow.formats.opening import open_model
+from siamese_cbow.formats.resolver import open_model
 
 THEIRS = pytest.mark.filterwarnings("default")  # warnings of other libraries are not ours to fix
 
@@ -98,7 +98,7 @@ def test_it_says_what_is_lost_and_what_was_put_in_its_place(tmp_path: Path) -> N
 def test_packed_and_post_processed_models(tmp_path: Path) -> None:
     for dtype in ("float16", "int8", "int4"):
         model = small_model().compress(dtype)
-        model.save(tmp_path / "packed")
+        model.save(tmp_path / "packed", int4=True)
         done = convert(tmp_path / "packed", tmp_path / "words.bin")
         assert f"{dtype} numbers become float32 in word2vec-binary: the same numbers, in more bytes" in done.notes
         np.testing.assert_array_equal(open_model(tmp_path / "words.bin").vectors, model.vectors)

@@ -13,7 +13,7 @@ from hub_stub import Hub, hub
 from interop_world import TEXTS, small_model
 from siamese_cbow import Model
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.formats.opening import download
+from siamese_cbow.formats.resolver import download
 
 constants = pytest.importorskip("huggingface_hub.constants")
 pytestmark = pytest.mark.filterwarnings("default")  # theirs are not ours to fix

@@ -14,7 +14,7 @@ from interop_world import TEXTS, small_model
 from siamese_cbow import Tokenizer
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.formats.convert import convert, write_model
-from siamese_cbow.formats.opening import open_model
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model import encoding
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer, known_tokenizer
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kernel_world import DIM, MARGIN, N_WORDS, STRIPS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels.batch.records import Matrices, Rule
+from siamese_cbow.kernels.batch.batch_records import Matrices, Rule
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives import in_batch, reference
-from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS, ObjectiveKind, ObjectiveName
+from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS, ObjectiveKind, ObjectiveName
 from siamese_cbow.machine.memory import aligned, padded_width
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import Engine

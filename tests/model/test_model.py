@@ -158,7 +158,7 @@ def test_paths_agree(texts: list[str], dim: int, normalize: bool, batch_size: in
     kept = data.draw(st.integers(1, dim))
     encoder = encoding.Encoder(model.vocabulary, model.vectors, model.tokenizer)
     small = encoder.many(texts, dim=kept, normalize=normalize)
-    encoder._is_bulk = lambda _: True  # type: ignore[method-assign]
+    encoder.warm()
     for threads in (1, 2):
         bulk = encoder.many(
             texts, dim=kept, normalize=normalize, batch_size=batch_size, threads=threads, progress=SILENT
@@ -209,9 +209,9 @@ def test_never_nan_at_any_size(size: float) -> None:
 def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "MUCH_TEXT", 50)
     taken: list[int] = []
-    original = encoding.Encoder._fill_bulk
+    original = encoding.Encoder._fill
     monkeypatch.setattr(
-        encoding.Encoder, "_fill_bulk", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
+        encoding.Encoder, "_fill", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
     )
     for n in (6, 6, 1, 2):  # 4 characters each: 24 + 24 are not yet much, 52 are
         plain.encode(["east"] * n)
@@ -219,6 +219,24 @@ def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch
     assert taken == [1, 2]
     assert plain.encode("east " * 30).tolist() == [1, 0]  # one text can be much, too
     assert taken == [1, 2, 1]
+
+
+def test_one_switch_for_all() -> None:
+    assert [encoding.is_much(n) for n in (encoding.MUCH_TEXT, encoding.MUCH_TEXT + 1)] == [False, True]
+    assert [encoding.is_much(encoding.MUCH_RAW_TEXT + n, raw=True) for n in (0, 1)] == [False, True]
+    model = toy(dim=5)
+    encoder = encoding.Encoder(model.vocabulary, model.rows, model.tokenizer)
+    texts_ = ["the cat", "", "blorf the dog"]
+    small, n_words = encoder.counted(texts_, dim=4, normalize=False)
+    assert (n_words, encoder.is_bulk) == (4, False)
+    np.testing.assert_array_equal(small, model.encode(texts_, truncate_dim=4))
+    for _ in range(2):
+        by_ids, n_ids = encoder.of_ids([[0, 1], [], [0, 3]], dim=4, normalize=False)
+        assert n_ids == 4
+        np.testing.assert_array_equal(by_ids, small)
+        encoder.warm()
+    assert encoder.is_bulk
+    np.testing.assert_array_equal(encoder.counted(texts_, dim=4, normalize=False)[0], small)
 
 
 @pytest.mark.usefixtures("bulk")

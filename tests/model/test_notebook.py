@@ -15,7 +15,7 @@ from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pair_sets import PairSet
-from siamese_cbow.model.plots import two_dimensions
+from siamese_cbow.model.geometry import pca
 from siamese_cbow.progress import SILENT, Silent, shown
 
 ROOT = Path(__file__).parents[2]
@@ -84,11 +84,11 @@ def test_plots(plots: Any, tmp_path: Path) -> None:
     plots.close(figure)
 
 
-def test_two_dimensions() -> None:
+def test_principal_components() -> None:
     flat = np.array([[3, 0, 0], [-3, 0, 0], [0, 1, 0], [0, -1, 0]], np.float32)
-    np.testing.assert_allclose(np.abs(two_dimensions(flat)), np.abs(flat[:, :2]), atol=1e-6)
+    np.testing.assert_allclose(np.abs(pca(flat)[0]), np.abs(flat[:, :2]), atol=1e-6)
     one = Model(Vocabulary.of_words(["a", "b", "c"]), np.array([[1], [2], [3]], np.float32))
-    assert two_dimensions(one.vectors).shape == (3, 2)
+    assert pca(one.vectors)[0].shape == (3, 2)
 
 
 @pytest.mark.slow

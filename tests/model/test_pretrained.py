@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 import siamese_cbow as sc
@@ -54,6 +57,37 @@ def test_commands_without_a_model_use_it() -> None:
     assert "guitars" in run(group, ["neighbours", "guitar"]).output
     vector = json.loads(run(group, ["encode", "-"], input="a guitar\n").output)["vector"]
     np.testing.assert_allclose(vector, sc.load().encode("a guitar"), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("default")  # theirs are not ours to fix
+def test_saved_it_loads_in_other_libraries(tmp_path: Path) -> None:
+    model2vec, transformers = pytest.importorskip("model2vec"), pytest.importorskip("sentence_transformers")
+    model = sc.load()
+    model.save(tmp_path / "m")
+    known = ["A man plays a guitar", "parliament passed the law", "3.14 cats", "", "the " * 600]
+    expected = model.encode(known, normalize_embeddings=True)
+    theirs = [
+        model2vec.StaticModel.from_pretrained(tmp_path / "m").encode(known),
+        transformers.SentenceTransformer(str(tmp_path / "m"), device="cpu").encode(known),
+    ]
+    for found in theirs:
+        np.testing.assert_allclose(found, expected, atol=2e-6)
+    saved = sc.load(tmp_path / "m", verify=True)
+    assert (saved.dtype, saved.info, saved.fallback) == ("int8", model.info, "prefix")
+    np.testing.assert_array_equal(saved.vectors, model.vectors)
+
+
+def test_a_pickle_carries_no_caches() -> None:
+    model = sc.load()
+    size = len(pickle.dumps(model))
+    assert size < 20e6
+    model.neighbours("guitar")
+    model.encode(["a guitar", "playfully"] * 100)
+    assert "index" in vars(model.vocabulary)
+    again = pickle.dumps(model)
+    assert len(again) < 1.001 * size
+    assert len(pickle.dumps(copy.deepcopy(model))) < 1.001 * size
+    assert pickle.loads(again).neighbours("guitar") == model.neighbours("guitar")
 
 
 def test_loading_it_imports_nothing_heavy() -> None:

@@ -93,7 +93,7 @@ def test_leaves_alone_what_is_no_model(folder: Path, tmp_path: Path) -> None:
     for name, said in (
         ("file", "is a file"),
         ("notes", "todo.txt"),
-        ("other", "no model of ours"),
+        ("other", "not a model of ours"),
         ("toy", "thesis.doc"),
     ):
         before = sorted(tmp_path.rglob("*"))

@@ -135,7 +135,9 @@ def test_sentences_and_settings_are_kept(model: Model, tmp_path: Path) -> None:
     write_lines(tmp_path / "b.txt", ["Bread. A song of the band."])
     index = Index.update(tmp_path / "index", tmp_path / "b.txt", model=model)
     assert index.search("song band", k=1)[0].text == "A song of the band."
-    with pytest.raises(SettingsError, match="was made with"):
+    with pytest.raises(
+        SettingsError, match="was made with text_column 'text', not 'body', unit 'sentence', not 'line';"
+    ):
         update(tmp_path / "index", path, model=model, text=TextSettings(text_column="body"))
 
 
@@ -183,7 +185,7 @@ def test_a_flipped_bit_anywhere_is_found_by_check(model: Model, notes: Path, tmp
         ("", "can't be read"),
         ("[]", "is not the list"),
         ('{"format": "siamese-cbow index", "format_version": 99}', "format version 99"),
-        ('{"format": "siamese-cbow index", "format_version": 2, "model": 3}', "has not what belongs there"),
+        ('{"format": "siamese-cbow index", "format_version": 2, "model": 3}', "lacks what belongs there"),
     ],
 )
 def test_a_broken_list(model: Model, notes: Path, tmp_path: Path, content: str, message: str) -> None:
@@ -197,6 +199,28 @@ def test_a_broken_list(model: Model, notes: Path, tmp_path: Path, content: str, 
     with pytest.raises(InputError, match="no files were given"):
         update(folder, model=model, rebuild=True)
     assert update(folder, notes, model=model, rebuild=True).n_rows == len(LINES)
+
+
+@pytest.mark.parametrize("sentences", [False, True])
+def test_an_index_of_version_2_is_read_and_updated(model: Model, notes: Path, tmp_path: Path, sentences: bool) -> None:
+    """0.1.0 wrote `sentences` where there is a unit now."""
+    folder, unit = tmp_path / "index", TextSettings(unit="sentence" if sentences else "line")
+    update(folder, notes, model=model, text=unit)
+    content = json.loads((folder / "index.json").read_text())
+    assert (content["format_version"], content["settings"]["unit"]) == (3, unit.unit)
+    wanted = Index(folder, model=model).search("guitar", k=5)
+    content |= {"format_version": 2, "settings": {"sentences": sentences, "language": "en", "text_column": "text"}}
+    (folder / "index.json").write_text(json.dumps(content))
+    index = Index(folder, model=model)
+    assert index.manifest.settings == unit
+    assert index.search("guitar", k=5) == wanted
+    write_lines(notes / "c.txt", ["a piano concert"])
+    assert update(folder, notes, model=model).n_rows == len(index) + 1
+    assert json.loads((folder / "index.json").read_text())["format_version"] == 3
+    content["settings"] = {"unit": "word"}
+    (folder / "index.json").write_text(json.dumps(content))
+    with pytest.raises(FormatError, match="--rebuild"):
+        Index(folder, model=model)
 
 
 def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> None:

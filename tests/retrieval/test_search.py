@@ -19,13 +19,14 @@ import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
 from siamese_cbow import InputError, Model, SettingsError, Texts, TextSettings, Vocabulary
 from siamese_cbow.kernels.bounds import COLUMNS, promising
+from siamese_cbow.model import encoding
 from siamese_cbow.retrieval import scoring, search
 from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.retrieval.scoring import Cutoff
-from siamese_cbow.retrieval.search import Best
+from siamese_cbow.retrieval.search import BestHits
 from siamese_cbow.text import reader
 from siamese_cbow.text.records import RawBlock
-from siamese_cbow.text.row_reader import RowReader, finished_rows
+from siamese_cbow.text.row_reader import RowReader, Rows, finished_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)
@@ -40,7 +41,7 @@ def model() -> Model:
 def path_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every test that asks for it runs on both paths, the bulk one in small pieces and blocks."""
     if request.param == "bulk":
-        monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
+        monkeypatch.setattr(encoding, "MUCH_RAW_TEXT", -1)
         monkeypatch.setattr(scoring, "PIECE_BYTES", 500)
     return str(request.param)
 
@@ -117,7 +118,7 @@ def test_the_bound_never_drops_a_row_that_reaches_the_cutoff(seed: int, dim: int
 
 
 def test_threads_make_no_difference(model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(scoring, "LITTLE_TEXT", -1)
+    monkeypatch.setattr(encoding, "MUCH_RAW_TEXT", -1)
     monkeypatch.setattr(reader, "BLOCK_BYTES", 1000)
     path = tmp_path / "lines.jsonl"
     path.write_text("".join(json.dumps({"text": line or "-"}) + "\n" for line in LINES))
@@ -277,19 +278,23 @@ def test_a_row_is_a_line_whatever_it_holds(lines: list[str]) -> None:
 # the best
 
 
-@given(st.lists(st.floats(-1, 1, width=32), max_size=60), st.integers(1, 12))
-def test_best_and_cutoff_agree_with_a_sort(scores: list[float], k: int) -> None:
-    best, cutoff = Best(k), Cutoff(k, None)
-    alive: set[int] = set()
-    for place, score in enumerate(scores):
-        taken, left = best.offer(score, place)
-        alive |= {place} if taken else set()
-        alive -= {left}
-        cutoff.offer(np.array([score], np.float32))
-    wanted = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
-    assert best.places() == wanted
-    assert alive == set(wanted)
-    assert cutoff.value == (scores[wanted[-1]] if len(scores) >= k else -np.inf)
+@given(st.lists(st.floats(-1, 1, width=32), max_size=60), st.integers(1, 12), st.integers(1, 60))
+def test_best_and_cutoff_agree_with_a_sort(scores: list[float], k: int, size: int) -> None:
+    best, everything, cutoff = BestHits(k, after=2), BestHits(None), Cutoff(k, None)
+    for start in range(0, len(scores), size):
+        some = np.array(scores[start : start + size], np.float32)
+        rows = Rows(b"".join(b"%d\n" % i for i in range(start, start + len(some))), "a", None, start + 1)
+        for hits in (best, everything):
+            hits.take(rows, (np.arange(len(some)), some))
+        cutoff.offer(some)
+    wanted = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    assert [hit.line - 1 for hit in everything.ranked()] == wanted
+    assert [(hit.line - 1, hit.text, hit.score) for hit in best.ranked()] == [
+        (i, str(i), scores[i]) for i in wanted[:k]
+    ]
+    for hit in best.ranked():
+        assert [number for number, _ in hit.after] == list(range(hit.line + 1, min(hit.line + 3, len(scores) + 1)))
+    assert cutoff.value == (scores[wanted[k - 1]] if len(scores) >= k else -np.inf)
 
 
 # bad input

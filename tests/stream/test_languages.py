@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from siamese_cbow import InputError, Model, SettingsError, SiameseCBOW, Stream, Vocabulary, load, prepare
 from siamese_cbow.cli import main
-from siamese_cbow.kernels.registry import ObjectiveName
+from siamese_cbow.kernels.tables import ObjectiveName
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.text import chunks
 from siamese_cbow.text.records import TextSettings
@@ -197,6 +197,14 @@ def test_a_vocabulary_can_be_given(tmp_path: Path) -> None:
         prepare(path, vocabulary=Vocabulary.of_words(["en:the", "cat"]), text=GERMAN)
     with pytest.raises(InputError, match="language de: no word of the text is among the 0"):
         prepare(path, vocabulary=Vocabulary.of_words(["en:the"]), text=GERMAN)
+
+
+def test_the_vocabulary_of_a_loaded_model_can_be_given(model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "joint")
+    known = load(tmp_path / "joint").vocabulary
+    stream = prepare(iter([list(pair) for pair in sentences(20)]), vocabulary=known, text=GERMAN)
+    assert stream.vocabulary == known
+    assert stream.vocabulary.languages == ("en", "de")
 
 
 def test_load_and_up_to_date(tmp_path: Path) -> None:

@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.text import sentences
-from siamese_cbow.text.sentences import split_lines, split_sentences
+from siamese_cbow.text.sentences import split_lines
+
+
+def split_sentences(paragraph: str, language: str = "en") -> list[str]:
+    text, _ = split_lines(" ".join(paragraph.split()).encode("utf-8", "replace"), language)
+    return [line.strip() for line in text.decode().split("\n") if line.strip()]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.stems import Stems
-from siamese_cbow.transform.finishing import finished, unweighed
+from siamese_cbow.transform.postprocessing import folded, learnt_rows
+from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.words.vocabulary import Vocabulary
 
 RECIPE = SiameseCBOW(dim=16, batch_size=16, epochs=2, subsample=0.01)
@@ -88,24 +90,30 @@ def test_going_on_without_moving_gives_the_model_back(old: Path) -> None:
 
 def test_lengths_as_they_were_learnt():
     rng = np.random.default_rng(0)
-    learnt, counts = rng.normal(size=(20, 8)).astype(np.float32), rng.integers(1, 1000, 20)
+    learnt = rng.normal(size=(20, 8)).astype(np.float32)
+    vocabulary = Vocabulary([f"w{i}" for i in range(20)], rng.integers(1, 1000, 20))
+
+    def finished(rows: Any, **changes: Any) -> Model:
+        recipe = SiameseCBOW(**changes)
+        return Model(vocabulary, folded(rows, vocabulary, recipe.end)[0], info={"recipe": recipe.settings()})
+
     for changes in ({}, {"idf_power": 0.0}, {"length_power": 1.0}, {"idf_power": 0.5, "length_power": 0.25}):
-        recipe = SiameseCBOW(dim=8, common_directions=0, **changes)
-        back = unweighed(recipe.settings(), finished(recipe, learnt.copy(), counts), counts)
+        back = learnt_rows(finished(learnt, dim=8, common_directions=0, **changes))
         np.testing.assert_allclose(back, learnt, rtol=1e-4)
-    np.testing.assert_array_equal(unweighed({}, learnt, counts), learnt), "of no recipe of ours: as they are"
-    recipe = SiameseCBOW(dim=8, length_power=0.0)
-    assert np.isfinite(unweighed(recipe.settings(), finished(recipe, learnt.copy(), counts), counts)).all()
-    assert not unweighed(recipe.settings(), np.zeros((20, 8), np.float32), counts).any()
+    of_others = Model(vocabulary, learnt)
+    np.testing.assert_array_equal(learnt_rows(of_others), learnt), "of no recipe of ours: as they are"
+    assert np.isfinite(learnt_rows(finished(learnt, dim=8, length_power=0.0))).all()
+    assert not learnt_rows(finished(np.zeros((20, 8), np.float32), dim=8, length_power=0.0)).any()
 
 
 def test_common_directions_are_taken_out_once(old: Path) -> None:
     assert plan_of(replace(RECIPE, init=str(old)), NEW).taken_out == 2
     assert plan_of(RECIPE, NEW).taken_out == 0
-    rows, counts = np.eye(4, dtype=np.float32), np.ones(4, np.int64)
-    recipe = SiameseCBOW(dim=4, idf_power=0, length_power=1)
-    np.testing.assert_array_equal(finished(recipe, rows.copy(), counts, taken_out=2), rows)
-    assert np.linalg.matrix_rank(finished(recipe, rows.copy(), counts, taken_out=1), tol=1e-6) == 3
+    for n, left in ((1, 0), (2, 0), (3, 1)):
+        assert plan_of(replace(RECIPE, init=str(old), common_directions=n), NEW).end.common_directions == left
+    rows, words = np.eye(4, dtype=np.float32), Vocabulary(list("abcd"), np.ones(4, np.int64))
+    np.testing.assert_array_equal(folded(rows, words, Postprocess())[0], rows)
+    assert np.linalg.matrix_rank(folded(rows, words, Postprocess(common_directions=1))[0], tol=1e-6) == 3
 
 
 def test_words_of_a_stem_start_from_what_they_have_in_common():

@@ -11,7 +11,7 @@ import pytest
 
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.vector_files import write_word_vectors
-from siamese_cbow.kernels.registry import OPTIMIZERS
+from siamese_cbow.kernels.tables import OPTIMIZERS
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training import loop

@@ -10,10 +10,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from siamese_cbow.base.option_fields import check_options, option, options
 from siamese_cbow.cli.train import options_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import PRESETS, check_options, option, options
+from siamese_cbow.training.recipe import PRESETS
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
 
 

@@ -33,7 +33,7 @@ RECIPES: dict[str, Any] = {
     "sigmoid": sc.SiameseCBOW.paper(objective="sigmoid", dim=24, optimizer="nesterov", momentum=0.5, **SMALL),
     "logistic": sc.SiameseCBOW.paper(objective="logistic", dim=24, optimizer="adadelta", l2=0.001, **SMALL),
     "adamax, clipped": sc.SiameseCBOW(dim=24, optimizer="adamax", clip_gradient=0.1, max_tokens=7, **SMALL),
-    "post-processed": sc.SiameseCBOW(dim=24, postprocess="components=1,whiten=0.2", **SMALL),
+    "post-processed": sc.SiameseCBOW(dim=24, postprocess=sc.Postprocess(components=1, whiten=0.2), **SMALL),
     "FastSent": FastSent(dim=24, epochs=2),
     "FastSent+AE": FastSent(dim=24, autoencode=True),
 }

@@ -179,7 +179,7 @@ def test_an_unfinished_run_of_something_else_is_refused(stream: Stream, tmp_path
     with pytest.raises(FormatError, match=r"run\.json is missing or broken"):
         train_into(tmp_path / "model", RECIPE, stream)
     (tmp_path / "model" / "precious.txt").write_text("x")
-    with pytest.raises(InputError, match="no part of a model"):
+    with pytest.raises(InputError, match="not part of a model"):
         train_into(tmp_path / "model", RECIPE, stream, restart=True)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
-from siamese_cbow.kernels.batch.records import Matrices
+from siamese_cbow.kernels.batch.batch_records import Matrices
 from siamese_cbow.kernels.objectives import reference
 from siamese_cbow.machine.memory import aligned, padded_width
 from siamese_cbow.machine.threads import ThreadTeam
@@ -22,7 +22,8 @@ from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.stems import NO_STEMS, Stems, group, stems_of, word_stems
-from siamese_cbow.transform.finishing import common_directions, finished, information
+from siamese_cbow.transform.estimates import information
+from siamese_cbow.transform.postprocessing import common_directions, folded
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -145,6 +146,11 @@ def test_forms_of_a_word_are_nearer_though_they_never_meet():
 
     with_stems = replace(RECIPE, common_directions=0)
     assert cosine(with_stems) > cosine(replace(with_stems, share_stems=False)) + 0.1
+
+
+def finished(recipe: SiameseCBOW, vectors, counts):
+    words = Vocabulary([f"w{i}" for i in range(len(counts))], counts)
+    return folded(vectors, words, recipe.end)[0]
 
 
 def test_information_of_words():

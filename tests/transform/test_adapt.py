@@ -286,10 +286,14 @@ def test_the_command(model: Model, tmp_path: Path) -> None:
 
 
 def test_a_small_model_stays_small(model: Model, tmp_path: Path) -> None:
-    model.compress("int4").save(tmp_path / "model")
+    model.compress("int4").save(tmp_path / "model", int4=True)
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS), "utf-8")
-    run(str(tmp_path / "texts.txt"), "--model", str(tmp_path / "model"), "-o", str(tmp_path / "a"))
+    options = (str(tmp_path / "texts.txt"), "--model", str(tmp_path / "model"), "-o")
+    run(*options, str(tmp_path / "a"), "--dtype", "int4")
     assert load(tmp_path / "a").dtype == "int4"
+    run(*options, str(tmp_path / "b"))  # so that other libraries read it
+    assert load(tmp_path / "b").dtype == "int8"
+    np.testing.assert_array_equal(load(tmp_path / "b").vectors, load(tmp_path / "a").vectors)
 
 
 @pytest.mark.parametrize("text", ["", "nothing known\n"])

@@ -16,8 +16,8 @@ from hypothesis.extra import numpy as arrays
 from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, SettingsError
 from siamese_cbow.model import encoding
+from siamese_cbow.model.geometry import cosines
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import cosines
 from siamese_cbow.model.packed_rows import LARGEST_CODE, Dtype, PackedRows, packed
 from siamese_cbow.model.storage import CONFIG, MODULES, TOKENIZER, VECTORS, load
 from siamese_cbow.transform.compression import most_frequent, rotated
@@ -55,7 +55,7 @@ def test_packing_keeps_each_number_within_half_a_step(vectors: np.ndarray, dtype
 def test_a_packed_model_is_its_unpacked_self(dtype: Dtype, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = toy().compress(dtype)
     plain = Model(small.vocabulary, small.vectors, small.tokenizer)
-    small.save(tmp_path / "small")
+    small.save(tmp_path / "small", int4=True)
     loaded = load(tmp_path / "small", verify=True)
     assert loaded == small == copy.copy(small)
     assert loaded != plain
@@ -72,11 +72,11 @@ def test_a_packed_model_is_its_unpacked_self(dtype: Dtype, tmp_path: Path, monke
         np.testing.assert_array_equal(loaded.encode(TEXTS, truncate_dim=3), plain.encode(TEXTS, truncate_dim=3))
     assert loaded.neighbours("w5", k=3) == plain.neighbours("w5", k=3)
     np.testing.assert_array_equal(loaded.vector("w5"), plain.vector("w5"))
-    loaded.save(tmp_path / "again")
+    loaded.save(tmp_path / "again", int4=True)
     assert (tmp_path / "again" / VECTORS).read_bytes() == (tmp_path / "small" / VECTORS).read_bytes()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "int8"])
+@pytest.mark.parametrize("dtype", ["float16", "int8", "int4"])
 def test_other_libraries_give_the_same_vectors(dtype: Dtype, tmp_path: Path) -> None:
     model2vec, transformers = pytest.importorskip("model2vec"), pytest.importorskip("sentence_transformers")
     small = toy().compress(dtype, dim=5, words=40)
@@ -90,12 +90,26 @@ def test_other_libraries_give_the_same_vectors(dtype: Dtype, tmp_path: Path) -> 
 
 def test_a_model_of_four_bits_says_nothing_to_other_libraries(tmp_path: Path) -> None:
     small = toy().compress("int4")
-    small.save(tmp_path / "m")
+    small.save(tmp_path / "m", int4=True)
     assert not (tmp_path / "m" / TOKENIZER).exists()
     assert not (tmp_path / "m" / MODULES).exists()
     small.compress("float32").save(tmp_path / "m")  # in its place
     assert (tmp_path / "m" / TOKENIZER).exists()
     np.testing.assert_array_equal(load(tmp_path / "m").vectors, small.vectors)
+
+
+def test_saved_with_four_bits_it_has_a_byte_per_number(tmp_path: Path) -> None:
+    small = toy().compress("int4", words=40)
+    small.save(tmp_path / "m")
+    loaded = load(tmp_path / "m", verify=True)
+    assert loaded.dtype == "int8"
+    np.testing.assert_array_equal(loaded.vectors, small.vectors)
+    assert loaded.info == small.info
+    for flag, size in ((True, 4), (False, 7)):
+        small.save(tmp_path / "m", int4=flag)
+        assert load(tmp_path / "m").rows.codes.shape == (40, size)  # type: ignore[union-attr]
+    toy().save(tmp_path / "m", int4=True)  # of more bits: as it is
+    assert load(tmp_path / "m").dtype == "float32"
 
 
 def test_rotation_keeps_cosines_and_puts_most_first() -> None:
@@ -163,4 +177,13 @@ def test_command(tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     assert "50 x 7 float32, 0.0 MB -> 50 x 4 int8" in result.output
+    assert "only siamese-cbow" not in result.output
     assert load(tmp_path / "s") == toy().compress("int8", dim=4)
+
+
+def test_command_says_who_reads_four_bits(tmp_path: Path) -> None:
+    toy().save(tmp_path / "m")
+    result = CliRunner().invoke(group, ["compress", str(tmp_path / "m"), "-o", str(tmp_path / "s"), "--dtype", "int4"])
+    assert result.exit_code == 0, result.output
+    assert "only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8" in result.stderr
+    assert load(tmp_path / "s").dtype == "int4"

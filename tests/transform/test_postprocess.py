@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import units
-from siamese_cbow.model.storage import UNDO, load
+from siamese_cbow.model.storage import CONFIG, UNDO, load
+from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.siamese_cbow import SiameseCBOW
+from siamese_cbow.text.inputs import Texts
+from siamese_cbow.training.saved_run import train_into
+from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
+from siamese_cbow.transform.estimates import count_moments, sif
 from siamese_cbow.transform.settings import Postprocess
-from siamese_cbow.transform.weights import sif
 from siamese_cbow.words.vocabulary import Vocabulary
 
 DIM = 8
@@ -103,8 +110,6 @@ def test_counts_are_sentences_drawn_word_by_word() -> None:
     counts = np.array([50, 30, 15, 5])
     rows = rng.normal(0.5, 1, (4, 3)).astype(np.float32)
     drawn = rows[rng.choice(4, (200_000, 20), p=counts / 100)].mean(axis=1, dtype=np.float64)
-    from siamese_cbow.transform.components import count_moments
-
     found = count_moments(rows, counts, 20)
     np.testing.assert_allclose(found.mean, drawn.mean(axis=0), atol=3e-3)
     np.testing.assert_allclose(found.gram, drawn.T @ drawn / len(drawn), atol=1e-2)
@@ -126,12 +131,12 @@ def test_broken_undo_files(model: Model, stream: Stream, tmp_path: Path) -> None
 
 
 def test_settings_as_text() -> None:
-    assert Postprocess.parse("") == Postprocess()
-    assert Postprocess.parse(" components=1, weights=sif,center,by_share=no,a=0.01") == Postprocess(
+    assert Postprocess.of("") == Postprocess()
+    assert Postprocess.of(" components=1, weights=sif,center,by_share=no,a=0.01") == Postprocess(
         components=1, weights="sif", center=True, a=0.01
     )
     for text, said in {
-        "componets=1": "no setting 'componets'; expected some of weights, a, center",
+        "componets=1": "no setting 'componets'; expected some of idf_power, length_power, ",
         "components=one": "'components=one'; expected components= and a whole number",
         "center=perhaps": "yes or no",
         "weights=tf": "weights is 'tf'; expected one of none, sif",
@@ -140,7 +145,7 @@ def test_settings_as_text() -> None:
         "components=-1": "components is -1",
     }.items():
         with pytest.raises(SettingsError, match=said):
-            Postprocess.parse(text)
+            Postprocess.of(text)
     with pytest.raises(SettingsError, match="fewer components than dimensions"):
         SiameseCBOW(dim=3, postprocess="components=3")
 
@@ -155,9 +160,7 @@ def test_settings_as_text() -> None:
     )
 )
 def test_settings_come_back(steps: Postprocess) -> None:
-    assert (
-        Postprocess.parse(",".join(f"{key}={str(value).lower()}" for key, value in steps.settings().items())) == steps
-    )
+    assert Postprocess.of(",".join(f"{key}={str(value).lower()}" for key, value in steps.settings().items())) == steps
 
 
 def test_what_it_needs(model: Model, stream: Stream) -> None:
@@ -186,7 +189,86 @@ def test_a_text_has_one_vector_whatever_stands_beside_it(name: str, seed: int) -
 
 def test_train_does_it_in_the_end(stream: Stream) -> None:
     recipe = SiameseCBOW(dim=8, batch_size=16)
-    plain, done = recipe.train(stream), SiameseCBOW(dim=8, batch_size=16, postprocess="components=1").train(stream)
+    plain, done = recipe.train(stream), replace(recipe, postprocess=Postprocess(components=1)).train(stream)
     np.testing.assert_array_equal(done.vectors, plain.postprocess(stream, components=1).vectors)
     assert done.info["postprocessing"]["components"] == 1
-    assert done.info["recipe"]["postprocess"] == "components=1"
+    assert done.info["recipe"]["postprocess"] == {"components": 1}
+
+
+# what a training does in the end is the same thing
+
+END = {"idf_power": 1.0, "length_power": 0.5, "common_directions": 2}
+
+
+def test_the_end_of_a_training_is_a_post_processing(stream: Stream) -> None:
+    recipe = SiameseCBOW(dim=8, batch_size=16)
+    assert recipe.end == Postprocess(**END)
+    learnt = replace(recipe, idf_power=0.0, length_power=1.0, common_directions=0).train(stream)
+    done = learnt.postprocess(**END)
+    np.testing.assert_array_equal(done.vectors, recipe.train(stream).vectors)
+    assert done.info["postprocessing"] == {**END, "estimated_on": "counts"}
+    np.testing.assert_allclose(done.without_postprocessing().vectors, learnt.vectors, atol=1e-5)
+
+
+def test_directions_of_words_and_of_sentences_are_not_removed_at_once(model: Model) -> None:
+    for steps in ({"components": 1}, {"center": True}, {"whiten": 0.1}):
+        with pytest.raises(SettingsError, match="common_directions is 1, which looks at words"):
+            model.postprocess(common_directions=1, **steps)
+    uncounted = Model(Vocabulary.of_words(model.vocabulary.words), model.vectors)
+    for steps in ({"idf_power": 1.0}, {"common_directions": 1}):
+        with pytest.raises(InputError, match="need counts"):
+            uncounted.postprocess(**steps)
+
+
+# settings are values
+
+
+def test_settings_as_a_table() -> None:
+    assert Postprocess.of({"components": 1, "whiten": 0.2}) == Postprocess(components=1, whiten=0.2)
+    assert SiameseCBOW(postprocess={"components": 1}).postprocess == Postprocess(components=1)  # type: ignore[arg-type]
+    for table, said in (
+        ({"componets": 1}, "no setting 'componets'"),
+        ({"components": "one"}, "components is 'one'; expected a whole number"),
+        ({"components": True}, "components is True; expected a whole number"),
+        ({"whiten": "much"}, "whiten is 'much'; expected a number"),
+        ({"center": 1}, "center is 1; expected true or false"),
+        (["components"], "expected a table"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            Postprocess.of(table)  # type: ignore[arg-type]
+
+
+def test_settings_of_a_recipe_in_a_file(tmp_path: Path) -> None:
+    recipe = SiameseCBOW(dim=8, postprocess=Postprocess(components=1, whiten=0.2, weights="sif"))
+    write_recipe(recipe, tmp_path / "recipe.toml")
+    text = (tmp_path / "recipe.toml").read_text("utf-8")
+    assert 'postprocess = {weights = "sif", components = 1, whiten = 0.2}\n' in text
+    assert read_recipe(tmp_path / "recipe.toml") == recipe
+    for old_or_new in ('postprocess = "components=1,center"', "[postprocess]\ncomponents = 1\ncenter = true"):
+        (tmp_path / "recipe.toml").write_text(f"dim = 8\n{old_or_new}\n", "utf-8")
+        assert read_recipe(tmp_path / "recipe.toml").postprocess == Postprocess(components=1, center=True)
+
+
+def test_settings_on_the_command_line(stream: Stream, tmp_path: Path) -> None:
+    prepare(Texts(sentences(stream)), output=tmp_path / "stream", min_count=1)
+    (tmp_path / "recipe.toml").write_text("dim = 8\n[postprocess]\ncomponents = 1\n", "utf-8")
+    options = ["--postprocess-center", "--postprocess-whiten", "0.2", "--batch-size", "16"]
+    for recipe, expected in (
+        ("contrastive", Postprocess(center=True, whiten=0.2)),
+        (str(tmp_path / "recipe.toml"), Postprocess(components=1, center=True, whiten=0.2)),
+    ):
+        command = ["train", str(tmp_path / "stream"), "--recipe", recipe, *options, "--dry-run"]
+        done = CliRunner().invoke(group, [*command, "--write-recipe", str(tmp_path / "made.toml")])
+        assert done.exit_code == 0, done.output
+        assert read_recipe(tmp_path / "made.toml").postprocess == expected
+
+
+def test_a_run_of_0_1_0_is_known_as_the_same(stream: Stream, tmp_path: Path) -> None:
+    recipe = SiameseCBOW(dim=8, batch_size=16, postprocess=Postprocess(components=1))
+    train_into(tmp_path / "m", recipe, stream)
+    config = json.loads((tmp_path / "m" / CONFIG).read_text("utf-8"))
+    config["info"]["recipe"]["postprocess"] = "components=1"
+    (tmp_path / "m" / CONFIG).write_text(json.dumps(config), "utf-8")
+    train_into(tmp_path / "m", recipe, stream)  # nothing to do
+    with pytest.raises(InputError, match="other settings"):
+        train_into(tmp_path / "m", replace(recipe, postprocess=Postprocess(components=2)), stream)

@@ -15,7 +15,7 @@ def card(title: str, entries: Mapping[str, object]) -> str:
 
 def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A title over a table with heads: `grid("Scores", ["set", "Pearson"], [["2014", ".71"]])`."""
-    head = "".join(f"<th {_CELL} scope=col>{escape(one)}</th>" for one in heads)
+    head = "".join(f"<th {_CELL} scope=col>{escape(name)}</th>" for name in heads)
     body = ("".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) for row in rows)
     return _table(title, [head, *body])
 

@@ -15,11 +15,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
+from siamese_cbow.base.option_fields import check_options, option
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import check_batch, check_options, option
+from siamese_cbow.training.recipe import check_batch
 
 INIT_STD = 0.01  # of the numbers that vectors start from
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.kernels.batch.batch_records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
 from siamese_cbow.kernels.batch.random import alias_table
-from siamese_cbow.kernels.batch.records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
-from siamese_cbow.kernels.objectives.fastsent import FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent
+from siamese_cbow.kernels.objectives.fastsent_kernel import FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent
 from siamese_cbow.machine.memory import aligned
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import BatchPicker, ChunkReport

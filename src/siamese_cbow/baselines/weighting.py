@@ -6,7 +6,7 @@
             (Ethayarajh 2018)
     Plain   no weights; with `n_components` the plain removal of common components
 
-All of it is linear in a sentence's words, so it is folded into the rows (see `postprocess`): the result is an ordinary
+All of it is linear in a sentence's words, so it is folded into the rows (see `transform`): the result is an ordinary
 model that is averaged like any other. Common components are estimated on sentences of the corpus, never on the text
 to be encoded, so a sentence has one vector whatever stands beside it. Two steps of the published uSIF code are left out
 for that reason: it divides each dimension by its norm within the sentence, and estimates components on the test set.
@@ -21,11 +21,11 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.transform.folding import folded, ids_in
+from siamese_cbow.transform.postprocessing import folded, ids_in
 from siamese_cbow.transform.settings import Postprocess
 
 
-class Recipe(Protocol):
+class Trainable(Protocol):
     """Anything that makes a model of a stream."""
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
@@ -36,7 +36,7 @@ class Recipe(Protocol):
 class Plain:
     """The vectors of `base`, less common components if `n_components` is more than 0."""
 
-    base: Recipe
+    base: Trainable
     n_components: int = 1
     seed: int = 1
 
@@ -53,7 +53,7 @@ class Plain:
 class TfIdf:
     """Each word by its idf, ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it."""
 
-    base: Recipe
+    base: Trainable
     n_components: int = 0
     seed: int = 1
 
@@ -71,7 +71,7 @@ class TfIdf:
 class SIF:
     """Smooth inverse frequency: a / (a + p), where p is the share of the word in the corpus."""
 
-    base: Recipe
+    base: Trainable
     a: float = 1e-3
     n_components: int = 1
     seed: int = 1
@@ -94,7 +94,7 @@ class SIF:
 class USIF:
     """Unsupervised SIF: `a` follows from the vocabulary and the mean length of sentences."""
 
-    base: Recipe
+    base: Trainable
     n_components: int = 5
     seed: int = 1
 
@@ -114,6 +114,6 @@ def _changed(model: Model, stream: Stream, name: str, recipe: Any, steps: Postpr
         raise SettingsError(f"n_components is {steps.components}; expected 0 to {model.dim - 1}, less than dim")
     ids_in(model.vocabulary, stream)  # every word must be in the stream
     rows, _ = folded(model.vectors, model.vocabulary, steps, stream)
-    settings = {one.name: getattr(recipe, one.name) for one in fields(recipe) if one.name != "base"}
-    info = {"recipe": {"name": name, **settings, "base": model.info.get("recipe")}, "corpus": stream.fingerprint}
+    settings = {field.name: getattr(recipe, field.name) for field in fields(recipe) if field.name != "base"}
+    info = {"recipe": {"name": name, **settings, "base": model.info.recipe}, "corpus": stream.fingerprint}
     return Model(model.vocabulary, rows, model.tokenizer, info)

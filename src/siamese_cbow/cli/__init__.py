@@ -3,31 +3,18 @@
 Results go to standard output, everything else to standard error; `-` is standard input. A command's module is
 imported only when that command runs, so that `siamese-cbow similarity` never waits for numba or pyarrow.
 
-    model_option  the options --model, --language and --fallback
-    rows_options  options that say what a row of text is
-    quick_numpy   NumPy for small commands
-    batched       input in pieces that fit into memory
-    outputs       where `encode` puts its rows
-    hit_lines     how `search` prints a hit
+    options       what commands share: how a model is named, how text is read
     demo          a tour in half a minute
     prepare       text -> stream
     train         stream -> model
-    encode        lines -> vectors
-    similarity    two texts -> a number
-    neighbours    words -> the words nearest to them
-    search        semantic grep
-    index         files -> an index for `search`
-    dedup         text without its near-duplicates
-    cluster       what a text is about
-    info          what a model is and where it comes from
+    encode        records -> vectors, in one of four formats
+    looking       similarity, neighbours, info: small questions to a model
+    searching     search, index: semantic grep
+    grouping      dedup, cluster
+    transforming  adapt, combine, compress, convert: model in, model out
+    evaluating    evaluate, download: models against people's judgement
+    reproducing   the paper's tables and figures
     serve         models over HTTP
-    convert       one format of models -> another
-    adapt         model, texts of one kind -> a model for such texts
-    combine       several models -> one
-    compress      model -> a smaller one
-    evaluate      models against people's judgement
-    reproduce     the paper's tables and figures
-    download      public data for evaluation
 
 A new command takes a function in one of these modules, or in a new one, and a line in `COMMANDS`.
 """
@@ -48,30 +35,30 @@ from siamese_cbow.errors import SiameseCBOWError
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo:demo", "Train on the State of the Union speeches and look at the result."),
-    "prepare": ("prepare:command", "Turn text into a stream of word ids on disk."),
-    "train": ("train:command", "Learn word vectors from a stream that `prepare` has made."),
-    "encode": ("encode:command", "Turn each line of a text into a vector."),
-    "similarity": ("similarity:command", "Print how similar two texts are, from -1 to 1."),
-    "neighbours": ("neighbours:command", "Print the words nearest to a word or a text, with their cosines."),
-    "search": ("search:command", "Find the lines that are nearest in meaning to a query, best first."),
-    "index": ("index:command", "Make or update an index of text files, for `search --index`."),
-    "dedup": ("dedup:command", "Print text without lines that say what an earlier line has said."),
-    "cluster": ("cluster:command", "Group lines by what they are about, and label the groups with their words."),
-    "info": ("info:command", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
+    "prepare": ("prepare:prepare", "Turn text into a stream of word ids on disk."),
+    "train": ("train:train", "Learn word vectors from a stream that `prepare` has made."),
+    "encode": ("encode:encode", "Turn each line of a text into a vector."),
+    "similarity": ("looking:similarity", "Print how similar two texts are, from -1 to 1."),
+    "neighbours": ("looking:neighbours", "Print the words nearest to a word or a text, with their cosines."),
+    "search": ("searching:search", "Find the lines that are nearest in meaning to a query, best first."),
+    "index": ("searching:index", "Make or update an index of text files, for `search --index`."),
+    "dedup": ("grouping:dedup", "Print text without lines that say what an earlier line has said."),
+    "cluster": ("grouping:cluster", "Group lines by what they are about, and label the groups with their words."),
+    "info": ("looking:info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
     "serve": ("serve:serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
-    "convert": ("convert:command", "Turn a model or word vector file into another format."),
-    "adapt": ("adapt:command", "Make a model fit texts of one kind: headlines, tickets, captions."),
+    "convert": ("transforming:convert", "Turn a model or word vector file into another format."),
+    "adapt": ("transforming:adapt", "Make a model fit texts of one kind: headlines, tickets, captions."),
     "combine": (
-        "combine:command",
+        "transforming:combine",
         "Make one model of several with the same words: of other seeds, or of other recipes.",
     ),
-    "compress": ("compress:command", "Make a model smaller: fewer bits, dimensions or words."),
-    "evaluate": ("evaluate:command", "Score models on semantic textual similarity."),
+    "compress": ("transforming:compress", "Make a model smaller: fewer bits, dimensions or words."),
+    "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
     "reproduce": (
-        "reproduce:command",
+        "reproducing:reproduce",
         "Train every system of the paper on one stream and write its tables and figures.",
     ),
-    "download": ("download:command", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
+    "download": ("evaluating:download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
 }
 
 

@@ -8,14 +8,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from siamese_cbow.cli.text_options import text_column_option
+from siamese_cbow.cli.options import text_column_option
 from siamese_cbow.progress import bar
-from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
+from siamese_cbow.stream.preparation import WORDS_ONLY
+from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
-DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare).parameters.items()}
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(prepare_stream).parameters.items()}
 TEXT = TextSettings()
 HINTS = get_type_hints(TextSettings)
 CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
@@ -31,29 +32,29 @@ TOKENIZER = WORDS_ONLY
     "--vocabulary", type=click.Path(path_type=Path), help="Use the words of this `count word` file instead of counting."
 )
 @click.option("--layout", default=TEXT.layout, type=CHOICES["layout"],
-              help="sentences: one a line, an empty line between documents; paragraphs: one a line; wrapped: running "
-                   "text in short lines; auto: look and choose.")  # fmt: skip
+              help="sentences: one per line, an empty line between documents; paragraphs: one per line; wrapped: "
+                   "running text in short lines; auto: look and choose.")  # fmt: skip
 @click.option("--boundary", default=TEXT.boundary, type=CHOICES["boundary"],
-              help="What adjacency never crosses.")  # fmt: skip
+              help="Sentences on its two sides are never neighbours.")  # fmt: skip
 @click.option("--sentence-language", "--language", "language", default=TEXT.language, metavar="CODE",
               help="For splitting into sentences: en, de, zh, ...")  # fmt: skip
 @text_column_option
 @click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
-              help="groups: phrase pairs (PPDB, or tab separated), not running text.")  # fmt: skip
+              help="groups: phrase pairs (PPDB, or tab-separated), not running text.")  # fmt: skip
 @click.option("--languages", default="", metavar="LIST", show_default=False,
-              help="Of groups of translations, the language of each column: en,de.")  # fmt: skip
+              help="For groups of translations, the language of each column: en,de.")  # fmt: skip
 @click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
-              help="whitespace: for text that comes tokenised.")  # fmt: skip
-@click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Whether The and the are one word.")
-@click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation, help="Whether marks are words.")
+              help="whitespace: for text that is tokenized already.")  # fmt: skip
+@click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Treat The and the as one word.")
+@click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation, help="Treat punctuation marks as words.")
 @click.option("--max-distinct", default=DEFAULTS["max_distinct"],
-              help="Different words kept in memory while counting, before rare ones are forgotten.")  # fmt: skip
+              help="Different words to hold in memory while counting; beyond it, rare ones are forgotten.")  # fmt: skip
 @click.option("--threads", type=int, help="[default: all cores]")
-def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
+def prepare(text: tuple[str, ...], output: Path, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.
 
-    TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also packed
-    (.gz .bz2 .xz .zst).
+    TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also
+    compressed (.gz .bz2 .xz .zst).
     """
     settings = TextSettings(
         **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")},
@@ -62,7 +63,7 @@ def command(text: tuple[str, ...], output: Path, **options: Any) -> None:
     tokenizer = Tokenizer(options["tokenizer"], lowercase=options["lowercase"], punctuation=options["punctuation"])
     corpus = Corpus(list(text), settings)
     with bar("preparing", corpus.total_bytes, unit="B") as progress:
-        prepare(
+        prepare_stream(
             corpus,
             output=output,
             tokenizer=tokenizer,

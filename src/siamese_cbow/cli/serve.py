@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
+from siamese_cbow.cli.options import model_option, open_model
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 
 if TYPE_CHECKING:

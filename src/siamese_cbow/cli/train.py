@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from siamese_cbow.base.option_fields import Option, options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.recipe import PRESETS, Option, Saving, options
+from siamese_cbow.training.recipe import PRESETS, Saving
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
+from siamese_cbow.transform.settings import Postprocess
 
+STEPS = "postprocess_"  # how the options of post-processing begin
 _PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
 
 
@@ -23,7 +26,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
     """An option for each field of a recipe. Its own default is None: what the recipe says."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options(recipe)):
+        for option in reversed(list(_flat_options(recipe))):
             flag = f"--{option.name.replace('_', '-')}"
             command = click.option(
                 (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
@@ -35,6 +38,16 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
         return command
 
     return decorate
+
+
+def _flat_options(recipe: type) -> Iterator[Option]:
+    """The options of a recipe; of one that is a record, those of the record: `postprocess_components`, ..."""
+    for option in options(recipe):
+        if is_dataclass(option.kind):
+            steps = [step for step in options(option.kind) if step.help]
+            yield from (step._replace(name=f"{option.name}_{step.name}") for step in steps)
+        else:
+            yield option
 
 
 def _defaults(option: Option) -> str:
@@ -60,7 +73,7 @@ def _defaults(option: Option) -> str:
     "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Write the recipe to this TOML file as well."
 )
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
-def command(
+def train(
     streams: tuple[Path, ...],
     output: Path | None,
     recipe_name: str,
@@ -79,8 +92,9 @@ def command(
     A run that was stopped resumes when the same command is given again, and its result is byte-identical.
     """
     changes = {name: value for name, value in settings.items() if value is not None}
+    steps = {name.removeprefix(STEPS): changes.pop(name) for name in list(changes) if name.startswith(STEPS)}
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})
-    recipe = _recipe(recipe_name, changes)
+    recipe = _recipe(recipe_name, changes, steps)
     mix = Mix([Stream.load(stream) for stream in streams], _numbers(passes))
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
@@ -98,10 +112,13 @@ def command(
     click.echo(output)
 
 
-def _recipe(name: str, changes: dict[str, Any]) -> SiameseCBOW:
+def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:
+    recipe = SiameseCBOW.preset(name) if name in PRESETS else read_recipe(name)
+    if steps:
+        changes = {**changes, "postprocess": replace(recipe.postprocess or Postprocess(), **steps)}
+    recipe = replace(recipe, **changes)
     if name not in PRESETS:
-        return replace(read_recipe(name), **changes)
-    recipe = SiameseCBOW.preset(name, **changes)
+        return recipe
     if "init" in changes and "dim" not in changes:
         from siamese_cbow.training.state import initial_model
 

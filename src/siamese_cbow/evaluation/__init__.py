@@ -7,7 +7,7 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     pair_sets     a set of pairs with gold scores, and which of them count under a protocol
       [Floats, PROTOCOLS, PairSet, Protocol, counted, counting]
     sts           folders and files of sets as released -> pair sets [WHERE, sts]
-    systems       what can be evaluated by name [OWN, RANDOM, open_system, words_of]
+    systems       what can be evaluated by name [RANDOM, open_system, words_of]
     correlation   Pearson, Spearman, bootstrap [Interval, pearson]
     scores        the score of a set, the only one there is, and aggregates of several
       [Scores, SetScore, headline, mean]

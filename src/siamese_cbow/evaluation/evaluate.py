@@ -28,6 +28,7 @@ from siamese_cbow.evaluation.correlation import bootstrap as resample
 from siamese_cbow.evaluation.correlation import set_rng
 from siamese_cbow.evaluation.pair_sets import Flags, Floats, PairSet, Protocol, counted
 from siamese_cbow.evaluation.scores import ADAPTED, Adapt, Scores, SetScore
+from siamese_cbow.model.geometry import gram_of
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -148,7 +149,7 @@ def _of_model(model: Model, texts: list[str]) -> Adapted:
         change = adaptation(rows, None if shares is None else shares[used], chosen_ids, chosen_offsets)
         vectors = np.empty((len(texts), model.dim), np.float32)
         means(rows * change.weights[:, None], places, offsets, False, vectors)
-        return change.turned(vectors)
+        return scaled_along(vectors, change.directions, change.factors)
 
     return adapted
 
@@ -158,8 +159,8 @@ def _of_vectors(vectors: NDArray[Any]) -> Adapted:
     plain = np.asarray(vectors, np.float32)
 
     def adapted(chosen: Flags) -> Vectors:
-        wide = plain[chosen].astype(np.float64)
-        directions, factors = evened(wide.T @ wide, int(wide.any(axis=1).sum()))
+        texts = plain[chosen]
+        directions, factors = evened(gram_of(texts), int(texts.any(axis=1).sum()))
         return scaled_along(plain, directions, factors)
 
     return adapted

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
+from siamese_cbow.baselines.skip_thought import load_encoder, read_published
 from siamese_cbow.baselines.skip_thought.encoder import FORMAT as SKIP_THOUGHT
-from siamese_cbow.baselines.skip_thought.encoder import load_encoder
-from siamese_cbow.baselines.skip_thought.published import read_published
 from siamese_cbow.errors import MissingExtra
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.formats.known_formats import Look
-from siamese_cbow.formats.opening import local_path, open_model
+from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.static_folder import other_modules
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer

@@ -2,7 +2,7 @@
 
 In the order of the flow:
 
-    opening         the only resolver of names: a name -> a model; up to the Hugging Face Hub
+    resolver        the only place where a name becomes a model; up to the Hugging Face Hub
       [PRETRAINED, is_vector_file, load, local_path, open_model, push_to_hub]
     known_formats   a record for each format: how to tell it, read it, write it, what it keeps
       [Look, READABLE, WRITABLE]

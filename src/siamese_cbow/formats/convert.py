@@ -13,7 +13,7 @@ from pathlib import Path
 
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.formats import known_formats as known
-from siamese_cbow.formats.opening import local_path, open_model
+from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.vector_files import spaced_words
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress, Silent

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.formats.opening import open_model
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 
 try:

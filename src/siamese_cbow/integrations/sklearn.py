@@ -14,7 +14,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
-from siamese_cbow.formats.opening import open_model
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.encoding import as_list, check_strings
 from siamese_cbow.model.model import Model
 

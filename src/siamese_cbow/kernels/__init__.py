@@ -1,6 +1,6 @@
 """Kernels: arrays and scalars in, arrays and scalars out. Each fast one has a plain NumPy reference.
 
-    registry         tables of objectives and optimisers, from which all else about them is derived
+    tables           tables of objectives and optimisers, from which all else about them is derived
           [OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName, objective_kind, optimizers_with, sampled_objectives]
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train

@@ -57,7 +57,7 @@ def _sum(vectors: Takes, ids: Sequence[int] | Ids, dim: int) -> Vectors:
 
 
 def unit(row: Vectors) -> Vectors:
-    """`row` (dim,) at length 1; zeros stay zeros. `unit([3, 4])` -> [0.6, 0.8].
+    """`row` (dim,) at length 1; zeros stay zeros. `unit(np.array([3, 4]))` -> [0.6, 0.8].
 
     In float64, where the squares of float32 numbers neither vanish nor overflow.
     """

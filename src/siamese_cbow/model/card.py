@@ -1,12 +1,19 @@
-"""The README.md of a saved model: what it is, how to load it in three libraries, what it was made from."""
+"""What there is to say of a model: as plain values for programs, and as the README.md of its folder for people.
+
+The card says what the model is, how to load it in three libraries, and what it was made from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from siamese_cbow.model.model import Model
+import numpy as np
+
+from siamese_cbow.model.geometry import lengths
+from siamese_cbow.model.model import Model
+
+N_FREQUENT = 10
 
 _CARD = """\
 ---
@@ -22,7 +29,7 @@ tags:
 ---
 # {name}
 
-A sentence's vector is the mean of its words' vectors, which were learnt for being averaged.
+A sentence's vector is the mean of its words' vectors, which were trained to be averaged.
 {n_words:,} words, {dim} dimensions, {dtype}. Made with siamese-cbow.
 
 ## Use
@@ -45,6 +52,10 @@ model = siamese_cbow.load("{name}")
 vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
 ```
 
+{others} A text gives zeros where no word counts. {unknown}
+"""
+
+_OTHER_LIBRARIES = """\
 With sentence-transformers (vectors of length 1):
 
 ```python
@@ -61,21 +72,11 @@ from model2vec import StaticModel
 vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."])
 ```
 
-All three cut text into the same words, and give zeros where no word counts. {unknown}
-"""
+All three cut text into the same words."""
 
-_USE_PACKED = """\
-```python
-import siamese_cbow
-
-model = siamese_cbow.load("{name}")
-vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
-```
-
-Packed to 4 bits, which other libraries can't read. For sentence-transformers and model2vec:
-`siamese-cbow compress {name} -o {name}-int8 --dtype int8`. A text gives zeros where no word counts.
-{unknown}
-"""
+_FOUR_BITS = """\
+Compressed to 4 bits, which other libraries can't read. For sentence-transformers and model2vec:
+`siamese-cbow compress {name} -o {name}-int8 --dtype int8`."""
 
 _USE_LANGUAGES = """\
 The words are of several languages. Each text is encoded in its own, and then all can be compared:
@@ -84,12 +85,41 @@ The words are of several languages. Each text is encoded in its own, and then al
 import siamese_cbow
 
 model = siamese_cbow.load("{name}")
-one, other = model.language("{one}"), model.language("{other}")
-model.similarity(one.encode(["..."]), other.encode(["..."]))
+first, other = model.language("{first}"), model.language("{other}")
+model.similarity(first.encode(["..."]), other.encode(["..."]))
 ```
 
-For sentence-transformers and model2vec, save one language: `model.language("{one}").save("{name}-{one}")`.
+For sentence-transformers and model2vec, save one language: `model.language("{first}").save("{name}-{first}")`.
 """
+
+
+def describe(model: Model) -> dict[str, Any]:
+    """Size, tokenizer, most frequent words, lengths of the vectors, and the model's info.
+
+    `describe(model)["n_words"]` -> 50000; `describe(model)["frequent"]` -> {"the": 61012, "of": 30418, ...}
+    """
+    sizes = lengths(model.vectors)
+    counts = model.vocabulary.counts
+    return {
+        "n_words": len(model.vocabulary),
+        "dim": model.dim,
+        "dtype": model.dtype,
+        "megabytes": round(model.rows.nbytes / 1e6, 1),
+        "tokenizer": model.tokenizer.settings(),
+        "n_counted": int(counts.sum()),
+        "frequent": model.vocabulary.frequent(N_FREQUENT),
+        "norms": {
+            "min": _short(sizes.min()),
+            "median": _short(np.median(sizes)),
+            "max": _short(sizes.max()),
+            "zero": int((sizes == 0).sum()),
+        },
+        **model.info,
+    }
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.4g}")
 
 
 def model_card(model: Model, name: str) -> str:
@@ -109,14 +139,13 @@ def model_card(model: Model, name: str) -> str:
 
 def _use(model: Model, name: str) -> str:
     if model.languages:
-        return _USE_LANGUAGES.format(name=name, one=model.languages[0], other=model.languages[-1])
-    packed = model.dtype == "int4"
-    if model.fallback == "none":
-        unknown = "Unknown words are left out."
-    else:
-        unknown = "An unknown word counts as the known one that begins alike. Without such a word it is left out"
-        unknown += "." if packed else ", and in the other two libraries always."
-    return (_USE_PACKED if packed else _USE).format(name=name, unknown=unknown)
+        return _USE_LANGUAGES.format(name=name, first=model.languages[0], other=model.languages[-1])
+    others = (_FOUR_BITS if model.dtype == "int4" else _OTHER_LIBRARIES).format(name=name)
+    unknown = "Unknown words are left out."
+    if model.fallback != "none":
+        unknown = "An unknown word counts as the known one that begins alike, and is left out where there is none"
+        unknown += "." if model.dtype == "int4" else ", and in the other two libraries always."
+    return _USE.format(name=name, others=others, unknown=unknown)
 
 
 def _section(key: str, value: Any) -> str:

@@ -1,15 +1,20 @@
 """Texts -> means of their words' vectors, on one of two paths that agree in every bit.
 
 The small path is plain Python and NumPy and answers one sentence in ten to twenty microseconds. The bulk path scans and
-averages in numba on all cores, ten to twenty times faster, but makes a process wait before its first answer: numba and
-the kernels have to be loaded. So each encoder starts on the small path, and takes the bulk path once it has been
-handed as much text as the small path reads during that wait.
+averages in Numba on all cores, ten to twenty times faster, but makes a process wait before its first answer: Numba and
+the kernels have to be loaded. So an encoder starts on the small path, and takes the bulk path once it has been
+handed as much text as the small path reads during that wait, or once `warm` has loaded it.
+
+Whoever has a choice between the two asks here: `is_much` for text that comes at once, `Encoder.is_bulk` for text that
+comes in pieces.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,19 +33,26 @@ if TYPE_CHECKING:
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
-# In characters: what the small path reads while the bulk path is being loaded, 50,000 sentences of 12 words. Once it is
-# loaded, the bulk path is the faster one from the second text on. `benchmarks/encode.py` measures both.
+# What the small path reads while the bulk path is being loaded. Strings, in characters: 50,000 sentences of 12 words
+# (`benchmarks/encode.py` measures both). Bytes of files, which the bulk path scans without making strings of them:
+# half as much. Once it is loaded, the bulk path is the faster one from the second text on.
 MUCH_TEXT = 3_000_000
+MUCH_RAW_TEXT = 1_500_000
 
 # Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
 BATCH_SIZE = 4_096
 BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
 
 
+def is_much(size: int, *, raw: bool = False) -> bool:
+    """Whether so much text, in characters of strings or in raw bytes of files, is worth loading the bulk path."""
+    return size > (MUCH_RAW_TEXT if raw else MUCH_TEXT)
+
+
 class Encoder:
     """A vocabulary, its vectors and a tokenizer, ready to turn texts into vectors.
 
-    Holds what is made on the way and is no part of a model: the scanner's table, and how much text went by.
+    Holds what is made on the way and is not part of a model: the scanner's table, and how much text went by.
     """
 
     def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
@@ -49,23 +61,42 @@ class Encoder:
         self._id_of = finder(vocabulary, fallback, few=True)
         self._asked = 0  # words of single texts, up to FEW
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
+        self._is_warm = False
+        self._warming = threading.Lock()
+
+    # the switch
+
+    @property
+    def is_bulk(self) -> bool:
+        """Whether many texts take the bulk path by now."""
+        return self._is_warm or is_much(self._seen)
+
+    def warm(self) -> None:
+        """Loads the bulk path, which takes from one second to a minute (once per installation). For a thread.
+
+        Until then all texts take the small path, however many they are.
+        """
+        with self._warming:
+            if not self._is_warm:
+                ids, offsets = self._lookup.ids(["a", "b"])
+                for normalize in (False, True):
+                    self._bulk_means(ids, offsets, normalize, np.empty((2, self._rows.shape[1]), np.float32))
+                self._is_warm = True
+
+    @cached_property
+    def _lookup(self) -> AnyLookup:
+        from siamese_cbow.words.lookup import lookup_of
+
+        return lookup_of(self._vocabulary, self._tokenizer, self._fallback)
+
+    # texts
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
         """The vector of one text, (dim,): words without a vector are left out, and zeros where none is left."""
-        if len(text) > MUCH_TEXT:
+        if is_much(len(text)):
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
-        words = self._words(text)
-        if self._asked <= FEW:
-            self._ask(len(words))
-        ids = [i for i in map(self._id_of, words) if i is not None]
-        return mean_of_rows(self._rows, ids, dim, normalize=normalize)
-
-    def _ask(self, n_words: int) -> None:
-        """From some words on, ids come from a dictionary, and straight: single texts are fast then."""
-        self._asked += n_words
-        if self._asked > FEW:
-            self._id_of = finder(self._vocabulary, self._fallback)
+        return mean_of_rows(self._rows, self._small_ids(text), dim, normalize=normalize)
 
     def many(
         self,
@@ -77,66 +108,82 @@ class Encoder:
         threads: int = 1,
         progress: Progress = SILENT,
     ) -> Vectors:
-        """The vectors of many texts, (n_texts, dim): a row a text, in order, whatever the path, batches and threads."""
-        bulk = self._is_bulk(texts)
+        """The vectors of many texts, (n_texts, dim): one row per text, whatever the path, batches and threads."""
+        if not self.is_bulk:
+            check_strings(texts)
+            self._seen += sum(map(len, texts))
         out = np.empty((len(texts), dim), np.float32)
-        fill = self._fill_bulk if bulk else self._fill
+        if not self.is_bulk:
+            for row, text in enumerate(texts):  # plain Python gains nothing from threads
+                out[row] = self.one(text, dim=dim, normalize=normalize)
+            progress.advance(len(texts))
+            return out
 
         def batch(start: int) -> int:
             rows = slice(start, start + batch_size)
-            fill(texts[rows], normalize, out[rows])
+            self._fill(texts[rows], normalize, out[rows])
             return len(out[rows])
 
-        starts = range(0, len(texts), batch_size)
-        if not bulk:
-            for start in starts:  # plain Python gains nothing from threads
-                progress.advance(batch(start))
-            return out
         _ = self._lookup, as_array(self._rows)  # made here, once, before several threads ask for them
         try:
-            for n in _in_threads(batch, starts, threads):
+            for n in _in_threads(batch, range(0, len(texts), batch_size), threads):
                 progress.advance(n)
         except TypeError:  # in joining the texts
             check_strings(texts)
             raise
         return out
 
+    def counted(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
+        """The vectors of some texts, and how many words they are made of. For a server: bulk only once it is warm."""
+        if self._is_warm:
+            ids, offsets = self._lookup.ids(texts)
+            out = np.empty((len(texts), dim), np.float32)
+            self._bulk_means(ids, offsets, normalize, out)
+            return out, len(ids)
+        return self.of_ids([self._small_ids(text) for text in texts], dim=dim, normalize=normalize)
+
+    def of_ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
+        """The same for texts that come as ids of words: `of_ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
+        out = np.empty((len(ids), dim), np.float32)
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, ids), np.int64, len(ids)), out=offsets[1:])
+        if self._is_warm:
+            self._bulk_means(np.fromiter(chain.from_iterable(ids), np.int32, int(offsets[-1])), offsets, normalize, out)
+        else:
+            for row, word_ids in zip(out, ids, strict=True):
+                row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize)
+        return out, int(offsets[-1])
+
     def ids(self, texts: list[str]) -> tuple[Ids, Offsets]:
         """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`."""
         check_strings(texts)
-        found, ends = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+        ids, ends = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
         for start in range(0, len(texts), BATCH_SIZE):
-            ids, offsets = self._lookup.ids(texts[start : start + BATCH_SIZE])
-            found.append(ids)
+            batch, offsets = self._lookup.ids(texts[start : start + BATCH_SIZE])
+            ids.append(batch)
             ends.append(offsets[1:] + ends[-1][-1])
-        return np.concatenate(found), np.concatenate(ends)
+        return np.concatenate(ids), np.concatenate(ends)
 
-    def _is_bulk(self, texts: list[str]) -> bool:
-        if self._seen <= MUCH_TEXT:
-            check_strings(texts)
-            self._seen += sum(map(len, texts))
-        return self._seen > MUCH_TEXT
+    def _small_ids(self, text: str) -> list[int]:
+        words = self._words(text)
+        if self._asked <= FEW:
+            self._asked += len(words)
+            if self._asked > FEW:  # from here on ids come from a dictionary, and straight: single texts are fast then
+                self._id_of = finder(self._vocabulary, self._fallback)
+        return [i for i in map(self._id_of, words) if i is not None]
 
     def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
-        for row, text in enumerate(texts):
-            out[row] = self.one(text, dim=out.shape[1], normalize=normalize)
-
-    def _fill_bulk(self, texts: list[str], normalize: bool, out: Vectors) -> None:
-        from siamese_cbow.kernels.means import means
-
         middle = len(texts) // 2
         if middle and sum(map(len, texts)) > BATCH_CHARACTERS:
-            self._fill_bulk(texts[:middle], normalize, out[:middle])
-            self._fill_bulk(texts[middle:], normalize, out[middle:])
-            return
-        ids, offsets = self._lookup.ids(texts)
+            self._fill(texts[:middle], normalize, out[:middle])
+            self._fill(texts[middle:], normalize, out[middle:])
+        else:
+            self._bulk_means(*self._lookup.ids(texts), normalize, out)
+
+    def _bulk_means(self, ids: Ids, offsets: Offsets, normalize: bool, out: Vectors) -> None:
+        from siamese_cbow.kernels.means import means
+
         means(as_array(self._rows), ids, offsets, normalize, out)
-
-    @cached_property
-    def _lookup(self) -> AnyLookup:
-        from siamese_cbow.words.lookup import lookup_of
-
-        return lookup_of(self._vocabulary, self._tokenizer, self._fallback)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:
@@ -202,5 +249,5 @@ def as_tensors(vectors: Vectors) -> Any:
 
 
 def _described(thing: Any) -> str:
-    shown = repr(thing)
-    return f"{shown if len(shown) <= 40 else shown[:40] + '…'} ({type(thing).__name__})"
+    text = repr(thing)
+    return f"{text if len(text) <= 40 else text[:40] + '…'} ({type(thing).__name__})"

@@ -1,7 +1,7 @@
-"""Rows of fewer bits: whole numbers of 8 or 4 bits times a scale for each row, or float16.
+"""The rows of a model: float32 that was checked, or fewer bits: float16, or whole numbers of 8 or 4 bits and a scale.
 
     [0.5, -1.0, 0.25]  ->  int8   codes [64, -127, 32],  scale 1/127
-                           int4   codes [4, -7, 2],      scale 1/7, two codes a byte
+                           int4   codes [4, -7, 2],      scale 1/7, two codes per byte
 
 `take` unpacks the few rows that a text asks for, so a model can stay packed, on disk even; `unpacked` unpacks all,
 once, for bulk work. Both give the same bits. A row's scale is the largest of its numbers divided by the largest code;
@@ -18,8 +18,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Ids, Vectors
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.base.arrays import Ids, Vectors, without_caches
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.words.vocabulary import Vocabulary
 
 Dtype: TypeAlias = Literal["float32", "float16", "int8", "int4"]
 Index: TypeAlias = "Sequence[int] | Ids | NDArray[np.int64] | slice"
@@ -27,6 +28,7 @@ Index: TypeAlias = "Sequence[int] | Ids | NDArray[np.int64] | slice"
 LARGEST_CODE = {"int8": 127, "int4": 7}
 STORED_AS: dict[str, Any] = {"float16": np.float16, "int8": np.int8, "int4": np.uint8}
 ROWS_AT_A_TIME = 8_192
+LARGEST_NUMBER = 1e30  # means stay finite up to here, whatever the number of words; no training comes near it
 
 # Byte -> its two codes, the one of the lower four bits first: 0x9f -> 15 - 8 and 9 - 8.
 _CODES_OF_BYTE = np.stack([np.arange(256) % 16 - 8, np.arange(256) // 16 - 8], axis=1).astype(np.float32)
@@ -59,9 +61,16 @@ class PackedRows:
         """Some rows, unpacked, as `ndarray.take` gives them."""
         return self._unpack(self.codes.take(ids, axis), self.scales.take(ids))
 
-    def part(self, ids: Index) -> PackedRows:
+    def __getitem__(self, ids: Index) -> PackedRows:
         """Some rows, packed."""
         return PackedRows(self.codes[ids], self.scales[ids], self.dim, self.dtype)
+
+    def as_int8(self) -> PackedRows:
+        """The same numbers with a code per byte, which other libraries read."""
+        return PackedRows(self._codes_of(self.codes).astype(np.int8), self.scales, self.dim, "int8")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_caches(self)
 
     @cached_property
     def unpacked(self) -> Vectors:
@@ -77,9 +86,14 @@ class PackedRows:
         if self.dtype == "float16":
             return codes.astype(np.float32)
         if self.dtype == "int4":
-            codes = _CODES_OF_BYTE.take(codes, 0).reshape(len(codes), -1)[:, : self.dim]
+            codes = self._codes_of(codes)
         rows: Vectors = codes * scales[:, np.newaxis]
         return rows
+
+    def _codes_of(self, pairs: NDArray[Any]) -> NDArray[np.float32]:
+        """(n, half of dim) bytes of int4 -> (n, dim) codes: [[0x7f]] -> [[7, -1]]."""
+        codes: NDArray[np.float32] = _CODES_OF_BYTE.take(pairs, 0).reshape(len(pairs), -1)[:, : self.dim]
+        return codes
 
 
 Rows: TypeAlias = "Vectors | PackedRows"
@@ -88,6 +102,46 @@ Rows: TypeAlias = "Vectors | PackedRows"
 def as_array(rows: Rows) -> Vectors:
     """All rows as float32, without a copy where they are that already."""
     return rows.unpacked if isinstance(rows, PackedRows) else rows
+
+
+def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
+    """The rows of a model, float32 ones as a read-only view, or an error that says what is wrong with them."""
+    if not isinstance(vectors, PackedRows) and (
+        not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype != np.float32
+    ):
+        shape = f"{vectors.dtype} {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
+        raise InputError(f"vectors are {shape}; expected a (n_words, dim) array of float32, see numpy's astype")
+    if vectors.shape[0] != len(vocabulary) or 0 in vectors.shape:
+        raise InputError(
+            f"vectors have shape {vectors.shape} and the vocabulary has {len(vocabulary):,} words; "
+            "expected a row for each word, at least one word and at least one dimension"
+        )
+    if isinstance(vectors, PackedRows):
+        return vectors
+    if not _is_mapped(vectors):  # a file was checked when it was written; here it would be read from end to end
+        check_numbers(vectors, vocabulary)
+    view = np.ascontiguousarray(vectors).view()
+    view.flags.writeable = False
+    return view
+
+
+def check_numbers(vectors: Vectors, vocabulary: Vocabulary) -> None:
+    """Raises an error that names the first word whose vector has NaN, infinity or a number out of all proportion."""
+    if vectors.min() >= -LARGEST_NUMBER and vectors.max() <= LARGEST_NUMBER:  # False for NaN too
+        return
+    row = int(np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))[0])
+    raise InputError(
+        f"the vector of {vocabulary.words[row]!r} (row {row:,}) has NaN, infinity or a number beyond "
+        f"{LARGEST_NUMBER:g}; if it comes from training, try a smaller learning rate"
+    )
+
+
+def _is_mapped(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
 
 
 def packed(vectors: Vectors, dtype: Dtype) -> Rows:

@@ -1,48 +1,48 @@
 """Pictures of a model with matplotlib: a map of words, and how similar sentences are.
 
 Each function draws into `ax`, or into a figure of its own, and returns the axes; a notebook shows them by itself.
+Of the model they get a method: `plot_words(["cat", "dog", "king"], model.vector)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.model.neighbours import units
-
-if TYPE_CHECKING:
-    from siamese_cbow.base.arrays import Vectors
-    from siamese_cbow.model.model import Model
+from siamese_cbow.model.geometry import pca, units
 
 LABEL = 32  # characters of a text beside a heat map
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 MANY = 16  # texts; with more, no numbers are written into the squares
 
 
-def plot_words(model: Model, words: Sequence[str], *, ax: Any = None) -> Any:
+def plot_words(words: Sequence[str], vector: Callable[[str], Vectors], ax: Any = None) -> Any:
     """A map of words: the two directions in which their unit vectors differ most (principal components)."""
     if isinstance(words, str) or len(words) < 3:
         raise InputError(f"plot_words got {words!r}; expected three words or more, in a list")
-    places = two_dimensions(units(np.stack([model.vector(word) for word in words])))
+    vectors = np.stack([vector(word) for word in words])
+    places, _ = pca(units(vectors))
     ax = _axes(ax, (6.4, 5.2))
     ax.scatter(places[:, 0], places[:, 1], s=12)
-    ax.set(xticks=[], yticks=[], title=f"{len(words)} words in two of {model.dim} dimensions")
+    ax.set(xticks=[], yticks=[], title=f"{len(words)} words in two of {vectors.shape[1]} dimensions")
     ax.margins(0.12)
     _label(ax, words, places)
     return ax
 
 
-def plot_similarity(model: Model, a: Sequence[str], b: Sequence[str] | None = None, *, ax: Any = None) -> Any:
+def plot_similarity(
+    a: Sequence[str], b: Sequence[str] | None, similarity: Callable[[list[str], list[str]], Vectors], ax: Any = None
+) -> Any:
     """A heat map of the cosines of some texts with others, or among themselves."""
     columns = a if b is None else b
     if isinstance(a, str) or isinstance(columns, str) or not len(a) or not len(columns):
         raise InputError("plot_similarity got no list of texts; expected one text or more, in a list")
-    cosines = np.atleast_2d(model.similarity(list(a), list(columns)))
+    cosines = similarity(list(a), list(columns))
     ax = _axes(ax, (3.2 + 0.6 * len(columns), 2.4 + 0.5 * len(a)))
     drawn = ax.imshow(cosines, vmin=-1, vmax=1, cmap="RdBu_r")
     ax.set_xticks(range(len(columns)), _labels(columns), rotation=35, ha="right", rotation_mode="anchor")
@@ -55,7 +55,7 @@ def plot_similarity(model: Model, a: Sequence[str], b: Sequence[str] | None = No
     return ax
 
 
-def _label(ax: Any, words: Sequence[str], places: NDArray[np.float64]) -> None:
+def _label(ax: Any, words: Sequence[str], places: Floats) -> None:
     """Writes each word beside its point, at the first of four corners that is free."""
     ax.figure.draw_without_rendering()  # so that points and letters know where they are
     taken: list[Any] = []
@@ -67,18 +67,6 @@ def _label(ax: Any, words: Sequence[str], places: NDArray[np.float64]) -> None:
             if not any(box.overlaps(other) for other in taken):
                 break
         taken.append(box)
-
-
-def two_dimensions(vectors: Vectors) -> NDArray[np.float64]:
-    """Rows (n, dim) on their first two principal components, (n, 2); the sign is such that the largest is positive."""
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    places = np.zeros((len(vectors), 2))
-    n = min(2, len(sizes))
-    places[:, :n] = left[:, :n] * sizes[:n]
-    largest = np.abs(places).argmax(axis=0)
-    signs = np.sign(places[largest, [0, 1]])
-    return places * np.where(signs == 0, 1, signs)
 
 
 def _labels(texts: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """A model as a folder, which sentence-transformers and model2vec load as it is.
 
     model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `tensor_file`; the last row, for unknown words, is 0
-    vocabulary.txt     `count word`, a word a line, in the order of the rows
+    vocabulary.txt     `count word`, one word per line, in the order of the rows
     tokenizer.json     the tokenizer and the words once more, for the `tokenizers` library
     config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
     modules.json       tells sentence-transformers: mean of the words, then length 1
@@ -9,8 +9,9 @@
     training.jsonl     the training log, where there is one
     postprocessing.safetensors   how to undo the post-processing, where there was one
 
-Of a model packed to 4 bits, which other libraries can't read, tokenizer.json and modules.json are left out.
-Nothing in it can run code. The vectors are mapped into memory, not read: loading takes as long as reading the words.
+A model of 4 bits, which other libraries can't read, is written with a byte per number, and so has the same vectors in
+all three; or as it is, if asked for: then tokenizer.json and modules.json are left out. Nothing in the folder can run
+code. The vectors are mapped into memory, not read: loading takes as long as reading the words.
 """
 
 from __future__ import annotations
@@ -19,21 +20,19 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from siamese_cbow.base.files import atomic_folder, file_hash, sample_hash
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
-from siamese_cbow.model.checks import check_numbers
+from siamese_cbow.model.geometry import Undo
+from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.packed_rows import Dtype
+from siamese_cbow.model.packed_rows import Dtype, PackedRows, check_numbers
 from siamese_cbow.model.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
-
-if TYPE_CHECKING:
-    from siamese_cbow.transform.folding import Undo
 
 FORMAT = "siamese-cbow model"
 FORMAT_VERSION = 1
@@ -50,16 +49,21 @@ _MODULES = [
 ]
 
 
-def save(model: Model, path: str | os.PathLike[str], *, log: Path | None = None) -> None:
-    """Writes a model to a folder, with the log of its training; whole or not at all. The same model, the same bytes.
+def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log: Path | None = None) -> None:
+    """Writes a model to a folder, whole or not at all. The same model, the same bytes.
 
     A model of ours that stands there already is replaced; anything else is left alone, with an error.
+
+    int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
+    log   the log of its training, which goes into the folder
     """
     from siamese_cbow.model.card import model_card
 
     target = Path(path)
     check_target(target)
     words = _as_bytes(model.vocabulary)
+    if isinstance(model.rows, PackedRows) and model.dtype == "int4" and not int4:
+        model = Model(model.vocabulary, model.rows.as_int8(), model.tokenizer, model.info, undo=model.undo)
     with atomic_folder(target) as folder:
         (folder / VOCABULARY).write_bytes(words)
         files = _files(model.dtype, model.tokenizer.settings())
@@ -92,7 +96,7 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
         _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
     try:
         tokenizer = _read_tokenizer(folder / TOKENIZER, config["tokenizer"])
-        vocabulary = _read_vocabulary(folder / VOCABULARY, config["info"].get("languages", ()))
+        vocabulary = _read_vocabulary(folder / VOCABULARY, config["info"].languages or ())
     except SiameseCBOWError as error:
         raise FormatError(f"{error}; {ANEW}") from error
     if len(vocabulary) != config["n_words"]:
@@ -108,7 +112,7 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
 
 
 def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that a model has in any case: other libraries read no 4 bits, so they get nothing to misread."""
+    """The files that a model has in any case: other libraries can't read 4 bits, so they get nothing to misread."""
     if dtype != "int4":
         return HASHED
     return (VECTORS, VOCABULARY, TOKENIZER) if tokenizer.get("kind") == "json" else (VECTORS, VOCABULARY)
@@ -128,14 +132,16 @@ def check_target(path: Path) -> None:
     if strange:
         more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
         raise InputError(
-            f"{path} has files that are no part of a model ({', '.join(strange[:3])}{more}) and would be deleted; "
+            f"{path} has files that are not part of a model ({', '.join(strange[:3])}{more}) and would be deleted; "
             "choose another folder, or move them away"
         )
     if present - {RUN}:
         try:
             _read_config(path)
         except SiameseCBOWError:
-            raise InputError(f"{path} is not empty and no model of ours; choose another folder, or delete it") from None
+            raise InputError(
+                f"{path} is not empty and not a model of ours; choose another folder, or delete it"
+            ) from None
 
 
 def _as_bytes(vocabulary: Vocabulary) -> bytes:
@@ -146,12 +152,12 @@ def _as_bytes(vocabulary: Vocabulary) -> bytes:
         raise InputError(f"the word {twice!r} stands twice in the vocabulary; remove one")
     broken = next((word for word in vocabulary.words if not word or "\n" in word or "\r" in word), None)
     if broken is not None:
-        raise InputError(f"the word {broken!r} can't be written to a file of one word a line; remove or rename it")
+        raise InputError(f"the word {broken!r} can't be written to a file of one word per line; remove or rename it")
     try:
         return vocabulary.to_text().encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"the word {error.object[error.start - 9 : error.end]!r} is no valid Unicode; remove it"
+            f"the word {error.object[error.start - 9 : error.end]!r} is not valid Unicode; remove it"
         ) from None
 
 
@@ -207,14 +213,25 @@ def _read_config(folder: Path) -> dict[str, Any]:
             f"{path} is not the config of a siamese-cbow model; expected a folder written by `model.save`"
         )
     if config.get("format_version") != FORMAT_VERSION:
-        raise FormatError(
-            f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
-            "upgrade with `pip install -U siamese-cbow`, or save the model again with the version that wrote it"
-        )
+        raise _other_version(path, config)
     for key, kind in (("n_words", int), ("dim", int), ("tokenizer", dict), ("info", dict), ("files", dict)):
         if not isinstance(config.get(key), kind):
             raise FormatError(f"{path} has {config.get(key)!r} for {key!r}, expected {kind.__name__}; {ANEW}")
-    return config
+    try:
+        return config | {"info": ModelInfo.of(config["info"])}
+    except InputError as error:
+        raise FormatError(f"{path}: {error}; correct it there") from None
+
+
+def _other_version(path: Path, config: Mapping[str, Any]) -> FormatError:
+    """For a model that another version of the package has written: says which one reads it."""
+    by = config.get("written_by")
+    writer = by.get("siamese-cbow") if isinstance(by, Mapping) else None
+    return FormatError(
+        f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
+        + (f"it was written by siamese-cbow {writer}: type pip install 'siamese-cbow>={writer}'" if writer
+           else "type pip install -U siamese-cbow")
+    )  # fmt: skip
 
 
 def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
@@ -236,8 +253,6 @@ def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
 
 def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
     """How to undo the post-processing of a model of this shape."""
-    from siamese_cbow.transform.folding import Undo
-
     arrays = map_tensors(path)
     try:
         undo = Undo(**arrays)

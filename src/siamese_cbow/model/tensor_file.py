@@ -3,7 +3,7 @@
     float32        `embeddings` (n_words + 1, dim): a row of zeros for unknown words at the end
     float16, int8  the same in fewer bits, and `weights` (n_words + 1,) float32: the scales of the rows, which model2vec
                    and sentence-transformers multiply them with
-    int4           `codes` (n_words, half of dim) uint8, two numbers a byte, and `scales` (n_words,): for us alone
+    int4           `codes` (n_words, half of dim) uint8, two numbers per byte, and `scales` (n_words,): for us alone
 
 Float32 is written by hand, as the library would need a second copy of all vectors to add that row. Everything is mapped
 by hand, as the library would read the file into memory; but checked by the library, which trusts nothing in a header.
@@ -76,26 +76,26 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
             size = int.from_bytes(raw.read(8), "little")
             header = json.loads(raw.read(size))
     except (SafetensorError, OSError, ValueError) as error:
-        raise FormatError(f"{path} is no valid safetensors file ({error}); {ANEW}") from None
+        raise FormatError(f"{path} is not a valid safetensors file ({error}); {ANEW}") from None
     header.pop("__metadata__", None)
-    found = {}
+    arrays = {}
     for name, entry in header.items():
         if entry["dtype"] not in _DTYPES:
             raise FormatError(f"{path} has {entry['dtype']} for {name!r}, expected one of {', '.join(_DTYPES)}; {ANEW}")
         start, kind, shape = 8 + size + entry["data_offsets"][0], np.dtype(_DTYPES[entry["dtype"]]), entry["shape"]
         empty = 0 in shape  # which can't be mapped
         array = np.empty(shape, kind) if empty else np.memmap(path, kind, "r", start, tuple(shape))
-        found[name] = np.asarray(array)
-    return found
+        arrays[name] = np.asarray(array)
+    return arrays
 
 
 def _expect(path: Path, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> dict[str, NDArray[Any]]:
     """The arrays of a file, in the order of what is expected of them."""
     arrays = map_tensors(path)
-    found = {name: (array.dtype.name, array.shape) for name, array in arrays.items()}
+    present = {name: (array.dtype.name, array.shape) for name, array in arrays.items()}
     wanted = {name: (np.dtype(dtype).name, shape) for name, (dtype, shape) in expected.items()}
-    if found != wanted:
-        raise FormatError(f"{path} has {found}, expected {wanted}; {ANEW}")
+    if present != wanted:
+        raise FormatError(f"{path} has {present}, expected {wanted}; {ANEW}")
     return {name: arrays[name] for name in wanted}
 
 

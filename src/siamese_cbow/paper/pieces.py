@@ -15,8 +15,8 @@ import numpy as np
 from siamese_cbow.evaluation.evaluate import System, evaluate, unknown_words
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet, Protocol, counted, counting
 from siamese_cbow.evaluation.scores import Scores, SetScore
+from siamese_cbow.model.geometry import lengths
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths
 from siamese_cbow.paper.recipes import Job, Piece, settings_of, training_words
 from siamese_cbow.progress import Progress
 from siamese_cbow.words.vocabulary import Vocabulary

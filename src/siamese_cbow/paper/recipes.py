@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
-from siamese_cbow.baselines.skip_thought.run import SkipThought
+from siamese_cbow.baselines.skip_thought import SkipThought
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
 from siamese_cbow.stream.stream import Stream

@@ -173,9 +173,9 @@ class _Tally:
         scores = vectors[members] @ self._centres[group]
         best = members[np.argsort(-scores, kind="stable")[: 4 * N_EXAMPLES]]
         near = zip(best.tolist(), (vectors[best] @ self._centres[group]).tolist(), strict=True)
-        found = [Hit(score, rows.source, rows.number(row), rows.row(row)) for row, score in near]
+        hits = [Hit(score, rows.source, rows.number(row), rows.row(row)) for row, score in near]
         # Not the same text twice: it would show nothing of the group.
-        ranked = sorted(self.examples[group] + found, key=lambda hit: -hit.score)
+        ranked = sorted(self.examples[group] + hits, key=lambda hit: -hit.score)
         different = {hit.text: hit for hit in reversed(ranked)}
         self.examples[group] = sorted(different.values(), key=lambda hit: -hit.score)[:N_EXAMPLES]
 
@@ -187,7 +187,7 @@ class _Tally:
         that are frequent everywhere and a little more so here.
         """
         totals = np.asarray(self._counts.sum(axis=0)).ravel()
-        found = []
+        typical = []
         for group, centre in enumerate(self._centres):
             row = self._counts[[group]].tocoo()
             ids, counts = row.coords[1], row.data
@@ -196,8 +196,8 @@ class _Tally:
             lift = np.log(share / (totals[ids] / max(totals.sum(), 1)))
             weight = share * np.maximum(lift, 0) ** 2 * towards
             ranked = (self._model.vocabulary.words[ids[i]] for i in np.argsort(-weight, kind="stable"))
-            found.append(list(itertools.islice(filter(_has_a_letter, ranked), N_WORDS)))
-        return found
+            typical.append(list(itertools.islice(filter(_has_a_letter, ranked), N_WORDS)))
+        return typical
 
 
 def _has_a_letter(word: str) -> bool:

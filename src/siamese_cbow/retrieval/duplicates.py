@@ -6,8 +6,8 @@ Rows come in order. A row is kept unless a row that was kept before it is as nea
 out has a kept row near it, and no two kept rows are that near. Rows without a known word are kept.
 
 Rows with the same vector are found by a hash. The rest is compared with every kept row as long as these are few. Then
-the graph of an index takes over (`graph.py`): some 500 bytes a kept row, cosines that are off by some thousandths, and
-a near row may be missed now and then.
+the graph of an index takes over (`graph.py`): it takes some 500 bytes per kept row, its cosines are off by some
+thousandths, and it may miss a near row now and then.
 """
 
 from __future__ import annotations
@@ -93,27 +93,24 @@ class Kept:
         """For each vector, (n, dim): the number of the kept row that it is a duplicate of, or NEW, or UNKNOWN."""
         known = np.flatnonzero(vectors.any(axis=1))
         small = shrunk(vectors[known])
-        found: list[tuple[int, float]] = [(UNKNOWN, 0.0)] * len(vectors)
-        fresh: list[int] = []  # positions in `known` of vectors that were never seen
+        matches: list[tuple[int, float]] = [(UNKNOWN, 0.0)] * len(vectors)
         marks = fingerprints(small)
-        waiting: dict[int, int] = {}  # fingerprints of this batch -> position
+        first_here: dict[int, int] = {}  # fingerprints that were never seen before this batch -> position in `known`
         for i, mark in enumerate(marks):
-            if mark in self._first:
-                found[known[i]] = (self._first[mark], 1.0)
-            elif mark not in waiting:
-                waiting[mark] = i
-                fresh.append(i)
-        new = self._compare(vectors[known[fresh]], small[fresh])
-        for i, answer in zip(fresh, new, strict=True):
-            found[known[i]] = answer
-        for i, mark in enumerate(marks):
-            if found[known[i]][0] == UNKNOWN:  # the same vector as one of this batch, which may be a duplicate itself
-                twin, score = found[known[waiting[mark]]]
-                found[known[i]] = (self._first[mark], 1.0) if twin == NEW else (twin, score)
-            elif found[known[i]][0] == NEW:
-                self._first[mark] = self._n
+            if mark not in self._first:
+                first_here.setdefault(mark, i)
+        new = list(first_here.values())
+        for i, match in zip(new, self._compare(vectors[known[new]], small[new]), strict=True):
+            matches[known[i]] = match
+            if match[0] == NEW:
+                self._first[marks[i]] = self._n
                 self._n += 1
-        return found
+        for i, mark in enumerate(marks):
+            if mark not in self._first:  # the same vector as the first one here, which is a duplicate itself
+                matches[known[i]] = matches[known[first_here[mark]]]
+            elif first_here.get(mark) != i:
+                matches[known[i]] = (self._first[mark], 1.0)
+        return matches
 
     def _compare(self, vectors: Vectors, small: NDArray[np.int8]) -> list[tuple[int, float]]:
         """The same for vectors that all differ; those that are new are kept."""

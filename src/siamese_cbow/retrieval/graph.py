@@ -49,20 +49,20 @@ def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int
     if not len(graph) or not len(vectors):
         return [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
     graph.expansion_search = max(effort, n)
-    found = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads, exact=len(graph) <= effort)
+    matches = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads, exact=len(graph) <= effort)
     if len(vectors) == 1:  # then the library leaves out a dimension
-        return [(found.keys.astype(np.int64), 1 - found.distances)]
+        return [(matches.keys.astype(np.int64), 1 - matches.distances)]
     return [
         (keys[:count].astype(np.int64), 1 - distances[:count])
-        for keys, distances, count in zip(found.keys, found.distances, found.counts, strict=True)
+        for keys, distances, count in zip(matches.keys, matches.distances, matches.counts, strict=True)
     ]
 
 
 def shrunk(vectors: Vectors) -> NDArray[np.int8]:
     """Rows of length 1 as int8; [[0.6, 0.8]] -> [[27, 36]] (of two dimensions, 4 times the usual size is 2.8)."""
     scale = 127 * vectors.shape[-1] ** 0.5 / 4
-    found: NDArray[np.int8] = np.clip(np.rint(vectors * np.float32(scale)), -127, 127).astype(np.int8)
-    return found
+    small: NDArray[np.int8] = np.clip(np.rint(vectors * np.float32(scale)), -127, 127).astype(np.int8)
+    return small
 
 
 def fingerprints(vectors: NDArray[np.int8]) -> list[int]:
@@ -72,8 +72,8 @@ def fingerprints(vectors: NDArray[np.int8]) -> list[int]:
     chunks = padded.view(np.uint64)
     mixed = (chunks ^ (chunks >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)  # so that no byte stays alone
     odd = np.random.default_rng(1).integers(0, 1 << 63, chunks.shape[1], np.uint64) * np.uint64(2) + np.uint64(1)
-    found: list[int] = ((mixed ^ (mixed >> np.uint64(32))) * odd).sum(axis=1, dtype=np.uint64).tolist()
-    return found
+    hashes: list[int] = ((mixed ^ (mixed >> np.uint64(32))) * odd).sum(axis=1, dtype=np.uint64).tolist()
+    return hashes
 
 
 def _library() -> Any:

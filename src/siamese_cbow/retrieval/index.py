@@ -12,10 +12,9 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.manifest import Manifest
 from siamese_cbow.retrieval.scoring import cosines
-from siamese_cbow.retrieval.search import Hit, query_vector, start
-from siamese_cbow.retrieval.segment import Segment
+from siamese_cbow.retrieval.search import Hit, check_wanted, query_vector
+from siamese_cbow.retrieval.segment import Segment, check
 from siamese_cbow.text.records import TextSettings
 
 # Rows that the graph names: three times as many as are wanted, at least 96, as its int8 vectors are not exact.
@@ -37,20 +36,15 @@ FACTOR, AT_LEAST = 3, 96
 EFFORT = 3_072
 
 
-@dataclass(frozen=True)
-class _Range:
+Place: TypeAlias = tuple[int, int]  # segment and row
+
+
+class _FileRows(NamedTuple):
     """The rows of a file: first, ..., last - 1 of a segment."""
 
     first: int
     last: int
     file: str
-
-
-@dataclass(frozen=True)
-class _Found:
-    score: float
-    place: tuple[int, int]  # segment and row, for a fixed order of equal ones
-    range: _Range
 
 
 class Index:
@@ -61,7 +55,7 @@ class Index:
         self.manifest = Manifest.read(self.folder)
         self.manifest.check_model(model, self.folder)
         for name, entry in self.manifest.segments.items():
-            updating.check_segment(self.folder / name, entry)
+            check(self.folder / name, entry)
         self._segments = [Segment(self.folder / name) for name in self.manifest.segments]
 
     @classmethod
@@ -95,13 +89,12 @@ class Index:
 
         With k None, all that reach the threshold: then every row is looked at, which takes longer.
         """
-        start(k, threshold, before, after)
+        check_wanted(k, threshold, before, after)
         vector = query_vector(self.model, query)
-        found = list(self._near(vector, k) if k is not None else self._all(vector))
-        if threshold is not None:
-            found = [each for each in found if each.score >= threshold]
-        found.sort(key=lambda each: (-each.score, each.place))
-        return [self._hit(each, before, after) for each in found[:k]]
+        scores = dict(self._near(vector, k) if k is not None else self._all(vector))
+        ranked = sorted(scores, key=lambda place: (-scores[place], place))
+        near = [place for place in ranked if threshold is None or scores[place] >= threshold]
+        return [self._hit(scores[place], place, before, after) for place in near[:k]]
 
     def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
         """Reads all files of the index to find damage, and measures how many of the true k nearest a search finds.
@@ -110,7 +103,7 @@ class Index:
         {"recall": 0.99, "k": 10, "n_queries": 100, "n_rows": 1000000, "milliseconds": 2.1}
         """
         for name, entry in self.manifest.segments.items():
-            updating.check_segment(self.folder / name, entry, whole=True)
+            check(self.folder / name, entry, whole=True)
         queries = self._some_queries(n_queries, seed)
         if not queries:
             return {}
@@ -132,76 +125,72 @@ class Index:
         return self.manifest.recall
 
     @cached_property
-    def _ranges(self) -> list[list[_Range]]:
+    def _live(self) -> list[list[_FileRows]]:
         """For each segment the rows of its files, in order."""
-        ranges: dict[str, list[_Range]] = {name: [] for name in self.manifest.segments}
+        live: dict[str, list[_FileRows]] = {name: [] for name in self.manifest.segments}
         for file, entry in self.manifest.files.items():
             if entry.last > entry.first:
-                ranges[entry.segment].append(_Range(entry.first, entry.last, file))
-        return [sorted(found, key=lambda each: each.first) for found in ranges.values()]
+                live[entry.segment].append(_FileRows(entry.first, entry.last, file))
+        return [sorted(files) for files in live.values()]
 
-    def _range_of(self, segment: int, row: int) -> _Range | None:
+    def _file_of(self, segment: int, row: int) -> _FileRows | None:
         """The file that a row belongs to; None where the row is dead."""
-        ranges = self._ranges[segment]
-        i = bisect_right(ranges, row, key=lambda each: each.first) - 1
-        return ranges[i] if i >= 0 and row < ranges[i].last else None
+        files = self._live[segment]
+        i = bisect_right(files, row, key=lambda each: each.first) - 1
+        return files[i] if i >= 0 and row < files[i].last else None
 
-    def _near(self, query: Vectors, k: int) -> list[_Found]:
+    def _near(self, query: Vectors, k: int) -> Iterator[tuple[Place, float]]:
         """The rows that are near by the graphs of all segments, scored exactly."""
-        n, named = max(FACTOR * k, AT_LEAST), list[tuple[float, tuple[int, int], _Range]]()
+        n, named = max(FACTOR * k, AT_LEAST), list[tuple[float, Place]]()
         for i, segment in enumerate(self._segments):
-            n_live = sum(each.last - each.first for each in self._ranges[i])
+            n_live = sum(each.last - each.first for each in self._live[i])
             if n_live:
                 wanted = n * len(segment) // n_live + 1  # where rows are dead, as many more are asked for
-                for row, score in segment.nearest(query, wanted, effort=max(EFFORT, 2 * wanted)):
-                    if place := self._range_of(i, row):
-                        named.append((-score, (i, row), place))
-        named.sort(key=lambda each: each[:2])
-        return [self._scored(query, place, where) for _, place, where in named[:n]]
+                nearest = segment.nearest(query, wanted, effort=max(EFFORT, 2 * wanted))
+                named += [(-score, (i, row)) for row, score in nearest if self._file_of(i, row)]
+        for _, (i, row) in sorted(named)[:n]:
+            # One by one: a text takes some 20 microseconds, and many at once would make the model load numba one day.
+            vector = self.model.encode(self._segments[i].line(row).text, normalize_embeddings=True)
+            yield (i, row), float(cosines(vector[np.newaxis], query)[0])
 
-    def _scored(self, query: Vectors, place: tuple[int, int], where: _Range) -> _Found:
-        # One by one: a text takes some 20 microseconds, and many at once would make the model load numba one day.
-        text = self._segments[place[0]].line(place[1]).text
-        vector = self.model.encode(text, normalize_embeddings=True)
-        return _Found(float(cosines(vector[np.newaxis], query)[0]), place, where)
-
-    def _all(self, query: Vectors) -> Iterator[_Found]:
-        for i, place, first, vectors in self._blocks():
+    def _all(self, query: Vectors) -> Iterator[tuple[Place, float]]:
+        for i, first, vectors in self._blocks():
             for row in np.flatnonzero(vectors.any(axis=1)).tolist():
-                yield _Found(float(cosines(vectors[row : row + 1], query)[0]), (i, first + row), place)
+                yield (i, first + row), float(cosines(vectors[row : row + 1], query)[0])
 
-    def _blocks(self) -> Iterator[tuple[int, _Range, int, Vectors]]:
-        """All live rows as vectors, some at a time: segment, file, first row, vectors of length 1."""
+    def _blocks(self) -> Iterator[tuple[int, int, Vectors]]:
+        """All live rows as vectors, some at a time: segment, first row, vectors of length 1."""
         for i, segment in enumerate(self._segments):
-            for place in self._ranges[i]:
-                first = place.first
-                for rows in segment.blocks(place.first, place.last, place.file):
-                    yield i, place, first, self.model.encode(rows.texts(), normalize_embeddings=True)
-                    first += len(rows)
+            for first, last, file in self._live[i]:
+                row = first
+                for rows in segment.blocks(first, last, file):
+                    yield i, row, self.model.encode(rows.texts(), normalize_embeddings=True)
+                    row += len(rows)
 
-    def _hit(self, found: _Found, before: int, after: int) -> Hit:
-        (i, row), place = found.place, found.range
-        segment = self._segments[i]
+    def _hit(self, score: float, place: Place, before: int, after: int) -> Hit:
+        i, row = place
+        segment, file = self._segments[i], self._file_of(i, row)
+        assert file is not None  # only live rows are scored
         line = segment.line(row)
         return Hit(
-            found.score,
-            _shown(place.file),
+            score,
+            _shown(file.file),
             line.number,
             line.text,
-            tuple(map(segment.line, range(max(row - before, place.first), row))),
-            tuple(map(segment.line, range(row + 1, min(row + 1 + after, place.last)))),
+            tuple(map(segment.line, range(max(row - before, file.first), row))),
+            tuple(map(segment.line, range(row + 1, min(row + 1 + after, file.last)))),
         )
 
     def _some_queries(self, n: int, seed: int) -> list[str]:
         """The first halves of random rows; fewer where rows are few or without known words."""
-        flat = [(i, each) for i, ranges in enumerate(self._ranges) for each in ranges]
-        sizes = [each.last - each.first for _, each in flat]
+        live = [(segment, each) for segment, files in zip(self._segments, self._live, strict=True) for each in files]
+        sizes = [each.last - each.first for _, each in live]
         rng, queries = np.random.default_rng(seed), list[str]()
-        if not flat:
+        if not live:
             return []
-        for place in rng.choice(len(flat), 20 * n, p=np.array(sizes) / sum(sizes)):
-            i, each = flat[place]
-            words = self._segments[i].line(int(rng.integers(each.first, each.last))).text.split()
+        for chosen in rng.choice(len(live), 20 * n, p=np.array(sizes) / sum(sizes)):
+            segment, each = live[chosen]
+            words = segment.line(int(rng.integers(each.first, each.last))).text.split()
             query = " ".join(words[: (len(words) + 1) // 2])
             if self.model.encode(query).any():
                 queries.append(query)
@@ -213,7 +202,7 @@ class Index:
         """For each query the scores of its k nearest rows, rising, by looking at every row."""
         matrix = np.array([query_vector(self.model, query) for query in queries])
         best: list[Vectors] = [np.empty(0, np.float32) for _ in queries]
-        for _, _, _, vectors in self._blocks():
+        for _, _, vectors in self._blocks():
             scores = vectors[vectors.any(axis=1)] @ matrix.T
             for q, column in enumerate(scores.T):
                 together = np.concatenate([best[q], column])

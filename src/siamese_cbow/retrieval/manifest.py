@@ -13,12 +13,12 @@ import numpy as np
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.segment import REBUILD
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.unknown_words import Fallback
 
 NAME = "index.json"
 FORMAT, FORMAT_VERSION, READABLE = "siamese-cbow index", 3, (2, 3)
-REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Manifest:
         try:
             content = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
-            raise FormatError(f"{path} is missing: {folder} is no index; {REBUILD}") from None
+            raise FormatError(f"{path} is missing: {folder} is not an index; {REBUILD}") from None
         except (ValueError, RecursionError, OSError) as error:
             raise FormatError(f"{path} can't be read ({error}); {REBUILD}") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -106,7 +106,7 @@ class Manifest:
                 content["fallback"] if content["fallback"] == "prefix" else "none",
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{path} has not what belongs there ({error!r}); {REBUILD}") from None
+            raise FormatError(f"{path} lacks what belongs there ({error!r}); {REBUILD}") from None
 
 
 def _settings(version: int, **settings: Any) -> TextSettings:
@@ -122,12 +122,12 @@ def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, F
     None and None where there is no index, or (`forgiving`) a broken one.
     """
     try:
-        kept = Manifest.read(folder)
+        manifest = Manifest.read(folder)
     except (FormatError, InputError):
         if not forgiving:
             raise
         return None, None
-    return Path(kept.model_folder) if kept.model_folder else None, kept.fallback
+    return Path(manifest.model_folder) if manifest.model_folder else None, manifest.fallback
 
 
 def fingerprint(model: Model) -> str:

@@ -1,8 +1,9 @@
 """Rows -> cosines with a query, on one of two paths; both leave out rows without a known word.
 
-Little text is encoded as `model.encode` does it, without waiting for numba. Much text goes through the scanner as it
-was read, without making strings, and only rows whose cosine may reach the cutoff (`kernels/bounds.py`) are averaged:
-with the same kernel and so with the same result. The cutoff rises as good rows are found.
+Little text is encoded as `model.encode` does it, without waiting for numba. Much text (`encoding.is_much`) goes through
+the scanner as it was read, without making strings, and only rows whose cosine may reach the cutoff
+(`kernels/bounds.py`) are averaged: with the same kernel and so with the same result. The cutoff rises as good rows are
+found.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.text.row_reader import Rows
 
-LITTLE_TEXT = 1_500_000  # bytes: what the plain path reads while numba is being loaded
 PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
 COLUMNS = 16  # of the bound; not imported, as that would load numba
 SAMPLE_ROWS = 500  # rows that tell the main directions
@@ -59,7 +59,7 @@ class Scorer(Protocol):
         """The rows of a block that may be among the best."""
 
 
-class Plain:
+class PlainScorer:
     """The path for little text."""
 
     def __init__(self, model: Model, query: Vectors) -> None:
@@ -71,7 +71,7 @@ class Plain:
         return _reaching(np.arange(len(rows)), vectors, self._query, cutoff)
 
 
-class Bulk:
+class BulkScorer:
     """The path for much text: scanner, bound, mean.
 
     sample  some rows of the text, to find the main directions of their vectors

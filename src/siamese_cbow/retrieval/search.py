@@ -5,7 +5,6 @@ search("a pet", "notes.txt", model=model, k=2)   ->   [Hit(0.71, "notes.txt", 12
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections import deque
 from collections.abc import Iterator
@@ -13,13 +12,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.encoding import at_least_1, is_much
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval import scoring
-from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, Bulk, Cutoff, Plain, Scored, Scorer
+from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, BulkScorer, Cutoff, PlainScorer, Scored, Scorer
 from siamese_cbow.text.records import RawBlock, TextSettings
 from siamese_cbow.text.row_reader import Line, RowReader, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -64,12 +64,12 @@ def search(
     before, after  how many rows around a hit come with it
     text           how text is read, and what a row is; a line, unless said
     """
-    best, cutoff = start(k, threshold, before, after)
+    check_wanted(k, threshold, before, after)
     vector = query_vector(model, query)
     reader = RowReader.of(inputs, text, progress.say)
-    hits = BestHits(best, before, after)
-    for block, rows, scored in _scored_blocks(reader, model, vector, cutoff, thread_count(threads)):
-        hits.take(rows, scored, cutoff)
+    hits = BestHits(k, before, after)
+    for block, rows, scored in _scored_blocks(reader, model, vector, Cutoff(k, threshold), thread_count(threads)):
+        hits.take(rows, scored)
         progress.advance(block.n_source_bytes)
     return hits.ranked()
 
@@ -93,8 +93,8 @@ def query_vector(model: Model, query: str) -> Vectors:
     return vector
 
 
-def start(k: int | None, threshold: float | None, before: int, after: int) -> tuple[Best, Cutoff]:
-    """Checked settings, as what they are needed for."""
+def check_wanted(k: int | None, threshold: float | None, before: int, after: int) -> None:
+    """Raises an error unless these say which hits are wanted."""
     if k is None and threshold is None:
         raise SettingsError("neither k nor a threshold was given: every row would be a hit; expected one of them")
     if k is not None:
@@ -103,7 +103,6 @@ def start(k: int | None, threshold: float | None, before: int, after: int) -> tu
         raise SettingsError(f"threshold is {threshold}; expected a cosine, from -1 to 1")
     if before < 0 or after < 0:
         raise SettingsError(f"context is {before} rows before and {after} after; expected 0 or more")
-    return Best(k), Cutoff(k, threshold)
 
 
 def _scored_blocks(
@@ -119,7 +118,7 @@ def _scored_blocks(
         rows = reader.rows(block)
         return block, rows, score(rows, cutoff)
 
-    if isinstance(score, Plain) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
+    if isinstance(score, PlainScorer) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
         yield from map(work, blocks)
         return
     with ThreadPoolExecutor(threads) as pool:
@@ -141,94 +140,69 @@ def _until_much(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
     for block in blocks:
         yield block
         n += len(block.data)
-        if n > scoring.LITTLE_TEXT:
+        if is_much(n, raw=True):
             return
 
 
 def _scorer(first: list[RawBlock], reader: RowReader, model: Model, query: Vectors) -> Scorer:
-    if type(model.tokenizer) is not Tokenizer or sum(len(block.data) for block in first) <= scoring.LITTLE_TEXT:
-        return Plain(model, query)  # another library's tokenizer has no scanner
+    if type(model.tokenizer) is not Tokenizer or not is_much(sum(len(block.data) for block in first), raw=True):
+        return PlainScorer(model, query)  # another library's tokenizer has no scanner
     sample: list[str] = []
     for block in first:
         rows = reader.rows(block.start(1 << 19))
         sample += [text[:1000] for text in rows.texts(0, SAMPLE_ROWS - len(sample))]
         if len(sample) >= SAMPLE_ROWS:
             break
-    return Bulk(model, query, sample)
+    return BulkScorer(model, query, sample)
 
 
-class Best:
-    """The k best of what is offered, or all (k None); of equal scores, those that come first.
-
-    `place` is anything that grows from one offer to the next.
-    """
-
-    def __init__(self, k: int | None) -> None:
-        self._k = k
-        self._heap: list[tuple[float, int, int]] = []  # score, -place, key: the first is the worst
-
-    def offer(self, score: float, place: int) -> tuple[bool, int | None]:
-        """Whether it is taken in, and the place of the one that has to leave for it."""
-        entry = (score, -place, place)
-        if self._k is None or len(self._heap) < self._k:
-            heapq.heappush(self._heap, entry)
-            return True, None
-        if entry < self._heap[0]:
-            return False, None
-        return True, heapq.heapreplace(self._heap, entry)[2]
-
-    def places(self) -> list[int]:
-        """The places of the best, best first."""
-        return [place for _, _, place in sorted(self._heap, reverse=True)]
+@dataclass
+class _Candidate:
+    hit: Hit
+    n_missing: int  # rows after it that were not there yet
 
 
 @dataclass
 class BestHits:
-    """The hits so far, with the rows around them; fed with blocks in order."""
+    """The k best rows so far (all, for k None) with the rows around them; fed with blocks in order."""
 
-    best: Best
-    before: int
-    after: int
-    _hits: dict[int, Hit] = field(default_factory=dict)
-    _short: set[int] = field(default_factory=set)  # hits whose rows after them were not all there yet
+    k: int | None
+    before: int = 0
+    after: int = 0
+    _candidates: list[_Candidate] = field(default_factory=list)
+    _unfinished: list[_Candidate] = field(default_factory=list)
     _last: Rows | None = None
-    _n_rows: int = 0
 
-    def take(self, rows: Rows, scored: Scored, cutoff: Cutoff) -> None:
+    def take(self, rows: Rows, scored: Scored) -> None:
         """The rows of the next block, and which of them may be hits."""
         if rows.first == 1:  # another file
-            self._last = None
-            self._short.clear()
-        for place in [place for place in self._short if place in self._hits]:
-            hit = self._hits[place]
-            missing = self.after - len(hit.after)
-            self._hits[place] = replace(hit, after=hit.after + rows.lines(0, missing))
-            if missing <= len(rows):
-                self._short.discard(place)
-        for row, score in zip(*scored, strict=True):
-            if score >= cutoff.value:  # it may have risen meanwhile
-                self._offer(int(row), float(score), rows)
+            self._last, self._unfinished = None, []
+        for candidate in self._unfinished:
+            hit = candidate.hit
+            candidate.hit = replace(hit, after=hit.after + rows.lines(0, candidate.n_missing))
+            candidate.n_missing -= len(rows)
+        places, scores = scored
+        best = np.argsort(-scores, kind="stable")[: self.k]
+        new = [self._candidate(int(places[i]), float(scores[i]), rows) for i in best]
+        self._candidates += new
+        if self.k is not None:
+            self._candidates.sort(key=_rank)
+            del self._candidates[self.k :]
+        self._unfinished = [candidate for candidate in (*self._unfinished, *new) if candidate.n_missing > 0]
         self._last = rows
-        self._n_rows += len(rows)
 
-    def _offer(self, row: int, score: float, rows: Rows) -> None:
-        place = self._n_rows + row
-        taken, left = self.best.offer(score, place)
-        if left is not None:
-            del self._hits[left]
-            self._short.discard(left)
-        if taken:
-            self._hits[place] = self._hit(row, score, rows)
-            if row + self.after >= len(rows):
-                self._short.add(place)
-
-    def _hit(self, row: int, score: float, rows: Rows) -> Hit:
+    def _candidate(self, row: int, score: float, rows: Rows) -> _Candidate:
         before = rows.lines(row - self.before, row)
         if len(before) < self.before and self._last is not None:
             before = self._last.lines(len(self._last) - self.before + len(before), len(self._last)) + before
         after = rows.lines(row + 1, row + 1 + self.after)
-        return Hit(score, rows.source, rows.number(row), rows.row(row), before, after)
+        hit = Hit(score, rows.source, rows.number(row), rows.row(row), before, after)
+        return _Candidate(hit, self.after - len(after))
 
     def ranked(self) -> list[Hit]:
-        """The best, best first."""
-        return [self._hits[place] for place in self.best.places()]
+        """The best, best first; of equal ones, those that come first."""
+        return [candidate.hit for candidate in sorted(self._candidates, key=_rank)]
+
+
+def _rank(candidate: _Candidate) -> float:
+    return -candidate.hit.score

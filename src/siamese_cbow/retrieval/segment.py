@@ -1,6 +1,6 @@
 """A segment: some of the rows of an index, written once and never changed.
 
-    rows.txt       the text, a row a line
+    rows.txt       the text, one row per line
     starts.npy     (n_rows + 1,) int64: row i is rows.txt[starts[i]:starts[i + 1]], line end included
     numbers.npy    (n_rows,) int64: the number of its line in its file
     graph.usearch  the vectors of all rows with a known word; the key of a vector is its row
@@ -32,6 +32,7 @@ from siamese_cbow.text.row_reader import Line, Rows
 
 TEXT, STARTS, NUMBERS, GRAPH, COPIES = "rows.txt", "starts.npy", "numbers.npy", "graph.usearch", "copies.npy"
 FILES = (TEXT, STARTS, NUMBERS, GRAPH, COPIES)
+REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 
 
 class SegmentWriter:
@@ -81,27 +82,12 @@ class SegmentWriter:
 
 
 class Segment:
-    """A segment on disk."""
+    """A segment on disk. Whoever opens it has checked its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """Where rows begin in the text."""
-        starts: NDArray[np.int64] = np.load(self.folder / STARTS, mmap_mode="r", allow_pickle=False)
-        return starts
-
-    @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """The lines that rows stand on."""
-        numbers: NDArray[np.int64] = np.load(self.folder / NUMBERS, mmap_mode="r", allow_pickle=False)
-        return numbers
-
-    @cached_property
-    def _copies(self) -> NDArray[np.int64]:
-        copies: NDArray[np.int64] = np.load(self.folder / COPIES, mmap_mode="r", allow_pickle=False)
-        return copies
+        arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, NUMBERS, COPIES))
+        self._starts, self._numbers, self._copies = arrays
 
     @cached_property
     def _text(self) -> mmap.mmap | bytes:
@@ -113,19 +99,19 @@ class Segment:
         return mapped_graph(self.folder / GRAPH)
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self._numbers)
 
     def line(self, row: int) -> Line:
         """A row and its number."""
-        text = self._text[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
-        return Line(int(self.numbers[row]), text)
+        text = self._text[self._starts[row] : self._starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
+        return Line(int(self._numbers[row]), text)
 
     def blocks(self, first: int, last: int, source: str, size: int = 20_000) -> Iterator[Rows]:
         """Rows first, ..., last - 1, some at a time."""
         for start in range(first, last, size):
             end = min(start + size, last)
-            text = self._text[self.starts[start] : self.starts[end]]
-            yield Rows(bytes(text), source, np.array(self.numbers[start:end]), int(self.numbers[start]))
+            text = self._text[self._starts[start] : self._starts[end]]
+            yield Rows(bytes(text), source, np.array(self._numbers[start:end]), int(self._numbers[start]))
 
     def nearest(self, query: Vectors, n: int, *, effort: int) -> Iterator[tuple[int, float]]:
         """About the n rows nearest to a vector (dim,), best first, and about their cosines; of equal ones the first."""
@@ -154,11 +140,14 @@ def check(folder: Path, described: Any, *, whole: bool = False) -> None:
     """Raises an error unless the files of a segment are those that were written; `whole` reads all of them."""
     for name in FILES:
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None
+        problem = None
         if not isinstance(entry, dict):
-            raise FormatError(f"nothing is known of {path}")
-        if not path.is_file():
-            raise FormatError(f"{path} is missing")
-        if path.stat().st_size != entry.get("size"):
-            raise FormatError(f"{path} has {path.stat().st_size:,} bytes, expected {entry.get('size')}")
-        if sample_hash(path) != entry.get("sample") or (whole and file_hash(path) != entry.get("hash")):
-            raise FormatError(f"{path} is not the file that was written: damaged or swapped")
+            problem = "is not described in the list of the index"
+        elif not path.is_file():
+            problem = "is missing"
+        elif path.stat().st_size != entry.get("size"):
+            problem = f"has {path.stat().st_size:,} bytes, expected {entry.get('size')}"
+        elif sample_hash(path) != entry.get("sample") or (whole and file_hash(path) != entry.get("hash")):
+            problem = "is not the file that was written: damaged or swapped"
+        if problem:
+            raise FormatError(f"{path} {problem}; {REBUILD}")

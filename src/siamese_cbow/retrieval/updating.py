@@ -12,7 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from siamese_cbow.base.files import atomic_folder, file_hash
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.manifest import NAME, REBUILD, FileEntry, Manifest, fingerprint
-from siamese_cbow.retrieval.segment import Segment, SegmentWriter, check, description
+from siamese_cbow.retrieval.manifest import NAME, FileEntry, Manifest, fingerprint
+from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, check, description
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -101,32 +101,26 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
         if rebuild:
             return old
         for name, entry in old.segments.items():
-            check_segment(folder / name, entry)
+            check(folder / name, entry)
     except FormatError:
         if rebuild:
             return None
         raise
     old.check_model(model, folder)
     if text is not None and text != old.settings:
-        raise SettingsError(f"{folder} was made with {old.settings}, not with {text}; leave them out, or {REBUILD}")
+        pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
+        different = ", ".join(f"{name} {value!r}, not {new!r}" for name, value, new in pairs if value != new)
+        raise SettingsError(f"{folder} was made with {different}; leave that out, or {REBUILD}")
     return old
-
-
-def check_segment(folder: Path, entry: Any, *, whole: bool = False) -> None:
-    """Raises an error that says what to do unless a segment is as it was written."""
-    try:
-        check(folder, entry, whole=whole)
-    except FormatError as error:
-        raise FormatError(f"{error}; {REBUILD}") from None
 
 
 def _reader(inputs: Any, old: Manifest | None, settings: TextSettings | None) -> RowReader:
     """Of the files that were given, and of those that the index knows and that are still there."""
-    given = _listed(inputs)
+    names = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]
-    if not given and not known:
+    if not names and not known:
         raise InputError("no files were given, and the index knows of none that is there; expected files or folders")
-    reader = RowReader([*given, *known], settings)
+    reader = RowReader([*names, *known], settings)
     if not reader.files:
         raise InputError("standard input can't be indexed, as it can't be read again; expected files or folders")
     return reader

@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, counted
+from siamese_cbow.model.geometry import cosines, paired_cosines
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import cosines, paired_cosines
 from siamese_cbow.serve.bodies import Problem, json_response
 from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits, Metrics

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.model.geometry import lengths, units
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.neighbours import lengths, units
 from siamese_cbow.serve.api import folded
 from siamese_cbow.serve.bodies import Problem, json_response
 from siamese_cbow.serve.jobs import Jobs

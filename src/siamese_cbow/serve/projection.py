@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, MissingExtra, counted
+from siamese_cbow.model.geometry import pca
 
 Plane = NDArray[np.float64]  # (n, 2)
 FEWEST_FOR_UMAP = 5
@@ -21,23 +22,6 @@ def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Plane, li
     plane, shares = (umap(vectors), None) if method == "umap" else pca(vectors)
     reach = np.abs(plane).max(initial=0.0)
     return (plane / reach if reach > 0 else plane), shares
-
-
-def pca(vectors: Vectors) -> tuple[Plane, list[float]]:
-    """The two directions in which rows differ most: [[1, 0], [3, 0]] -> [[-1, 0], [1, 0]], [1.0, 0.0].
-
-    The sign of a direction is arbitrary; here its largest number is positive, so that a map is the same each time.
-    """
-    rows = vectors.astype(np.float64)
-    rows -= rows.mean(axis=0)
-    strengths, directions = np.linalg.eigh(rows.T @ rows)  # in rising order
-    best = directions[:, ::-1][:, :2]
-    best = best * np.sign(best[np.abs(best).argmax(axis=0), range(best.shape[1])])
-    plane = np.zeros((len(rows), 2))
-    plane[:, : best.shape[1]] = rows @ best
-    total = max(float(strengths.sum()), np.finfo(np.float64).tiny)
-    shares = [max(0.0, float(strength)) / total for strength in strengths[::-1][:2]]
-    return plane, [*shares, 0.0][:2]
 
 
 def umap(vectors: Vectors) -> Plane:

@@ -31,7 +31,6 @@ class Entry:
     def described(self) -> dict[str, Any]:
         """As in a list of OpenAI's models, with what ours have besides."""
         info, words = self.model.info, self.model.vocabulary
-        recipe = info.get("recipe")
         return {
             "id": self.name,
             "object": "model",
@@ -39,8 +38,8 @@ class Entry:
             "owned_by": "siamese-cbow",
             "dim": self.model.dim,
             "n_words": len(words),
-            "recipe": recipe.get("name") if isinstance(recipe, Mapping) else recipe,
-            "language": info.get("language"),
+            "recipe": info.recipe_name,
+            "language": info.language,
             "has_counts": bool(words.counts.any()),
         }
 

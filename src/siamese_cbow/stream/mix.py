@@ -123,7 +123,8 @@ def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
         if stream.tokenizer != first.tokenizer:
             raise InputError(
                 f"stream {number} was cut into words in another way than stream 1 ({stream.tokenizer} and "
-                f"{first.tokenizer}); prepare both with the same --tokenizer, --lowercase and --punctuation"
+                f"{first.tokenizer}); prepare both with the same --tokenizer, --lowercase and --punctuation, "
+                "and with the same siamese-cbow"
             )
         if stream.vocabulary.languages != first.vocabulary.languages:
             languages, expected = (",".join(part.vocabulary.languages) or "none" for part in (stream, first))

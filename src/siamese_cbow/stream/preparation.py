@@ -10,6 +10,7 @@ Memory does not depend on the size of the corpus, only on the number of differen
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -57,16 +58,16 @@ def prepare(
     settings = Settings(
         min_count, max_words, max_distinct, tokenizer or WORDS_ONLY, corpus.settings, _given(vocabulary)
     )
-    with shown(progress, "preparing", corpus.total_bytes, unit="B") as told:
+    with shown(progress, "preparing", corpus.total_bytes, unit="B") as reporter:
         if output is None:
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
                 # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
-                return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), told)
+                return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
         folder_path = Path(output)
         if _up_to_date(folder_path, corpus, settings):
-            told.say(f"{folder_path} is up to date: the text and the settings have not changed")
+            reporter.say(f"{folder_path} is up to date: the text and the settings have not changed")
             return Stream.load(folder_path)
-        return _prepare_into(folder_path, corpus, settings, thread_count(threads), told)
+        return _prepare_into(folder_path, corpus, settings, thread_count(threads), reporter)
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,8 @@ def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
         return False
     if not (folder / ABOUT).is_file():
         raise InputError(f"{folder} exists and is not a stream; choose another output, or remove it")
-    try:
-        about = read_about(folder)
-        return bool(corpus.files) and about["sources"] == _sources(corpus) and about["settings"] == settings.plain()
-    except (KeyError, InputError):
-        return False
+    about = read_about(folder)
+    return bool(corpus.files) and about.get("sources") == _sources(corpus) and about["settings"] == settings.plain()
 
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
@@ -136,15 +134,15 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
     from siamese_cbow.stream.spool import Spool
     from siamese_cbow.stream.writer import StreamWriter
 
-    sources = _sources(corpus)
+    sources, languages = _sources(corpus), settings.text.languages
     with atomic_folder(folder) as new:
-        (new / "spool").mkdir()
-        languages = settings.text.languages
+        scratch = new / "scratch"
+        scratch.mkdir()
         counters = word_counters(
-            settings.tokenizer, n_languages=len(languages), max_distinct=settings.max_distinct, folder=new / "spool"
+            settings.tokenizer, n_languages=len(languages), max_distinct=settings.max_distinct, folder=scratch
         )
-        spool = Spool(new / "spool", counters)
-        spool.fill(corpus, threads=threads, progress=progress)
+        spool = Spool(scratch / "spool")
+        spool.fill(corpus, counters, threads=threads, progress=progress)
         merged = merge(
             counters,
             min_count=settings.min_count,
@@ -155,14 +153,13 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
         writer = StreamWriter(new)
         with ThreadPoolExecutor(1) as pool:  # while a block is written, the next is read
             writing: Future[None] | None = None
-            for block, provisional_ids, ends in spool.blocks():
-                ids = merged.remaps[block.counter][block.generation].take(provisional_ids)
+            for ids, ends in spool.blocks(merged.remaps):
                 if writing:
                     writing.result()
                 writing = pool.submit(writer.write, ids, ends)
             if writing:
                 writing.result()
-        spool.remove()
+        shutil.rmtree(scratch)
         merged.vocabulary.write(new / VOCABULARY)
         about = {
             "format_version": FORMAT_VERSION,

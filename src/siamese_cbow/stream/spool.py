@@ -7,7 +7,6 @@ spool is the same for any number of threads.
 from __future__ import annotations
 
 import collections
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -44,74 +43,53 @@ class Tallies:
     def messages(self) -> list[str]:
         """Sentences for the user; none where nothing odd was met."""
         n_sources = collections.Counter(self.layouts.values())
-        said = [f"read {n:,} {'text' if n == 1 else 'texts'} as {layout}" for layout, n in n_sources.items()]
+        messages = [f"read {n:,} {'text' if n == 1 else 'texts'} as {layout}" for layout, n in n_sources.items()]
         if self.n_broken:
-            said.append(f"{self.n_broken:,} broken UTF-8 sequences were replaced")
+            messages.append(f"{self.n_broken:,} broken UTF-8 sequences were replaced")
         if self.n_cut:
-            said.append(f"{self.n_cut:,} overlong paragraphs were cut into pieces at white space")
+            messages.append(f"{self.n_cut:,} overlong paragraphs were cut into pieces at white space")
         if self.n_short:
             first = ", ".join(self.short_at)
             wrong = f"without a phrase for each of {', '.join(self.languages)}"
             wrong = wrong if self.languages else "with fewer than two phrases"
-            said.append(f"{self.n_short:,} lines {wrong} were left out (first: {first})")
-        return said
-
-
-@dataclass(frozen=True)
-class SpooledBlock:
-    """Whose provisional ids a block holds, and how many."""
-
-    counter: int
-    generation: int
-    n_ids: int
-    n_lines: int
+            messages.append(f"{self.n_short:,} lines {wrong} were left out (first: {first})")
+        return messages
 
 
 class Spool:
-    """Provisional ids and line ends of a corpus, on disk."""
+    """Provisional ids and line ends of a corpus, in one file: the arrays of a block after those of the one before."""
 
-    def __init__(self, folder: Path, counters: Sequence[WordCounter]) -> None:
-        self._folder = folder
-        self._counters = counters
-        self._blocks: list[SpooledBlock] = []
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._blocks: list[tuple[int, int]] = []  # the counter of each, and its generation
         self.tallies = Tallies()
 
-    def fill(self, corpus: Corpus, *, threads: int, progress: Progress) -> None:
+    def fill(self, corpus: Corpus, counters: Sequence[WordCounter], *, threads: int, progress: Progress) -> None:
         """Reads the corpus: while the threads scan a round of blocks, the next is read and the last one is written."""
 
-        def scan(which: int, block: RawBlock) -> tuple[SpooledBlock, Ids, Offsets, Lines, int]:
-            lines, counter = corpus.lines(block), self._counters[which]
+        def scan(counter: WordCounter, block: RawBlock) -> tuple[int, Ids, Offsets, Lines, int]:
+            lines = corpus.lines(block)
             ids, ends = counter.scan(lines.text)
-            spooled = SpooledBlock(which, counter.generation, len(ids), len(ends))
-            return spooled, ids, ends, lines, block.n_source_bytes
+            return counter.generation, ids, ends, lines, block.n_source_bytes
 
-        with (
-            ThreadPoolExecutor(threads) as pool,
-            (self._folder / "ids").open("wb") as ids_file,
-            (self._folder / "ends").open("wb") as ends_file,
-        ):
+        with ThreadPoolExecutor(threads) as pool, self._path.open("wb") as file:
             blocks = corpus.blocks()
-            current = list(islice(blocks, len(self._counters)))
-            scanned: list[tuple[SpooledBlock, Ids, Offsets, Lines, int]] = []
+            current = list(islice(blocks, len(counters)))
+            scanned: list[tuple[int, Ids, Offsets, Lines, int]] = []
             while current or scanned:
-                scans = [pool.submit(scan, which, block) for which, block in enumerate(current)]
-                current = list(islice(blocks, len(self._counters)))
-                for spooled, ids, ends, lines, n_source_bytes in scanned:
-                    ids.tofile(ids_file)
-                    ends.tofile(ends_file)
-                    self._blocks.append(spooled)
+                scans = [pool.submit(scan, counter, block) for counter, block in zip(counters, current, strict=False)]
+                current = list(islice(blocks, len(counters)))
+                for number, (generation, ids, ends, lines, n_source_bytes) in enumerate(scanned):
+                    np.save(file, ids)
+                    np.save(file, ends)
+                    self._blocks.append((number, generation))
                     self.tallies.add(lines)
                     progress.advance(n_source_bytes)
                 scanned = [future.result() for future in scans]
         self.tallies.layouts, self.tallies.languages = corpus.layouts, corpus.settings.languages
 
-    def blocks(self) -> Iterator[tuple[SpooledBlock, Ids, Offsets]]:
-        """What `fill` has written, block by block."""
-        with (self._folder / "ids").open("rb") as ids_file, (self._folder / "ends").open("rb") as ends_file:
-            for block in self._blocks:
-                ids = np.fromfile(ids_file, np.int32, block.n_ids)
-                yield block, ids, np.fromfile(ends_file, np.int64, block.n_lines)
-
-    def remove(self) -> None:
-        """Deletes its files."""
-        shutil.rmtree(self._folder)
+    def blocks(self, remaps: Sequence[Sequence[Ids]]) -> Iterator[tuple[Ids, Offsets]]:
+        """Final ids and line ends, block by block; remaps[counter][generation] is provisional id -> final id."""
+        with self._path.open("rb") as file:
+            for number, generation in self._blocks:
+                yield remaps[number][generation].take(np.load(file)), np.load(file)

@@ -53,9 +53,9 @@ class TextStream:
         while piece := self._stream.read(size):
             yield self._clean(piece)
 
-    def position(self) -> int:
-        """Bytes of the (compressed) input consumed so far."""
-        return self._stream.position()
+    def advance(self) -> int:
+        """Bytes of the (compressed) input consumed since this was asked last."""
+        return self._stream.advance()
 
     def _clean(self, piece: bytes) -> bytes:
         """NULs become spaces; where `\\r` alone ends lines (old Macintosh files), it becomes `\\n`."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import Overlong
-from siamese_cbow.text.groups import group_layout_of, group_lines, row_layout_of
+from siamese_cbow.text.groups import group_layout_of, group_lines
 from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
 from siamese_cbow.text.layout import Evidence, sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, record_blocks
@@ -67,10 +67,10 @@ class Corpus:
         blocks: Iterator[RawBlock]
         if self._inputs.items is not None:
             batches = item_batches(self._inputs.items, groups=groups)
-            blocks = record_blocks(batches, ITERABLE, self._layout, _overlong)
+            blocks = record_blocks(batches, ITERABLE, self._choose)
         else:
             blocks = itertools.chain.from_iterable(
-                file_blocks(path, self.settings, self._layout, _overlong) for path in self._inputs.paths
+                file_blocks(path, self.settings, self._choose) for path in self._inputs.paths
             )
         return blocks if groups else _merged(blocks)
 
@@ -80,23 +80,18 @@ class Corpus:
             return group_lines(block, self.settings.n_columns)
         return sentence_lines(block, self.settings)
 
-    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+    def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
         if self.settings.kind == "groups":
-            choose = row_layout_of if marked else group_layout_of
-            self.layouts[name] = choose(sample, name, self.settings.n_columns)
+            self.layouts[name] = group_layout_of(sample, name, self.settings.n_columns, marked=marked)
         elif self.settings.layout != "auto":
             self.layouts[name] = self.settings.layout
         else:
             evidence = sample_evidence(sample)
             if not evidence.is_enough:
-                evidence = self._pooled = self._pooled + evidence
+                evidence = self._pooled = self._pooled.pooled(evidence)
             self.layouts[name] = evidence.layout
-        return self.layouts[name]
-
-
-def _overlong(layout: AnyLayout) -> Overlong:
-    return "refuse" if layout in ("sentences", "TSV", "PPDB") else "cut"
+        return self.layouts[name], "refuse" if self.layouts[name] in ("sentences", "TSV", "PPDB") else "cut"
 
 
 def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
@@ -105,7 +100,8 @@ def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
     size = 0
     for block in blocks:
         is_whole = block.first == 1 and block.data.endswith(MARK)
-        if waiting and not (is_whole and _alike(waiting[0], block) and size + len(block.data) <= BLOCK_BYTES):
+        is_alike = waiting and (waiting[0].layout, waiting[0].marked) == (block.layout, block.marked)
+        if waiting and not (is_whole and is_alike and size + len(block.data) <= BLOCK_BYTES):
             yield _joined(waiting)
             waiting, size = [], 0
         if is_whole:
@@ -115,10 +111,6 @@ def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
             yield block
     if waiting:
         yield _joined(waiting)
-
-
-def _alike(one: RawBlock, other: RawBlock) -> bool:
-    return (one.layout, one.marked) == (other.layout, other.marked)
 
 
 def _joined(blocks: list[RawBlock]) -> RawBlock:

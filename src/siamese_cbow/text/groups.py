@@ -18,41 +18,29 @@ from siamese_cbow.text.records import MARK, GroupLayout, Lines, RawBlock
 _SHOWN = 3
 
 
-def group_layout_of(head: bytes, name: str, n_columns: int | None = None) -> GroupLayout:
-    """PPDB or TSV, by the first lines of a file; an InputError when none of them holds two phrases (or n_columns)."""
-    lines = head.split(b"\n")
-    layout: GroupLayout = (
-        "PPDB" if sum(line.count(b" ||| ") >= 2 for line in lines[:1000]) > len(lines[:1000]) / 2 else "TSV"
-    )
-    if not any(_members(_COLUMNS[layout](line), n_columns) for line in lines):
-        if n_columns is not None:
-            n_found = max(len(_COLUMNS[layout](line)) for line in lines)
-            raise _wrong_columns(f"none of the first {len(lines):,} lines of {name}", n_columns, n_found)
+def group_layout_of(sample: bytes, name: str, n_columns: int | None, *, marked: bool) -> GroupLayout:
+    """PPDB or TSV by the first lines of a file, or lists, whose records end with marks.
+
+    An InputError where none of them holds two phrases (or as many as there are languages, n_columns).
+    """
+    records = sample.split(MARK if marked else b"\n")
+    n_ppdb = sum(record.count(b" ||| ") >= 2 for record in records[:1000])
+    layout: GroupLayout = "groups" if marked else "PPDB" if n_ppdb > len(records[:1000]) / 2 else "TSV"
+    columns = [_COLUMNS[layout](record) for record in records]
+    if any(_members(each, n_columns) for each in columns):
+        return layout
+    which = f"none of the first rows of {name}" if marked else f"none of the first {len(records):,} lines of {name}"
+    if n_columns is not None:
         raise InputError(
-            f"none of the first {len(lines):,} lines of {name} holds two phrases; expected lines like "
-            "'phrase<tab>paraphrase' or PPDB's '[X] ||| phrase ||| paraphrase ||| ...'; "
-            "for running text use --kind text"
+            f"{which} holds {n_columns} phrases in {n_columns} columns, one for each language (the most columns: "
+            f"{max(map(len, columns))}); name the language of each column, or cut other columns out: cut -f1,2"
         )
-    return layout
-
-
-def row_layout_of(rows: bytes, name: str, n_columns: int | None = None) -> GroupLayout:
-    """Lists as groups; an InputError when none of the first ones has two members (or n_columns)."""
-    lists = [_list_columns(row) for row in rows.split(MARK)]
-    if not any(_members(columns, n_columns) for columns in lists):
-        if n_columns is not None:
-            raise _wrong_columns(f"none of the first rows of {name}", n_columns, max(map(len, lists)))
-        raise InputError(
-            f"none of the first rows of {name} holds two phrases; expected a list of two or more strings in each row"
-        )
-    return "groups"
-
-
-def _wrong_columns(which: str, expected: int, found: int) -> InputError:
-    return InputError(
-        f"{which} holds {expected} phrases in {expected} columns, one for each language (the most columns: {found}); "
-        "name the language of each column, or cut other columns out: cut -f1,2"
+    lines = (
+        "lines like 'phrase<tab>paraphrase' or PPDB's '[X] ||| phrase ||| paraphrase ||| ...'; "
+        "for running text use --kind text"
     )
+    expected = "a list of two or more strings in each row" if marked else lines
+    raise InputError(f"{which} holds two phrases; expected {expected}")
 
 
 def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:

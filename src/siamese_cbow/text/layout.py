@@ -9,8 +9,9 @@ sentences   everything else, such as "he said . then he left ." (lower-cased and
 from __future__ import annotations
 
 import itertools
+import operator
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
 
@@ -23,22 +24,17 @@ _INNER_END = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Counts over the lines of a sample; two samples are pooled by `+`."""
+class Evidence(NamedTuple):
+    """Counts over the lines of a sample."""
 
     n_lines: int = 0
     n_inner_end: int = 0  # lines with a sentence end in the middle
     n_pairs: int = 0  # lines followed by another line of the same paragraph
     n_full: int = 0  # of those, lines that the next word would have made too long
 
-    def __add__(self, other: Evidence) -> Evidence:
-        return Evidence(
-            self.n_lines + other.n_lines,
-            self.n_inner_end + other.n_inner_end,
-            self.n_pairs + other.n_pairs,
-            self.n_full + other.n_full,
-        )
+    def pooled(self, other: Evidence) -> Evidence:
+        """The counts over both samples."""
+        return Evidence(*map(operator.add, self, other))
 
     @property
     def is_enough(self) -> bool:

@@ -59,7 +59,7 @@ class ByteStream:
     def __init__(self, name: str, raw: Readable, reader: Readable) -> None:
         self.name = name
         self._raw, self._reader = raw, reader
-        self._n_read = 0
+        self._n_read = self._told = 0
 
     def read(self, size: int) -> bytes:
         """The next `size` bytes, fewer at the end, none after it."""
@@ -75,11 +75,11 @@ class ByteStream:
             self._n_read += len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def position(self) -> int:
-        """Bytes of the input consumed so far: of the compressed file where there is one."""
-        if isinstance(self._raw, io.FileIO) and self._raw.seekable():
-            return self._raw.tell()
-        return self._n_read
+    def advance(self) -> int:
+        """Bytes of the input consumed since this was asked last: of the compressed file where there is one."""
+        before = self._told
+        self._told = self._raw.tell() if isinstance(self._raw, io.FileIO) and self._raw.seekable() else self._n_read
+        return self._told - before
 
 
 @contextmanager

@@ -27,10 +27,8 @@ from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, line_blocks
 from siamese_cbow.text.records import MARK, AnyLayout, RawBlock, TextSettings
-from siamese_cbow.text.sentences import WIDE_SPACE, sentence_lines
 
 Say: TypeAlias = Callable[[str], None]
-_SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
 
 
 class Line(NamedTuple):
@@ -124,7 +122,7 @@ class RowReader:
 
     def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
         """The blocks of one file; None is standard input."""
-        return file_blocks(path, self.settings, self._layout, lambda layout: self._overlong)
+        return file_blocks(path, self.settings, self._choose)
 
     def rows(self, block: RawBlock) -> Rows:
         """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
@@ -153,13 +151,13 @@ class RowReader:
             yield RawBlock(data, ITERABLE, layout, len(data), first)
             first += len(batch)
 
-    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+    def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
         """A line is a row, unless sentences are wanted: then running text, whose lines are paragraphs or wrapped."""
         if self.settings.unit == "line":
-            return "sentences"
+            return "sentences", self._overlong
         if self.settings.layout != "auto":
-            return self.settings.layout
-        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs"
+            return self.settings.layout, self._overlong
+        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs", self._overlong
 
 
 def iter_lines(path: str | Path) -> Iterator[str]:
@@ -168,7 +166,7 @@ def iter_lines(path: str | Path) -> Iterator[str]:
     One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
     file = None if path == "-" else Path(path).expanduser()
-    for block in line_blocks(file, lambda *sample: "sentences", lambda layout: "keep"):
+    for block in line_blocks(file, lambda *sample: ("sentences", "keep")):
         yield from block_texts(block)
 
 
@@ -188,9 +186,11 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     """The rows of a block. Pure: the same block gives the same rows, in any thread."""
     text, _ = valid_utf8(block.data)
     if settings.unit == "sentence":
+        from siamese_cbow.text.sentences import line_of_each, sentence_lines
+
         sentences = map(bytes.strip, sentence_lines(block, settings).text.split(b"\n"))
         rows = b"".join(sentence + b"\n" for sentence in sentences if sentence)
-        lines = _line_of_each(rows, text)
+        lines = line_of_each(rows, text)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
         else:
@@ -211,20 +211,3 @@ def _record_lines(data: bytes) -> bytes:
         return text
     records = data.replace(b"\r\n", b"\n").split(MARK)[:-1]
     return b"".join(record.strip(b"\n").replace(b"\n", b" ") + b"\n" for record in records)
-
-
-def _line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
-    """On which line of `text`, from 0, each of its sentences begins.
-
-    Found by counting what is no white space: splitting may change that, but nothing else.
-    """
-    ends = _solid_ends(text)
-    begins = np.append(0, _solid_ends(sentences))[:-1]
-    return np.minimum(np.searchsorted(ends, begins, side="right"), len(ends) - 1)
-
-
-def _solid_ends(text: bytes) -> NDArray[np.int64]:
-    """How many bytes up to the end of each line are no white space and no mark."""
-    data = np.frombuffer(text if text.isascii() else WIDE_SPACE.sub(b" ", text), np.uint8)
-    ends: NDArray[np.int64] = np.cumsum(_SOLID[data])[data == ord("\n")]
-    return ends

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,14 +21,10 @@ from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.chunks import Chunk, TextStream, line_chunks, open_text
 from siamese_cbow.text.inputs import encoded, lines_bytes
 from siamese_cbow.text.opening import PiecesFile, ending_of, open_bytes
+from siamese_cbow.text.reader import CellBatch, ReadCells
 from siamese_cbow.text.records import BLOCK_BYTES
 
-Cells: TypeAlias = list[bytes]
-CellBatch: TypeAlias = tuple[
-    list[Cells], int
-]  # the cells of each column, and how many bytes of the file they came from
-# From a path, columns that must be text, and columns that may hold anything, to the cells of all of them.
-ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str]], Iterator[CellBatch]]
+Cells: TypeAlias = list[bytes]  # of one column
 
 MAX_ROW_BYTES = 64 << 20  # of JSON
 _TOO_LONG = "expected one JSON object per line, with one document in each"
@@ -39,7 +35,9 @@ def _missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequ
     """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
     there = ", ".join(repr(name[:40]) for name in columns[:20]) or "none"
     advice = ": choose one with --text-column" if column in texts else f"; expected {' and '.join((*texts, column))}"
-    return InputError(f"{path} has no column {column!r}; it has {there}{advice}")
+    has_header = ending_of(path) in (".csv", ".tsv")
+    header = " (its first line is the header; for lines of plain text rename it to .txt)" if has_header else ""
+    return InputError(f"{path} has no column {column!r}; it has {there}{advice}{header}")
 
 
 def _not_text(path: Path, column: str, what: str) -> InputError:
@@ -159,12 +157,9 @@ def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str]) -> Iterat
                 include_columns=columns, column_types=dict.fromkeys(columns, pa.binary())
             ),
         ) as reader:
-            before = 0
             for batch in reader:
-                position = text.position()
-                yield [_cells(values, pa.binary(), path, "") for values in batch.columns], position - before
-                before = position
-        yield [[] for _ in columns], text.position() - before
+                yield [_cells(values, pa.binary(), path, "") for values in batch.columns], text.advance()
+        yield [[] for _ in columns], text.advance()
 
 
 def _header(text: TextStream, tabs: bool) -> list[str]:
@@ -183,14 +178,12 @@ def json_cells(path: Path, texts: Sequence[str], others: Sequence[str]) -> Itera
     """The cells of some columns: by Arrow where one is wanted, else, or where Arrow refuses, by Python."""
     columns = [*texts, *others]
     with open_text(path) as text:
-        kinds, before = list[Any](), 0
+        kinds: list[Any] = []
         for chunk in line_chunks(text.reads(), str(path), overlong="refuse", limit=MAX_ROW_BYTES, advice=_TOO_LONG):
             kinds = kinds or [_column_type(chunk.data, path, column, texts) for column in columns]
             cells = _arrow_cells(chunk, kinds[0], path, columns[0]) if len(columns) == 1 else None
-            position = text.position()
-            yield cells or _python_cells(chunk, path, texts, others), position - before
-            before = position
-        yield [[] for _ in columns], text.position() - before
+            yield cells or _python_cells(chunk, path, texts, others), text.advance()
+        yield [[] for _ in columns], text.advance()
 
 
 def _column_type(data: bytes, path: Path, column: str, texts: Sequence[str]) -> Any:

@@ -1,7 +1,7 @@
 """Training: recipe + stream -> model. In the order of the flow; each module imports only from those above it.
 
     recipe        settings, frozen: a field says default, bounds, help and the paper's value of an option
-      [Option, PRESETS, Saving, check_batch, check_options, option, options]
+      [PRESETS, Saving, check_batch]
     stems         words of one stem share a second row while they learn
     strips        rows in memory: whole, or in two strips of columns [StripLayout]
     optimizers    optimisers as numbers, what they remember of a row, learning rates [rule_of]
@@ -18,5 +18,5 @@
       [SiameseCBOW, read_recipe, recipe_text, write_recipe]
 
 Text is not read here (`text`, `stream`), and no loss or gradient is computed (`kernels`). What is done to the rows at
-the end is `transform.finishing`; other ways to train word vectors are `baselines`.
+the end is `transform.postprocessing`; other ways to train word vectors are `baselines`.
 """

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
 from siamese_cbow.errors import InputError
+from siamese_cbow.kernels.batch.batch_records import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
-from siamese_cbow.kernels.batch.records import Keys, Shape, Text
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.stems import NO_STEMS, Stems

@@ -7,7 +7,7 @@ Between two chunks of batches the loop looks at the loss and tells callbacks how
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.batch.records import Objective
-from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.kernels.batch.batch_records import Objective
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -27,8 +27,7 @@ from siamese_cbow.training.plan import Plan
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.training.strips import layout_of
-from siamese_cbow.transform.finishing import finished
-from siamese_cbow.transform.settings import Postprocess
+from siamese_cbow.transform.postprocessing import folded, postprocess
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,11 @@ class Run:
             "trained": trained,
             **({} if self.plan.start is None else _inherited(self.plan.start)),
         }
-        learnt, counts = self.state.folded(self.plan.stems), np.asarray(vocabulary.counts)
-        vectors = finished(self.recipe, learnt, counts, taken_out=self.plan.taken_out)
+        vectors, _ = folded(self.state.folded(self.plan.stems), vocabulary, self.plan.end, overwrite=True)
         model = Model(vocabulary, vectors, mix.tokenizer, info)
         if self.recipe.postprocess is None:
             return model
-        return model.postprocess(mix.streams[0], **asdict(Postprocess.parse(self.recipe.postprocess)))
+        return postprocess(model, mix.streams[0], self.recipe.postprocess)
 
 
 def _inherited(model: Model) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A recipe's optimiser and learning rates, as numbers for the kernels.
 
-What each optimiser is stands in `kernels.registry`, its formula in `kernels.batch.updates`.
+What each optimiser is stands in `kernels.tables`, its formula in `kernels.batch.updates`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.kernels.batch.records import Rule
-from siamese_cbow.kernels.registry import OPTIMIZERS, OptimizerName
+from siamese_cbow.kernels.batch.batch_records import Rule
+from siamese_cbow.kernels.tables import OPTIMIZERS, OptimizerName
 from siamese_cbow.training.recipe import Recipe
 
 

@@ -17,14 +17,14 @@ have been taken it begins anew in another order. So a stream may be passed sever
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.kernels.batch.records import Shape
-from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.kernels.batch.batch_records import Shape
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
@@ -32,6 +32,8 @@ from siamese_cbow.training.batches import batch_shape, batches_per_epoch
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import initial_model
 from siamese_cbow.training.stems import Stems, stems_of
+from siamese_cbow.transform.postprocessing import end_of_training
+from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.words.vocabulary import Vocabulary
 
 ROUND = 256  # batches
@@ -85,7 +87,13 @@ class Plan:
     @property
     def taken_out(self) -> int:
         """Common directions that the model to start from lacks already."""
-        return 0 if self.start is None else int(self.start.info.get("recipe", {}).get("common_directions", 0))
+        return 0 if self.start is None else end_of_training(self.start.info).common_directions
+
+    @property
+    def end(self) -> Postprocess:
+        """What is done to the rows in the end, less what was done to those of the model to start from."""
+        left = max(0, self.recipe.common_directions - self.taken_out)
+        return replace(self.recipe.end, common_directions=left)
 
     @property
     def n_steps(self) -> int:

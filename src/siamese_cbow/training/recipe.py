@@ -1,41 +1,32 @@
 """Recipes: all settings of a training, frozen and checked. What is known of an option stands in its field, once.
 
-    dim: int = option(300, "Numbers in a vector.", at_least=1)
-
-From this come the check, the option of `siamese-cbow train` with its help, the key in TOML files and, by `paper=`, the
-published recipe. A recipe knows nothing of the text, and the number of threads is not part of it: no result depends on
-them. To train by one, and to keep one in a file: see `training.siamese_cbow`.
+From its field (see `base.options`) come the check, the option of `siamese-cbow train` with its help, the key in TOML
+files and, by `paper=`, the published recipe. A recipe knows nothing of the text, and the number of threads is not part
+of it: no result depends on them. To train by one, and to keep one in a file: see `training.siamese_cbow`.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import cache
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_args, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, TypeAlias
 
+from siamese_cbow.base.option_fields import check_options, option, options
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.registry import (
+from siamese_cbow.kernels.tables import (
     OBJECTIVES,
     ObjectiveName,
     OptimizerName,
     optimizers_with,
     sampled_objectives,
 )
+from siamese_cbow.transform.settings import Postprocess
 
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
-
-T = TypeVar("T")
-
-
-def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
-    """A field of a recipe; `details` are those of `Option`: `at_least=1`."""
-    return field(default=default, metadata={"help": help, **details})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +65,7 @@ class Recipe:
         switch="--separate-matrices/--one-matrix",
     )
 
-    # words, while they learn (see `training.stems`) and at the end (see `transform.finishing`)
+    # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
     share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
     idf_power: float = option(
         1.0, "At the end, scale vectors by this power of the word's information; 0: don't.", paper=0.0, at_least=0
@@ -105,14 +96,14 @@ class Recipe:
     init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0)
 
     # end
-    postprocess: str | None = option(
-        None, "What is done to the vectors in the end: components=1,whiten=0.2,center,weights=sif, ..."
-    )
+    postprocess: Postprocess | None = option(None, "Steps after the end, see `Postprocess`; a table in a file.")
 
     def __post_init__(self) -> None:
         init: Any = self.init
         if isinstance(init, os.PathLike):
             object.__setattr__(self, "init", os.fspath(init))
+        if self.postprocess is not None:  # a table, or the text that recipes of 0.1.0 hold
+            object.__setattr__(self, "postprocess", Postprocess.of(self.postprocess))
         check_options(self)
         _check_together(self)
 
@@ -133,9 +124,17 @@ class Recipe:
         """The name of the preset with this objective, or the objective's own: "paper", "contrastive", "margin"..."""
         return "paper" if self.objective == "softmax" else self.objective
 
+    @property
+    def end(self) -> Postprocess:
+        """What is done to the rows at the end of every training, before `postprocess`."""
+        return Postprocess(
+            idf_power=self.idf_power, length_power=self.length_power, common_directions=self.common_directions
+        )
+
     def settings(self) -> dict[str, Any]:
         """Name and value of every option that is set: `settings()["dim"]` -> 300."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        steps = {} if self.postprocess is None else {"postprocess": self.postprocess.settings()}
+        return {key: value for key, value in {**asdict(self), **steps}.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -148,66 +147,6 @@ class Saving:
 
     def __post_init__(self) -> None:
         check_options(self)
-
-
-class Option(NamedTuple):
-    """A field of a recipe, as others read it."""
-
-    name: str
-    kind: type  # int, float, bool or str
-    choices: tuple[str, ...]  # what a str may be; empty: anything
-    optional: bool  # None is a value, too
-    default: Any
-    help: str
-    paper: Any = None  # its value in the published recipe, where that is another
-    at_least: float = -math.inf
-    above: float = -math.inf
-    at_most: float = math.inf
-    switch: str = ""  # names of a yes-or-no option on the command line, if not --name/--no-name
-
-    def allows(self, value: Any) -> bool:
-        """Whether this is a value for it: `dim` allows 1, and neither 0 nor 1.5 nor True."""
-        if value is None:
-            return self.optional
-        if self.kind not in (int, float):
-            return isinstance(value, self.kind) and (not self.choices or value in self.choices)
-        is_number = isinstance(value, int | self.kind) and not isinstance(value, bool) and math.isfinite(value)
-        return is_number and self.above < value and self.at_least <= value <= self.at_most
-
-    @property
-    def expected(self) -> str:
-        """Its values in words: "a whole number, 1 or more"."""
-        if self.choices:
-            return f"one of {', '.join(self.choices)}"
-        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-        above = f" above {self.above:g}" if math.isfinite(self.above) else ""
-        at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
-        at_most = f" and at most {self.at_most:g}" if math.isfinite(self.at_most) else ""
-        return kinds.get(self.kind, self.kind.__name__) + above + at_least + at_most
-
-
-@cache
-def options(recipe: type) -> tuple[Option, ...]:
-    """The options of a class of recipes, in their order."""
-    hints = get_type_hints(recipe)
-    return tuple(
-        Option(entry.name, *_values(hints[entry.name]), entry.default, **entry.metadata) for entry in fields(recipe)
-    )
-
-
-def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
-    """`int | None` -> int, (), True; `Literal["linear", "constant"]` -> str, ("linear", "constant"), False."""
-    values = [value for value in get_args(hint) or (hint,) if value is not type(None)]
-    choices = tuple(value for value in values if isinstance(value, str))
-    return str if choices else values[0], choices, type(None) in get_args(hint)
-
-
-def check_options(recipe: Any) -> None:
-    """`dim is 0; expected a whole number, 1 or more`, where an option has a value that it does not allow."""
-    for entry in options(recipe.__class__):
-        value = getattr(recipe, entry.name)
-        if not entry.allows(value):
-            raise SettingsError(f"{entry.name} is {value!r}; expected {entry.expected}")
 
 
 def check_batch(batch_size: int, run_length: int) -> None:
@@ -230,13 +169,8 @@ def _check_together(recipe: Recipe) -> None:
     if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):
         why = "negatives_from='batch'" if sampled else f"the objective {recipe.objective}"
         raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
-    if recipe.postprocess is not None:
-        _check_steps(recipe.postprocess, recipe.dim)
-
-
-def _check_steps(text: str, dim: int) -> None:
-    from siamese_cbow.transform.settings import Postprocess
-
-    steps = Postprocess.parse(text)
-    if steps.components >= dim:
-        raise SettingsError(f"postprocess is {text!r} and dim {dim}; expected fewer components than dimensions")
+    if recipe.postprocess is not None and recipe.postprocess.components >= recipe.dim:
+        raise SettingsError(
+            f"postprocess has {recipe.postprocess.components} components and dim is {recipe.dim}; "
+            "expected fewer components than dimensions"
+        )

@@ -36,6 +36,7 @@ from siamese_cbow.training.optimizers import learning_rates
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.recipe import Recipe, Saving
 from siamese_cbow.training.state import first_state
+from siamese_cbow.transform.settings import Postprocess
 
 LOG, ABOUT = "log.jsonl", "run.json"
 FORMAT_VERSION = 1
@@ -189,13 +190,19 @@ def _is_finished(folder: Path, about: dict[str, Any]) -> bool:
         info = load(folder).info
     except SiameseCBOWError:
         raise InputError(f"{folder} exists and is not a model of ours; choose another output, or remove it") from None
-    recipe = {name: value for name, value in info.get("recipe", {}).items() if name != "name"}
-    if recipe == about["recipe"] and info.get("corpus", {}).get("fingerprint") == about["corpus"]:
+    recipe = {name: value for name, value in (info.recipe or {}).items() if name != "name"}
+    if _values(recipe) == about["recipe"] and info.fingerprint == about["corpus"]:
         return True
     raise InputError(
         f"{folder} holds a model of other settings or another text; "
         "choose another output, or give --restart to replace it"
     )
+
+
+def _values(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a recipe as they are written today; 0.1.0 wrote those of post-processing as a text."""
+    steps = recipe.get("postprocess")
+    return recipe if steps is None else {**recipe, "postprocess": Postprocess.of(steps).settings()}
 
 
 def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
@@ -228,7 +235,7 @@ def _read_about(path: Path) -> dict[str, Any]:
             f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
             "finish the run with the version that began it, or give --restart to start it anew"
         )
-    return dict(begun)
+    return {**begun, "recipe": _values(begun["recipe"])}
 
 
 def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from siamese_cbow.base.files import atomic_file
+from siamese_cbow.base.option_fields import options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
-from siamese_cbow.training.recipe import Recipe, options
+from siamese_cbow.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model

@@ -7,8 +7,8 @@ start at random, or from vectors that are there:
     --init pretrained            the model that comes with the package; any other name that `open_model` takes, too
     --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that it has
 
-A model's rows are finished ones (see `transform.finishing`): they are turned back into learnt ones first. A row that
-words of one stem share starts as the mean of those that are known, so a new form of a known word starts beside it.
+A model's rows are finished ones (see `transform.postprocessing`): they are turned back into learnt ones first. A row
+that words of one stem share starts as the mean of those that are known, so a new form of a known word starts beside it.
 
 Training from scratch wants a high rate, which moves a finished model far: on other text much of it is forgotten. At a
 fifth of the rate nothing was, and the new text was learnt as well (results/pairs.md). What did not do better than that:
@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError, InputError
-from siamese_cbow.formats.opening import is_vector_file, open_model
+from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
+from siamese_cbow.kernels.batch.batch_records import Matrices
 from siamese_cbow.kernels.batch.random import Purpose, key
-from siamese_cbow.kernels.batch.records import Matrices
-from siamese_cbow.kernels.registry import OptimizerName
+from siamese_cbow.kernels.tables import OptimizerName
 from siamese_cbow.machine.memory import aligned
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -38,7 +38,7 @@ from siamese_cbow.training.optimizers import state_shapes
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
-from siamese_cbow.transform.finishing import unweighed
+from siamese_cbow.transform.postprocessing import learnt_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -166,7 +166,7 @@ def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) ->
     if model is None:
         words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)
     else:
-        learnt = unweighed(model.info.get("recipe", {}), model.vectors, np.asarray(model.vocabulary.counts))
+        learnt = learnt_rows(model)
         words = [word for word in model.vocabulary.words if word in vocabulary.index]
         rows = learnt[[model.vocabulary.index[word] for word in words]]
     if rows.shape[1] != recipe.dim:

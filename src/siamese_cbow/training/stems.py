@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Vectors
-from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.words.vocabulary import Vocabulary
 

@@ -4,7 +4,7 @@
 
 Threads that share rows fetch them from each other's cache, batch after batch. With strips each of two threads has half
 of every row, and of every sentence, to itself. That works where the numbers of a row move one by one. Adagrad (and any
-optimiser that `kernels.registry` does not call elementwise) and clipping look at a row as a whole, and so do the
+optimiser that `kernels.tables` does not call elementwise) and clipping look at a row as a whole, and so do the
 products of the in-batch objectives: their rows stay whole.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.registry import OBJECTIVES, OPTIMIZERS
+from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS
 from siamese_cbow.machine.memory import padded_width
 from siamese_cbow.training.recipe import Recipe
 

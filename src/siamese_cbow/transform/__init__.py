@@ -1,1 +1,12 @@
-"""Model in, model out: finishing, post-processing, adapting, compressing, combining."""
+"""Model in, model out: each step reads finished rows and writes others.
+
+    estimates       weights of words; mean and Gram matrix of sentences, of a stream or from counts
+    settings        what is done to rows after training, as values [Postprocess]
+    postprocessing  doing it, at the end of a training or to any model, and undoing it
+      [end_of_training, folded, ids_in, learnt_rows, postprocess, without_postprocessing]
+    adaptation      a model for texts of one kind [adapt, adaptation, evened, not_adapted, scaled_along, shares_of]
+    compression     fewer bits, dimensions, words [compress]
+    combination     several models of one vocabulary -> one [combine]
+
+Nothing is trained here, and nothing is written to a disk.
+"""

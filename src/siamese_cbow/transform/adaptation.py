@@ -16,23 +16,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # for sums in one order, and so the same bytes, on any number of threads
 
-from siamese_cbow.base.arrays import Counts, Ids, Offsets, Vectors
+from siamese_cbow.base.arrays import Counts, Floats, Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError
-from siamese_cbow.model.checks import without_scores
 from siamese_cbow.model.encoding import Texts, as_list
-from siamese_cbow.transform.components import BLOCK, SAMPLE
-from siamese_cbow.transform.folding import Undo
-from siamese_cbow.transform.weights import Floats
-
-if TYPE_CHECKING:
-    from siamese_cbow.model.model import Model
+from siamese_cbow.model.geometry import Undo, blocks, eigenvectors, gram_of, one_thread
+from siamese_cbow.model.model import Model
+from siamese_cbow.transform.estimates import BLOCK, SAMPLE
+from siamese_cbow.transform.postprocessing import check_not_postprocessed, without_postprocessing
 
 PRIOR_WORDS = 10_000  # so many words of texts weigh as much as all that was known of shares before
 PRIOR_TEXTS = 3_000  # so many texts, and their directions are evened out half as far as those of any number of texts
@@ -40,38 +35,8 @@ STRENGTH = 0.2
 WEIGHT_POWER = 0.5  # how far weights of words follow
 
 
-@dataclass(frozen=True, eq=False)
-class Adaptation:
-    """What texts of one kind ask for.
-
-    weights     (n_words,) what the row of each word is multiplied by
-    directions  (dim, dim) of the texts: of length 1, orthogonal
-    factors     (dim,) what each of them is scaled by
-    n_texts     how many texts with a known word were looked at
-    n_words     how many known words stand in them
-    """
-
-    weights: NDArray[np.float32]
-    directions: Floats
-    factors: Floats
-    n_texts: int
-    n_words: int
-
-    def turned(self, vectors: Vectors) -> Vectors:
-        """Vectors (n, dim) of weighted words, or of texts of such words, with their directions scaled."""
-        return scaled_along(vectors, self.directions, self.factors)
-
-    @property
-    def undo(self) -> Undo:
-        """How to undo it once it is folded into rows."""
-        no_mean, nothing = np.zeros(len(self.factors)), np.zeros((len(self.weights), 0), np.float32)
-        return Undo(self.weights, no_mean, self.directions, self.factors, nothing)
-
-
 def adapt(model: Model, texts: Texts) -> Model:
     """A new model with what the texts ask for folded into its rows."""
-    from siamese_cbow.model.model import Model
-
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
     model = not_adapted(model)
@@ -81,23 +46,23 @@ def adapt(model: Model, texts: Texts) -> Model:
         raise InputError(
             f"none of {len(chosen):,} texts has a word with a vector; expected some in the model's language"
         )
-    found = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
-    rows = found.turned(model.vectors * found.weights[:, None])
-    done = {"adapted_to": {"texts": found.n_texts, "words": found.n_words}}
-    info = {**without_scores(model.info), "postprocessing": done}
-    return Model(model.vocabulary, rows, model.tokenizer, info, undo=found.undo)
+    change = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
+    rows = scaled_along(model.vectors * change.weights[:, None], change.directions, change.factors)
+    done = {"adapted_to": {"texts": _n_with_words(offsets), "words": len(ids)}}
+    info = replace(model.info, scores=None, postprocessing=done)
+    return Model(model.vocabulary, rows, model.tokenizer, info, undo=change)
 
 
 def not_adapted(model: Model) -> Model:
     """The model before an earlier adaptation; any other post-processing is an error."""
-    if "adapted_to" in model.info.get("postprocessing", {}):
-        model = model.without_postprocessing()
-    model.check_not_postprocessed()
+    if "adapted_to" in (model.info.postprocessing or {}):
+        model = without_postprocessing(model)
+    check_not_postprocessed(model)
     return model
 
 
-def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Adaptation:
-    """What texts ask for, of which text i has the words `ids[offsets[i]:offsets[i + 1]]`.
+def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Undo:
+    """What texts ask for, of which text i has the words `ids[offsets[i]:offsets[i + 1]]`: weights, and `scaled_along`.
 
     vectors  (n_words, dim)
     shares   (n_words,) of each word in all text; None where nobody knows: then weights stay as they are
@@ -105,9 +70,14 @@ def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offse
     weights = np.ones(len(vectors), np.float32)
     if shares is not None:
         weights = word_weights(shares, np.bincount(ids, minlength=len(shares))).astype(np.float32)
-    n_texts = int(np.count_nonzero(np.diff(offsets)))
-    directions, factors = evened(_gram(vectors * weights[:, None], ids, offsets), n_texts)
-    return Adaptation(weights, directions, factors, n_texts, len(ids))
+    directions, factors = evened(_gram(vectors * weights[:, None], ids, offsets), _n_with_words(offsets))
+    no_mean, nothing = np.zeros(vectors.shape[1]), np.zeros((len(vectors), 0), np.float32)
+    return Undo(weights, no_mean, directions, factors, removed=nothing)
+
+
+def _n_with_words(offsets: Offsets) -> int:
+    """How many texts have a known word."""
+    return int(np.count_nonzero(np.diff(offsets)))
 
 
 def shares_of(counts: Counts) -> Floats | None:
@@ -130,21 +100,20 @@ def evened(gram: Floats, n_texts: int) -> tuple[Floats, Floats]:
 
     gram  (dim, dim) the sum of the products of the texts' vectors with themselves
     """
-    with threadpool_limits(1, "blas"):
-        strengths, directions = np.linalg.eigh(gram)
+    strengths, directions = eigenvectors(gram)
     relative = np.maximum(strengths, 0) / max(float(strengths.mean()), np.finfo(np.float64).tiny)
     gain = STRENGTH * n_texts / (n_texts + PRIOR_TEXTS)
-    return directions.T, (1 + gain * relative) ** -0.5
+    return directions, (1 + gain * relative) ** -0.5
 
 
 def scaled_along(vectors: Vectors, directions: Floats, factors: Floats) -> Vectors:
     """Vectors (n, dim) with each direction scaled by its factor: [[3, 4]], [[1, 0], [0, 1]], [.5, 1] -> [[1.5, 4]]."""
-    done = np.empty_like(vectors)
-    with threadpool_limits(1, "blas"):
+    scaled = np.empty_like(vectors)
+    with one_thread():
         matrix = (directions.T * factors) @ directions
-        for start in range(0, len(vectors), BLOCK):
-            done[start : start + BLOCK] = vectors[start : start + BLOCK].astype(np.float64) @ matrix
-    return done
+        for part in blocks(len(vectors), BLOCK):
+            scaled[part] = vectors[part].astype(np.float64) @ matrix
+    return scaled
 
 
 def _gram(rows: Vectors, ids: Ids, offsets: Offsets) -> Floats:
@@ -152,21 +121,20 @@ def _gram(rows: Vectors, ids: Ids, offsets: Offsets) -> Floats:
     from siamese_cbow.kernels.means import means
 
     gram = np.zeros((rows.shape[1],) * 2)
-    with threadpool_limits(1, "blas"):
-        for start in range(0, len(offsets) - 1, BLOCK):
-            ends = offsets[start : start + BLOCK + 1]
-            found = np.empty((len(ends) - 1, rows.shape[1]), np.float32)
-            means(rows, ids, ends, False, found)
-            gram += found.T.astype(np.float64) @ found
+    for start in range(0, len(offsets) - 1, BLOCK):
+        ends = offsets[start : start + BLOCK + 1]
+        vectors = np.empty((len(ends) - 1, rows.shape[1]), np.float32)
+        means(rows, ids, ends, False, vectors)
+        gram += gram_of(vectors, np.diff(ends) > 0)  # without weights, BLAS would sum in another order than in 0.1.0
     return gram
 
 
 def some_of(texts: Iterable[str], most: int = SAMPLE, seed: int = 1) -> list[str]:
     """All texts, or `most` of them, each as likely as any other, however many come."""
-    rng, kept = random.Random(seed), []
+    rng, sample = random.Random(seed), []
     for n, text in enumerate(texts):
         if n < most:
-            kept.append(text)
+            sample.append(text)
         elif (place := rng.randrange(n + 1)) < most:
-            kept[place] = text
-    return kept
+            sample[place] = text
+    return sample

@@ -9,21 +9,18 @@ Roads not taken: product quantisation, cutting without a rotation, other weights
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Vectors
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model.checks import without_scores
-from siamese_cbow.model.packed_rows import Dtype, PackedRows, packed
+from siamese_cbow.model.geometry import blocks, gram_of, one_thread, strongest, with_signs
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.packed_rows import Dtype, PackedRows, as_array, packed
 from siamese_cbow.words.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from siamese_cbow.model.model import Model
-
-ROWS_AT_A_TIME = 8_192
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
@@ -31,26 +28,27 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
 
     What is kept for undoing a post-processing stays behind: it is of the whole model.
     """
-    from siamese_cbow.model.model import Model
-
     if dtype is not None and dtype not in get_args(Dtype):
         raise SettingsError(f"dtype is {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
     for name, value, most in (("dim", dim, model.dim), ("words", words, len(model.vocabulary))):
         if value is not None and not 1 <= value <= most:
             raise SettingsError(f"{name} is {value}; expected 1 to {most:,}, what the model has")
-    kept = most_frequent(model.vocabulary.counts, words)
-    rows = model.rows if words is None else _some(model, kept)
+    vocabulary, rows = model.vocabulary, model.rows
+    if words is not None:
+        ids = most_frequent(vocabulary.counts, words)
+        rows = rows[ids]
+        vocabulary = Vocabulary(
+            [vocabulary.words[i] for i in ids.tolist()], vocabulary.counts[ids], vocabulary.languages
+        )
     if dim is not None and dim < model.dim:
-        # Estimated on the words that stay: the others no longer matter.
-        rows = rotated(_unpacked(rows), dim)
+        rows = rotated(as_array(rows), dim)  # estimated on the words that stay: the others no longer matter
     if dtype not in (None, model.dtype) or not isinstance(rows, PackedRows):
-        rows = packed(_unpacked(rows), dtype or model.dtype)
-    vocabulary = model.vocabulary if words is None else _part(model.vocabulary, kept)
-    before = model.info.get("compression") or {
+        rows = packed(as_array(rows), dtype or model.dtype)
+    before = model.info.compression or {
         "from_dtype": model.dtype, "from_dim": model.dim, "from_words": len(model.vocabulary),
     }  # fmt: skip
     now = {"dtype": dtype or model.dtype, "dim": dim or model.dim, "words": len(vocabulary)}
-    info = {**without_scores(model.info), "compression": {**before, **now}}
+    info = replace(model.info, scores=None, compression={**before, **now})
     return Model(vocabulary, rows, model.tokenizer, info)
 
 
@@ -64,29 +62,9 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 
     counts  how much each word matters. Without them all matter the same, which `compress` wants: results/compress.md
     """
-    gram = np.zeros((vectors.shape[1],) * 2)
-    for start in range(0, len(vectors), ROWS_AT_A_TIME):
-        rows = vectors[start : start + ROWS_AT_A_TIME].astype(np.float64)
-        gram += rows.T @ (rows if counts is None else rows * counts[start : start + ROWS_AT_A_TIME, None])
-    directions = np.linalg.eigh(gram)[1][:, ::-1][:, :dim]
-    # An eigenvector may come with either sign; this makes the result one and the same on every machine.
-    largest = np.abs(directions).argmax(axis=0)
-    directions = directions * np.sign(directions[largest, np.arange(dim)])
+    directions = with_signs(strongest(gram_of(vectors, counts), dim)[0]).T
     turned = np.empty((len(vectors), dim), np.float32)
-    for start in range(0, len(vectors), ROWS_AT_A_TIME):
-        part = slice(start, start + ROWS_AT_A_TIME)
-        turned[part] = vectors[part].astype(np.float64) @ directions
+    with one_thread():
+        for part in blocks(len(vectors)):
+            turned[part] = vectors[part].astype(np.float64) @ directions
     return turned
-
-
-def _unpacked(rows: Vectors | PackedRows) -> Vectors:
-    return rows.unpacked if isinstance(rows, PackedRows) else rows
-
-
-def _some(model: Model, ids: NDArray[np.int64]) -> Vectors | PackedRows:
-    return model.rows.part(ids) if isinstance(model.rows, PackedRows) else model.rows[ids]
-
-
-def _part(vocabulary: Vocabulary, ids: NDArray[np.int64]) -> Vocabulary:
-    words = [vocabulary.words[i] for i in ids.tolist()]
-    return Vocabulary(words, vocabulary.counts[ids], vocabulary.languages)

@@ -1,11 +1,14 @@
-"""What post-processing is to do: settings, and the short text that the command line and recipes write them in."""
+"""What is done to the rows of a model after training, as values: the settings of post-processing."""
+
+# ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
+from siamese_cbow.base.option_fields import check_options, option
 from siamese_cbow.errors import SettingsError
 
 Weights: TypeAlias = Literal["none", "sif", "usif", "idf"]
@@ -17,42 +20,37 @@ _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 class Postprocess:
     """The steps, in the order in which they are done; the defaults do nothing.
 
-    weights     of words: `sif`, `usif` or `idf` (which needs a stream)
-    a           of sif: words with a larger share of the text than this count for less than half
-    center      the mean sentence becomes zero
-    components  so many of the strongest directions of sentences are removed
-    by_share    of each direction only its share of the strength of all those removed, as uSIF has it
-    whiten      0 to 1: how far the strengths of the remaining directions are evened out
-    seed        which sentences of a large stream are looked at
-
-    `Postprocess.parse("components=1,weights=sif")` -> Postprocess(weights="sif", components=1)
+    The first three look at words and their counts, and every training ends with them, as its recipe says. The others
+    look at sentences: of a stream, or as the counts of words let them expect.
     """
 
-    weights: Weights = "none"
-    a: float = 1e-3
-    center: bool = False
-    components: int = 0
-    by_share: bool = False
-    whiten: float = 0.0
-    seed: int = 1
+    # rows are scaled by this power of log(1 + 1 / the word's share of the text), then their lengths are raised to this
+    # one, and then so many of the strongest directions of the running words are removed
+    idf_power: float = option(0.0, "", at_least=0)
+    length_power: float = option(1.0, "", at_least=0)
+    common_directions: int = option(0, "", at_least=0)
+
+    weights: Weights = option("none", "After training, weights of words, as SIF, uSIF or tf-idf have them.")
+    a: float = option(1e-3, "Of sif: words above this share of the text count for less than half.", above=0)
+    center: bool = option(False, "After training, take off the mean sentence.")
+    components: int = option(0, "After training, remove this many directions that all sentences share.", at_least=0)
+    by_share: bool = option(False, "Remove of each such direction only its share of their strength, as uSIF.")
+    whiten: float = option(
+        0.0, "After training, even out the strengths of the other directions: 0 to 1.", at_least=0, at_most=1
+    )
+    seed: int = option(1, "Which sentences of a large stream to look at for that.", at_least=0)
 
     def __post_init__(self) -> None:
-        if self.weights not in get_args(Weights):
-            raise SettingsError(f"weights is {self.weights!r}; expected one of {', '.join(get_args(Weights))}")
-        if not (math.isfinite(self.a) and self.a > 0):
-            raise SettingsError(f"a is {self.a}; expected a number above 0, such as 0.001")
-        if self.components < 0:
-            raise SettingsError(f"components is {self.components}; expected 0 or more")
-        if not 0 <= self.whiten <= 1:
+        check_options(self)
+        if self.common_directions and self.looks_at_sentences:
             raise SettingsError(
-                f"whiten is {self.whiten}; expected 0 (not at all) to 1 (all directions equally strong)"
+                f"common_directions is {self.common_directions}, which looks at words, and center, components or "
+                "whiten is set, which look at sentences; expected either (do the one, then the other)"
             )
-        if self.seed < 0:
-            raise SettingsError(f"seed is {self.seed}; expected 0 or more")
 
     @property
     def looks_at_sentences(self) -> bool:
-        """Whether a mean or directions have to be estimated."""
+        """Whether a mean or directions of sentences have to be estimated."""
         return self.center or self.components > 0 or self.whiten > 0
 
     def settings(self) -> dict[str, Any]:
@@ -61,17 +59,31 @@ class Postprocess:
         return {name: value for name, value in asdict(self).items() if value != plain[name]}
 
     @classmethod
-    def parse(cls, text: str) -> Postprocess:
-        """Settings as people write them: "components=1,whiten=0.2,center=yes" (or "center" alone)."""
-        kinds: dict[str, Any] = {field.name: type(field.default) for field in fields(cls)}
-        found: dict[str, Any] = {}
-        for part in filter(None, (part.strip() for part in text.split(","))):
-            name, equals, value = (piece.strip() for piece in part.partition("="))
-            if name not in kinds:
-                raise SettingsError(f"postprocess has no setting {name!r}; expected some of {', '.join(kinds)}")
-            try:
-                found[name] = _YES_NO[value if equals else "yes"] if kinds[name] is bool else kinds[name](value)
-            except (KeyError, ValueError):
-                expected = {bool: "yes or no", int: "a whole number", float: "a number", str: "a word"}[kinds[name]]
-                raise SettingsError(f"postprocess setting {part!r}; expected {name}= and {expected}") from None
-        return cls(**found)
+    def of(cls, settings: Postprocess | Mapping[str, Any] | str) -> Postprocess:
+        """Settings in any form: values, a table, or the text "components=1,center" that recipes of 0.1.0 hold."""
+        if isinstance(settings, Postprocess):
+            return settings
+        table = _parsed(settings) if isinstance(settings, str) else settings
+        if not isinstance(table, Mapping):
+            raise SettingsError(f"postprocess is {table!r}; expected a table, such as {{components = 1}}")
+        for name in table:
+            if name not in _KINDS:
+                raise SettingsError(f"postprocess has no setting {name!r}; expected some of {', '.join(_KINDS)}")
+        return cls(**table)
+
+
+_KINDS: dict[str, Any] = {field.name: type(field.default) for field in fields(Postprocess)}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """The text form of 0.1.0: "components=1,center" -> {"components": 1, "center": True}."""
+    table: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        kind = _KINDS.get(name, str)
+        try:
+            table[name] = _YES_NO[value if equals else "yes"] if kind is bool else kind(value)
+        except (KeyError, ValueError):
+            expected = {bool: "yes or no", int: "a whole number", float: "a number", str: "a word"}[kind]
+            raise SettingsError(f"postprocess setting {part!r}; expected {name}= and {expected}") from None
+    return table

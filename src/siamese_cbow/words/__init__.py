@@ -1,7 +1,7 @@
 """What a word is: one definition in three equal forms, the vocabulary, and the way from text to ids.
 
 The definition is `Tokenizer.words`, in plain Python. The scanner does the same in bulk, over UTF-8 bytes, and the
-`tokenizer.json` of a saved model says the same to the `tokenizers` library. Tests hold the three equal on arbitrary text
+`tokenizer.json` of a saved model says the same to the `tokenizers` library. Tests hold the three equal on any text
 and on every code point. Its version is the rule (`tokenizer.RULES`), which streams and models store.
 
     characters      code point -> letter, digit, mark ...; its lower case
@@ -13,5 +13,5 @@ and on every code point. Its version is the rule (`tokenizer.RULES`), which stre
     scanner         UTF-8 bytes -> ids at the speed of memory [Cursor, WordTable, count, tables, word_table]
     lookup          many texts -> ids, through the scanner [AnyLookup, Lookup, lookup_of]
 
-The last three load numba; small calls do without. Does not read or split text (`text`), does not count a corpus (`stream`).
+The last three load numba; small calls do without. Does not read or split text (`text`) or count a corpus (`stream`).
 """

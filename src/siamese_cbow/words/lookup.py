@@ -15,7 +15,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words import scanner
-from siamese_cbow.words.hash_table import NO_BEGINNINGS, Slots, beginnings_of, empty_slots, fill_slots, hash_words
+from siamese_cbow.words.hash_table import NO_BEGINNINGS, beginnings_of, empty_slots, fill_slots, hash_words
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
@@ -31,8 +31,17 @@ class Lookup:
 
     def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
         self._tables = scanner.tables(tokenizer)
-        letters, starts = written(vocabulary)
-        self._slots = word_slots(vocabulary, letters, starts)
+        # The words one after another: cat, sat -> "catsat\n", [0, 3, 6]
+        encoded = [word.encode("utf-8", "replace") for word in vocabulary.words]
+        letters = np.frombuffer(b"".join(encoded) + b"\n", np.uint8)
+        starts = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
+        hashes = np.empty(len(encoded), np.uint64)
+        hash_words(letters, starts, hashes)
+        self._slots = empty_slots(len(encoded))
+        clash = fill_slots(self._slots, hashes)
+        if clash >= 0:
+            raise InputError(f"the word {vocabulary.words[clash]!r} stands twice in the vocabulary; remove one")
         self._beginnings = beginnings_of(letters, starts) if fallback == "prefix" else NO_BEGINNINGS
 
     def ids(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
@@ -69,25 +78,6 @@ def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback =
     if isinstance(tokenizer, JsonTokenizer):
         return JsonLookup(finder(vocabulary, fallback), tokenizer)
     return Lookup(vocabulary, tokenizer, fallback)
-
-
-def written(vocabulary: Vocabulary) -> tuple[Bytes, Offsets]:
-    """The words one after another in UTF-8, and where each begins: cat, sat -> "catsat\\n", [0, 3, 6]."""
-    encoded = [word.encode("utf-8", "replace") for word in vocabulary.words]
-    starts = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
-    return np.frombuffer(b"".join(encoded) + b"\n", np.uint8), starts
-
-
-def word_slots(vocabulary: Vocabulary, letters: Bytes, starts: Offsets) -> Slots:
-    """The scanner's hash table for a vocabulary and its words as `written` gives them."""
-    hashes = np.empty(len(vocabulary), np.uint64)
-    hash_words(letters, starts, hashes)
-    slots = empty_slots(len(vocabulary))
-    clash = fill_slots(slots, hashes)
-    if clash >= 0:
-        raise InputError(f"the word {vocabulary.words[clash]!r} stands twice in the vocabulary; remove one")
-    return slots
 
 
 def as_lines(texts: Sequence[str]) -> Bytes:

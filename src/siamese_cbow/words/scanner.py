@@ -19,25 +19,9 @@ from siamese_cbow.base.arrays import Bytes, Counts, Ids, Offsets
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
-from siamese_cbow.words import characters
+from siamese_cbow.words import characters, hash_table
 from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
-from siamese_cbow.words.hash_table import (
-    N_BEGINNINGS,
-    NOTHING,
-    SEED,
-    Hashes,
-    Slots,
-    counts_as,
-    decode,
-    empty_slots,
-    finish,
-    mix,
-    place_of,
-    plain_letters,
-    slot_of,
-    take,
-    utf8,
-)
+from siamese_cbow.words.hash_table import NOTHING, SEED, Hashes, Slots, slot_of
 from siamese_cbow.words.tokenizer import Tokenizer
 
 AHEAD = 64  # words that wait for their slots
@@ -96,19 +80,19 @@ def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]
     number = _number(text, i, tables.kinds) if text[i] < 0x80 and tables.kinds[text[i]] == DIGIT else i
     if number > i:
         for j in range(i, number):
-            hashed, chunk, size = take(hashed, chunk, size, text[j])
-        return number, finish(hashed, chunk, size)
+            hashed, chunk, size = hash_table.take(hashed, chunk, size, text[j])
+        return number, hash_table.finish(hashed, chunk, size)
     while True:
-        code_point, n = decode(text, i)
+        code_point, n = hash_table.decode(text, i)
         kind = tables.kinds[code_point]
         if kind == APOSTROPHE:
-            after, _ = decode(text, i + n)
+            after, _ = hash_table.decode(text, i + n)
             inside = tables.kinds[after] == LETTER or tables.kinds[after] == DIGIT
         else:
             inside = kind == LETTER or kind == DIGIT or kind == MARK
         if not inside:
-            return i, finish(hashed, chunk, size)
-        hashed, chunk, size = take(hashed, chunk, size, tables.folds[code_point])
+            return i, hash_table.finish(hashed, chunk, size)
+        hashed, chunk, size = hash_table.take(hashed, chunk, size, tables.folds[code_point])
         i += n
 
 
@@ -118,47 +102,47 @@ def _next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int
     while True:
         code_point, size = np.int64(text[i]), 1
         if code_point >= 0x80:
-            code_point, size = decode(text, i)
+            code_point, size = hash_table.decode(text, i)
         kind = tables.kinds[code_point]
         if kind == LETTER or kind == DIGIT:
             break
         if kind == SINGLE or (tables.punctuation and (kind == POINT or kind == APOSTROPHE)):
-            hashed, chunk, length = take(seed, NOTHING, 0, tables.folds[code_point])
-            return i, i + size, finish(hashed, chunk, length)
+            hashed, chunk, length = hash_table.take(seed, NOTHING, 0, tables.folds[code_point])
+            return i, i + size, hash_table.finish(hashed, chunk, length)
         if kind == NEWLINE:
             return i, i, seed
         i += size  # a separator, or a mark without a letter before it
     # Most words are plain ASCII and are read eight bytes at a time; a word that may not be is read anew.
     start, hashed = i, seed
     while i + 8 <= len(text):
-        n, chunk = plain_letters(eight_bytes(text, i), tables.words, tables.lowercase)
+        n, chunk = hash_table.plain_letters(eight_bytes(text, i), tables.words, tables.lowercase)
         if n:
-            hashed = mix(hashed, chunk)
+            hashed = hash_table.mix(hashed, chunk)
             i += n
         if n < 8:
             after = tables.after_letters[text[i]]
             if after == ENDS or (after == GOES_ON_AFTER_DIGITS and kind == LETTER):
-                return start, i, mix(hashed, np.uint64(i - start))
+                return start, i, hash_table.mix(hashed, np.uint64(i - start))
             break
     end, hashed = _any_word(text, start, tables, seed)
     return start, end, hashed
 
 
-class Scratch(NamedTuple):
+class ScanScratch(NamedTuple):
     """What `look_up` works in."""
 
     waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
-    hashes: Hashes  # (N_BEGINNINGS,) of a word out of the vocabulary
+    hashes: Hashes  # (hash_table.N_BEGINNINGS,) of a word out of the vocabulary
 
 
-def scratch() -> Scratch:
+def scratch() -> ScanScratch:
     """New memory, for one thread."""
-    return Scratch(np.empty((AHEAD, 3), np.uint64), np.empty(N_BEGINNINGS, np.uint64))
+    return ScanScratch(np.empty((AHEAD, 3), np.uint64), np.empty(hash_table.N_BEGINNINGS, np.uint64))
 
 
 @njit(**LEAN)
 def look_up(
-    text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, scratch: Scratch, ids: Ids, ends: Offsets
+    text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, scratch: ScanScratch, ids: Ids, ends: Offsets
 ) -> int:
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 
@@ -170,7 +154,7 @@ def look_up(
     while i < len(text):
         start, i, hashed = _next_word(text, i, tables, SEED)
         if start < i:
-            prefetch_item(slots, 2 * np.int64(place_of(slots, hashed)))
+            prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
             waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
             n_waiting += 1
             if n_waiting < AHEAD:
@@ -179,7 +163,7 @@ def look_up(
             known = slots[slot_of(slots, waiting[word, 0]), 1]
             if known == 0 and len(beginnings):
                 first, last = np.int64(waiting[word, 1]), np.int64(waiting[word, 2])
-                known = counts_as(text, first, last, tables.folds, beginnings, scratch.hashes)
+                known = hash_table.counts_as(text, first, last, tables.folds, beginnings, scratch.hashes)
             if known != 0:
                 ids[n_ids] = np.int32(known - np.uint64(1))
                 n_ids += 1
@@ -207,7 +191,7 @@ class WordTable(NamedTuple):
 def word_table(n_words: int) -> WordTable:
     """An empty table with room for words of eight bytes on average."""
     counts, columns, starts = np.zeros(n_words, np.int64), np.zeros(n_words, np.int16), np.zeros(n_words + 1, np.int64)
-    return WordTable(empty_slots(n_words), counts, columns, starts, np.zeros(8 * n_words, np.uint8))
+    return WordTable(hash_table.empty_slots(n_words), counts, columns, starts, np.zeros(8 * n_words, np.uint8))
 
 
 class Cursor(NamedTuple):
@@ -266,9 +250,9 @@ def count(
 def _write_folded(text: Bytes, i: int, end: int, folds: NDArray[np.int32], letters: Bytes, n: int) -> int:
     """Writes text[i:end], folded, to letters[n:] and returns the new end."""
     while i < end:
-        code_point, size = decode(text, i)
+        code_point, size = hash_table.decode(text, i)
         i += size
-        packed, size = utf8(np.int64(folds[code_point]))
+        packed, size = hash_table.utf8(np.int64(folds[code_point]))
         for _ in range(size):
             letters[n] = packed & 0xFF
             packed >>= 8

@@ -24,11 +24,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Counts
+from siamese_cbow.base.arrays import Counts, without_caches
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 
@@ -66,6 +67,9 @@ class Vocabulary:
     def __repr__(self) -> str:
         first = " ".join(self.words[:5])
         return f"<Vocabulary of {len(self):,} words: {first}{' ...' if len(self) > 5 else ''}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_caches(self)
 
     @cached_property
     def index(self) -> Mapping[str, int]:
@@ -134,12 +138,12 @@ class Vocabulary:
         lines = text.split("\n")
         if not lines[-1]:
             lines.pop()
+        pairs = [line.partition(" ")[::2] for line in lines]
         try:
-            cuts = [line.index(" ") for line in lines]
-            counts = np.array([line[:cut] for line, cut in zip(lines, cuts, strict=True)], "U20").astype(np.int64)
+            counts = np.array([count for count, _ in pairs], "U20").astype(np.int64)
         except (ValueError, OverflowError):
             raise _bad_line(path, lines) from None
-        words = [line[cut + 1 :] for line, cut in zip(lines, cuts, strict=True)]
+        words = [word for _, word in pairs]
         vocabulary = cls(words, counts, tuple(languages))
         if len(vocabulary.index) != len(words) or "" in vocabulary.index or (len(counts) and counts.min() < 0):
             raise _bad_line(path, lines)

@@ -1,7 +1,7 @@
 """The parts of a batch, in the order of the flow.
 
-    records  the records that kernels take, and who is whose neighbour in them
-          [Chunk, Grouping, Keys, Matrices, Objective, Picked, Rule, Shape, Steps, Text, Tokens,
+    batch_records  the records that kernels take, and who is whose neighbour in them
+          [Batches, Grouping, Keys, Matrices, Objective, Picked, Rule, Shape, Steps, Text, Tokens,
           n_slots_of_positives]
     random   randomness as a function of where it is used [Purpose, alias_table, half_bits, key]
     picking  which sentences a batch is made of, and which negatives are drawn for its anchors [pick]

@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from siamese_cbow.kernels.batch.batch_records import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.batch.random import below, permuted
-from siamese_cbow.kernels.batch.records import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.machine.compiling import LEAN
 from siamese_cbow.machine.intrinsics import prefetch_item
 from siamese_cbow.machine.threads import Team, next_item

@@ -16,7 +16,7 @@ through the whole matrix for every batch.) Clipping and L2 are per row too, for 
     adamax    m = b1 m + (1-b1) g;  u = max(b2 u, |g|);  row -= rate / (1 - b1^step) m / (u + e)
 
 Legend: w row, u different word of the batch, g[t] the gradient of a row, in the memory of thread t. What a rule
-remembers of row w stands in side.first[w] and side.second[w]: a row, a number, or nothing (`registry.OPTIMIZERS`).
+remembers of row w stands in side.first[w] and side.second[w]: a row, a number, or nothing (`tables.OPTIMIZERS`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 from numba import njit
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.records import Matrices, Rule, Steps, Tokens
-from siamese_cbow.kernels.registry import OPTIMIZERS
+from siamese_cbow.kernels.batch.batch_records import Matrices, Rule, Steps, Tokens
+from siamese_cbow.kernels.tables import OPTIMIZERS
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
 from siamese_cbow.machine.memory import prefetch_to_move
 from siamese_cbow.machine.products import dot

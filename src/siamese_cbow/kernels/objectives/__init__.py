@@ -6,7 +6,7 @@
           [IN_BATCH_PHASES, TILE, InBatchWork, train_in_batch]
     sampled    the kernel of objectives with a few candidates for each anchor
           [SAMPLED_PHASES, SampledWork, train_sampled]
-    fastsent   FastSent's kernel [FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent]
+    fastsent_kernel  FastSent's kernel [FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent]
 
 Kernels are given all their memory from outside: see `training.engine` and `baselines.fastsent_engine`.
 """

@@ -19,8 +19,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.records import (
-    Chunk,
+from siamese_cbow.kernels.batch.batch_records import (
+    Batches,
     Matrices,
     Objective,
     Picked,
@@ -62,7 +62,7 @@ class InBatchWork(NamedTuple):
 
 @njit(**LEAN)
 def train_in_batch(
-    team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
+    team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part = team.thread
@@ -93,7 +93,7 @@ def train_in_batch(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: Chunk, b: int, n_threads: int) -> None:
+def _cut_phases(chunk: Batches, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, MEANS, n, 1, n_threads)
     cut(phases, b, SCORES, tiles(n, TILE) ** 2, 1, 1)

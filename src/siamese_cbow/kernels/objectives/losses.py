@@ -22,8 +22,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
-from siamese_cbow.kernels.batch.records import Objective
-from siamese_cbow.kernels.registry import OBJECTIVES
+from siamese_cbow.kernels.batch.batch_records import Objective
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
 from siamese_cbow.machine.exponential import exp_all, highest
 

@@ -23,8 +23,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.kernels.batch.records import (
-    Chunk,
+from siamese_cbow.kernels.batch.batch_records import (
+    Batches,
     Matrices,
     Objective,
     Picked,
@@ -71,7 +71,7 @@ class SampledWork(NamedTuple):
 
 @njit(**LEAN)
 def train_sampled(
-    team: Team, chunk: Chunk, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
+    team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part, n_rows, shape, picked = team.thread, chunk.text.n_rows, chunk.shape, chunk.picked
@@ -106,7 +106,7 @@ def train_sampled(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: Chunk, b: int, n_strips: int, n_threads: int) -> None:
+def _cut_phases(chunk: Batches, b: int, n_strips: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, n_strips, n_threads)
     cut_evenly(phases, b, DOTS, n, n_strips, n_threads)

@@ -20,9 +20,9 @@ from siamese_cbow import Model
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.systems import open_system
-from siamese_cbow.formats import opening
+from siamese_cbow.formats import resolver
 from siamese_cbow.formats.convert import write_model
-from siamese_cbow.formats.opening import is_vector_file, open_model
+from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.progress import Silent
 from siamese_cbow.training.state import initial_model
 
@@ -32,7 +32,7 @@ def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     """A small model in the place of the one in the package, and an empty working directory."""
     model = small_model()
     model.save(tmp_path / "package" / "pretrained")
-    monkeypatch.setattr(opening, "PACKAGED", tmp_path / "package" / "pretrained")
+    monkeypatch.setattr(resolver, "PACKAGED", tmp_path / "package" / "pretrained")
     monkeypatch.delenv("SIAMESE_CBOW_MODEL", raising=False)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")

@@ -2,7 +2,7 @@
 
     Text, Shape, Keys   the stream, how it is cut into batches, an epoch's randomness
     Picked, Tokens      the sentences of some batches, and their words
-    Chunk               all of that for a chunk of batches, with how its work is cut and what is reported
+    Batches               all of that for a chunk of batches, with how its work is cut and what is reported
     Objective, Steps    what is minimised, and how rows move
     Matrices            the rows
 
@@ -96,7 +96,7 @@ class Tokens(NamedTuple):
     grouping: Grouping
 
 
-class Chunk(NamedTuple):
+class Batches(NamedTuple):
     """A chunk of batches, and what is reported of each."""
 
     text: Text
@@ -112,7 +112,7 @@ class Chunk(NamedTuple):
 class Objective(NamedTuple):
     """What is minimised, as numbers."""
 
-    kind: int  # its number in `registry.OBJECTIVES`
+    kind: int  # its number in `tables.OBJECTIVES`
     sharpness: np.float32  # 1 / temperature, or gamma
     margin: np.float32
     unit: bool  # cosines rather than dot products
@@ -122,7 +122,7 @@ class Objective(NamedTuple):
 class Rule(NamedTuple):
     """An optimiser as numbers."""
 
-    kind: int  # its number in `registry.OPTIMIZERS`
+    kind: int  # its number in `tables.OPTIMIZERS`
     dim: np.float32
     momentum: np.float32  # m, r or b1 of the formulas in `updates`
     decay: np.float32  # b2

@@ -1,4 +1,4 @@
-"""`siamese-cbow cluster`: what a text is about."""
+"""`siamese-cbow dedup` and `cluster`: text without its near-duplicates, and what a text is about."""
 
 from __future__ import annotations
 
@@ -9,12 +9,57 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.model_option import model_option, open_model
-from siamese_cbow.cli.text_options import progress_bar, say, text_options
+from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
     from siamese_cbow.text.row_reader import Rows
+
+
+@click.command(name="dedup", context_settings={"show_default": True})
+@click.argument("files", nargs=-1)
+@model_option
+@click.option("--threshold", default=0.95, metavar="SCORE", help="Lines with at least this cosine say the same.")
+@click.option(
+    "--pairs", is_flag=True, help="Print the duplicates instead: cosine, place and text, place of the kept one."
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON lines, of what is kept or of the pairs.")
+@text_options
+@click.option("--threads", type=int, help="[default: all cores]")
+def dedup(
+    files: tuple[str, ...],
+    folder: Path | None,
+    threshold: float,
+    pairs: bool,
+    as_json: bool,
+    text: TextSettings,
+    threads: int | None,
+) -> None:
+    """Print text without lines that say what an earlier line has said.
+
+    FILES: files, folders, globs or - for standard input, as for `search`. Lines without a known word are kept.
+    """
+    from siamese_cbow.retrieval.duplicates import duplicates
+    from siamese_cbow.text.row_reader import RowReader
+
+    reader, n, n_kept = RowReader(files_or_stdin(files), text, say=say), 0, 0
+    with progress_bar("comparing", reader.total_bytes) as progress:
+        for row in duplicates(
+            reader, model=open_model(folder), threshold=threshold, threads=threads, progress=progress
+        ):
+            n += 1
+            n_kept += row.of is None
+            if (row.of is None) == pairs:
+                continue
+            of = {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1]}} if row.of else {}
+            if as_json:
+                entry = {"source": row.source, "line": row.line, "text": row.text, **of}
+                click.echo(json.dumps(entry, ensure_ascii=False))
+            elif row.of:
+                click.echo(f"{row.score:.4f}\t{row.source}:{row.line}:{row.text}\t{row.of[0]}:{row.of[1]}")
+            else:
+                click.echo(row.text)
+    say(f"kept {n_kept:,} of {n:,} lines")
 
 
 @click.command(name="cluster", context_settings={"show_default": True})
@@ -27,7 +72,7 @@ if TYPE_CHECKING:
 @click.option("--seed", default=1, help="Of the choice of the first centres.")
 @text_options
 @click.option("--threads", type=int, help="[default: all cores]")
-def command(
+def cluster(
     files: tuple[str, ...],
     folder: Path | None,
     k: int | None,
@@ -48,15 +93,15 @@ def command(
         for i, group in enumerate(groups.tolist()):
             place = {"source": rows.source, "line": rows.number(i), "text": rows.row(i)}
             entry = {"group": group if group >= 0 else None, **place}
-            shown = f"{group if group >= 0 else ''}\t{place['source']}:{place['line']}:{place['text']}"
-            click.echo(json.dumps(entry, ensure_ascii=False) if as_json else shown)
+            line = f"{group if group >= 0 else ''}\t{place['source']}:{place['line']}:{place['text']}"
+            click.echo(json.dumps(entry, ensure_ascii=False) if as_json else line)
 
     with progress_bar("grouping", None) as progress:
-        found = clusters(
+        groups = clusters(
             list(files), model=open_model(folder), k=k, text=text, seed=seed, threads=threads,
             progress=progress, assigned=show if lines else None,
         )  # fmt: skip
-    for i, cluster in enumerate(found):
+    for i, cluster in enumerate(groups):
         label = f"{i}\t{cluster.size:,}\t{', '.join(cluster.words)}"
         if lines:
             say(label)

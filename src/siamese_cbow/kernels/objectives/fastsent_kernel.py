@@ -21,8 +21,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
+from siamese_cbow.kernels.batch.batch_records import (
+    Batches,
+    Grouping,
+    Matrices,
+    Steps,
+    Tokens,
+    count_examples,
+    neighbours,
+)
 from siamese_cbow.kernels.batch.random import AliasTable, draw
-from siamese_cbow.kernels.batch.records import Chunk, Grouping, Matrices, Steps, Tokens, count_examples, neighbours
 from siamese_cbow.kernels.batch.tokens import fill, group
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives.losses import softplus
@@ -70,7 +78,7 @@ class FastSentWork(NamedTuple):
 
 @njit(**LEAN)
 def train_fastsent(
-    team: Team, chunk: Chunk, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
+    team: Team, chunk: Batches, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part, tokens = team.thread, chunk.tokens
@@ -98,7 +106,7 @@ def train_fastsent(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: Chunk, pairs: Pairs, b: int, n_threads: int) -> None:
+def _cut_phases(chunk: Batches, pairs: Pairs, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, 1, n_threads)
     cut_evenly(phases, b, SLOPES, n, 1, n_threads)
@@ -163,7 +171,7 @@ def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
 
 
 @njit(**LEAN)
-def _fill_pairs(chunk: Chunk, pairs: Pairs, tile: Tile) -> None:
+def _fill_pairs(chunk: Batches, pairs: Pairs, tile: Tile) -> None:
     """Draw the pairs of a batch and group them by word."""
     picked, starts, b, thread = chunk.picked, chunk.tokens.starts, tile.begin, tile.thread
     first = end = pairs.first[b]
@@ -185,7 +193,7 @@ def _fill_pairs(chunk: Chunk, pairs: Pairs, tile: Tile) -> None:
 
 
 @njit(**LEAN)
-def _guess(chunk: Chunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
+def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
     """Sentence k has to guess the words of sentence j; where the pairs end now."""
     if j == k:
         role = _OWN

@@ -30,7 +30,7 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER
 @click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
 @click.option("--restart", is_flag=True, help="Discard what was finished before.")
-def command(
+def reproduce(
     stream: Path,
     output: Path,
     folders: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""`siamese-cbow evaluate`: models against people's judgement of sentence pairs."""
+"""`siamese-cbow evaluate` and `download`: models against people's judgement of sentence pairs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.text_options import text_column_option
-from siamese_cbow.evaluation.download import DEFAULT_FOLDER
+from siamese_cbow.cli.options import text_column_option
+from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 
 if TYPE_CHECKING:
     from siamese_cbow.evaluation.scores import Scores
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random vectors and resamples.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line for each model (and comparison).")
-def command(
+def evaluate(
     models: tuple[str, ...],
     folders: tuple[str, ...],
     protocol: str,
@@ -89,7 +89,7 @@ def command(
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
     from siamese_cbow.evaluation.systems import RANDOM
-    from siamese_cbow.formats.opening import PRETRAINED
+    from siamese_cbow.formats.resolver import PRETRAINED
     from siamese_cbow.progress import bar
 
     models = models or (PRETRAINED,)
@@ -176,3 +176,20 @@ def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *
         console.print(comparison_table(comparison))
     for remark in remarks(scores):
         click.echo(remark, err=True)
+
+
+@click.command(name="download")
+@click.argument("what", type=click.Choice(["sts"]))
+@click.option("--to", "folder", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Folder for the sets.")
+def download(what: str, folder: str) -> None:
+    """Fetch the public STS sets of SemEval, STS-Benchmark and SICK.
+
+    An interrupted download goes on where it stopped; files that are there already are left alone.
+    """
+    from siamese_cbow.evaluation.sts import sts
+    from siamese_cbow.progress import bar
+
+    with bar(f"download {what}", None, unit="B") as progress:
+        download_sts(folder, progress=progress)
+        sets = sts(folder, progress=progress)
+    click.echo(f"{len(sets)} sets in {folder}; try: siamese-cbow evaluate random --sts {folder}")

@@ -1,0 +1,82 @@
+"""Settings as fields of a frozen dataclass. What is known of one stands in its field, once.
+
+    dim: int = option(300, "Size of a vector.", at_least=1)      ->   dim is 0; expected a whole number, 1 or more
+
+From this come the check, the option on the command line with its help, and the key in a file.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import field, fields
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+
+from siamese_cbow.errors import SettingsError
+
+T = TypeVar("T")
+
+
+def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
+    """A field; `details` are those of `Option`: `at_least=1`."""
+    return field(default=default, metadata={"help": help, **details})
+
+
+class Option(NamedTuple):
+    """A field, as others read it."""
+
+    name: str
+    kind: type  # int, float, bool or str
+    choices: tuple[str, ...]  # what a str may be; empty: anything
+    optional: bool  # None is a value, too
+    default: Any
+    help: str = ""
+    paper: Any = None  # its value in the published recipe, where that is another
+    at_least: float = -math.inf
+    above: float = -math.inf
+    at_most: float = math.inf
+    switch: str = ""  # names of a yes-or-no option on the command line, if not --name/--no-name
+
+    def allows(self, value: Any) -> bool:
+        """Whether this is a value for it: `dim` allows 1, and neither 0 nor 1.5 nor True."""
+        if value is None:
+            return self.optional
+        if self.kind not in (int, float):
+            return isinstance(value, self.kind) and (not self.choices or value in self.choices)
+        is_number = isinstance(value, int | self.kind) and not isinstance(value, bool) and math.isfinite(value)
+        return is_number and self.above < value and self.at_least <= value <= self.at_most
+
+    @property
+    def expected(self) -> str:
+        """Its values in words: "a whole number, 1 or more"."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+        above = f" above {self.above:g}" if math.isfinite(self.above) else ""
+        at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
+        at_most = f" and at most {self.at_most:g}" if math.isfinite(self.at_most) else ""
+        return kinds.get(self.kind, self.kind.__name__) + above + at_least + at_most
+
+
+@cache
+def options(settings: type) -> tuple[Option, ...]:
+    """The options of a class of settings, in their order."""
+    hints = get_type_hints(settings)
+    return tuple(
+        Option(entry.name, *_values(hints[entry.name]), entry.default, **entry.metadata) for entry in fields(settings)
+    )
+
+
+def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
+    """`int | None` -> int, (), True; `Literal["linear", "constant"]` -> str, ("linear", "constant"), False."""
+    values = [value for value in get_args(hint) or (hint,) if value is not type(None)]
+    choices = tuple(value for value in values if isinstance(value, str))
+    return str if choices else values[0], choices, type(None) in get_args(hint)
+
+
+def check_options(settings: Any) -> None:
+    """`dim is 0; expected a whole number, 1 or more`, where an option has a value that it does not allow."""
+    for entry in options(settings.__class__):
+        value = getattr(settings, entry.name)
+        if not entry.allows(value):
+            raise SettingsError(f"{entry.name} is {value!r}; expected {entry.expected}")

@@ -1,0 +1,126 @@
+"""Small questions to a model: how similar two texts are, which words are near, what it is and where it comes from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from siamese_cbow.cli.options import batched, import_numpy_quickly, model_option, open_model
+from siamese_cbow.errors import InputError
+
+
+@click.command(name="similarity")
+@click.argument("texts", metavar="[A B]", nargs=-1)
+@model_option
+@click.option("--other-language", metavar="NAME", help="The language of B, where it is not that of A.")
+@click.option("--file", "path", metavar="FILE",
+              help="Pairs: lines of two texts with a tab between, or a table; - is standard input.")  # fmt: skip
+@click.option("--text-column", "columns", metavar="A,B",
+              help="The two columns of --file, where it is JSON lines, CSV, TSV or Parquet.")  # fmt: skip
+def similarity(
+    texts: tuple[str, ...], folder: Path | None, path: str | None, columns: str | None, other_language: str | None
+) -> None:
+    """Print how similar two texts are, from -1 to 1.
+
+    With --file, a number for each line of plain text, or for each record of a table.
+    """
+    if (len(texts) != 2) if path is None else texts:
+        raise click.UsageError(f"got {len(texts)} texts; expected two, or --file FILE and none")
+    import_numpy_quickly()
+    model = open_model(folder)
+    other = open_model(folder, language=other_language) if other_language else model
+    if path is not None:
+        for pairs in batched(_pairs(path, columns), length=lambda pair: len(pair[0]) + len(pair[1])):
+            scores = model.similarity_pairwise(model.encode([a for a, _ in pairs]), other.encode([b for _, b in pairs]))
+            click.echo("".join(f"{score:.6f}\n" for score in scores.tolist()), nl=False)
+        return
+    vectors = [each.encode(text) for each, text in zip((model, other), texts, strict=True)]
+    for text, vector in zip(texts, vectors, strict=True):
+        if not vector.any():
+            click.echo(f"siamese-cbow: no word of {text!r} has a vector, so the similarity is 0", err=True)
+    click.echo(f"{float(model.similarity(*vectors)[0, 0]):.6f}")
+
+
+def _pairs(path: str, columns: str | None) -> Iterator[tuple[str, ...]]:
+    """Two columns of a table; or the two texts of each line, also of .tsv files where no columns are named."""
+    from siamese_cbow.text.reader import format_of, read_columns
+    from siamese_cbow.text.row_reader import iter_lines
+
+    if columns is not None:
+        names = columns.split(",")
+        if len(names) != 2:
+            raise InputError(f"--text-column is {columns!r}; expected two columns of {path}: --text-column A,B")
+        yield from read_columns(path, names)
+        return
+    if format_of(path).is_table and format_of(path).name != "TSV":
+        raise InputError(f"{path} is a table; say which two columns to compare: --text-column A,B")
+    for number, line in enumerate(iter_lines(path), start=1):
+        fields = line.split("\t")
+        if len(fields) < 2:
+            raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected two texts with a tab between")
+        yield fields[0], fields[1]
+
+
+@click.command(name="neighbours", context_settings={"show_default": True})
+@click.argument("words", metavar="WORD...", nargs=-1)
+@model_option
+@click.option("--negative", metavar="WORD", multiple=True, help="A word to subtract; may be given several times.")
+@click.option("-k", default=10, metavar="N", help="How many to print.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+def neighbours(words: tuple[str, ...], folder: Path | None, negative: tuple[str, ...], k: int, as_json: bool) -> None:
+    """Print the words nearest to a word or a text, with their cosines.
+
+    Of several words the sum is taken, less the --negative ones: neighbours king woman --negative man
+    """
+    if not words and not negative:
+        raise click.UsageError("got no word; expected at least one, or a text in quotes")
+    model = open_model(folder)
+    is_plain = len(words) == 1 and not negative
+    nearest = model.neighbours(words[0], k) if is_plain else model.most_similar(words, negative, topn=k)
+    for word, cosine in nearest:
+        row = {"word": word, "cosine": round(cosine, 6)}
+        click.echo(json.dumps(row, ensure_ascii=False) if as_json else f"{cosine:.4f}\t{word}")
+
+
+@click.command(name="info")
+@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@model_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--verify", is_flag=True, help="Also read all the vectors and compare them with their hash.")
+def info(positional: Path | None, folder: Path | None, as_json: bool, verify: bool) -> None:
+    """Describe a model: size, tokenizer, frequent words, recipe, corpus."""
+    from siamese_cbow.model.card import describe
+
+    folder = positional or folder
+    name = "pretrained, the one that comes with the package" if folder is None else str(folder)
+    described = {"model": name, **describe(open_model(folder, verify=verify))}
+    if verify:
+        described["verified"] = True
+    if as_json:
+        click.echo(json.dumps(described, ensure_ascii=False))
+        return
+    for line in _lines(described):
+        click.echo(line)
+
+
+def _lines(entries: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """{"dim": 300, "recipe": {"epochs": 1}} -> "dim  300", "recipe", "  epochs  1"."""
+    width = max(map(len, entries), default=0)
+    for key, value in entries.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{key}"
+            yield from _lines(value, indent + "  ")
+        else:
+            yield f"{indent}{key:<{width}}  {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return " ".join(map(_value, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,237 @@
+"""`siamese-cbow search` and `index`: semantic grep, and an index on disk for large collections."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from siamese_cbow.cli.options import (
+    files_or_stdin,
+    import_numpy_quickly,
+    model_option,
+    open_model,
+    progress_bar,
+    say,
+    text_options,
+)
+from siamese_cbow.progress import bar
+from siamese_cbow.text.records import TextSettings
+
+if TYPE_CHECKING:
+    from siamese_cbow.base.arrays import Vectors
+    from siamese_cbow.model.model import Model
+    from siamese_cbow.retrieval.search import Hit
+
+
+@click.command(name="search", context_settings={"show_default": True, "help_option_names": ["--help"]})
+@click.argument("query")
+@click.argument("files", nargs=-1)
+@model_option
+@click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
+              help="Search in an index that `siamese-cbow index` has made, instead of FILES.")  # fmt: skip
+@click.option("-k", default=10, metavar="N", type=click.IntRange(min=0),
+              help="How many to print; 0 for all that reach --threshold.")  # fmt: skip
+@click.option("--threshold", type=float, metavar="SCORE", help="Only hits with at least this cosine.")
+@click.option("-A", "--after-context", default=0, metavar="N", type=click.IntRange(min=0), help="Lines after each hit.")
+@click.option("-B", "--before-context", default=0, metavar="N", type=click.IntRange(min=0),
+              help="Lines before each hit.")  # fmt: skip
+@click.option("-C", "--context", metavar="N", type=click.IntRange(min=0), help="Lines before and after each hit.")
+@click.option("-H/-h", "--with-filename/--no-filename", "with_file", default=None,
+              help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
+@click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
+              help="Whether hits tell their line.")  # fmt: skip
+@text_options
+@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+@click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
+              help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
+@click.option("--threads", type=int, help="[default: all cores]")
+def search(
+    query: str,
+    files: tuple[str, ...],
+    folder: Path | None,
+    index: Path | None,
+    k: int,
+    threshold: float | None,
+    after_context: int,
+    before_context: int,
+    context: int | None,
+    with_file: bool | None,
+    with_line: bool,
+    text: TextSettings,
+    as_json: bool,
+    color: str,
+    threads: int | None,
+) -> None:
+    """Find the lines that are nearest in meaning to a query, best first.
+
+    FILES: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also compressed
+    (.gz .bz2 .xz .zst). Prints the cosine, then file, line and text as grep does; leaves with exit code 1 where
+    nothing was found.
+    """
+    before, after = (before_context, after_context) if context is None else (context, context)
+    wanted: Any = {"k": k or None, "threshold": threshold, "before": before, "after": after}
+    if index is not None:
+        if files:
+            raise click.UsageError(f"got FILES ({files[0]}) and --index; expected one of them")
+        model, hits, several = _in_index(query, index, folder, wanted)
+    else:
+        model, hits, several = _in_files(query, files_or_stdin(files), folder, text, {**wanted, "threads": threads})
+    tell_unknown(model, query)
+    with_file = several if with_file is None else with_file
+    lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
+    for i, hit in enumerate(hits):
+        for line in [json_line(hit)] if as_json else lines.of(hit, first=i == 0):
+            click.echo(line, color=lines.coloured)
+    if not hits:
+        click.get_current_context().exit(1)
+
+
+def _in_files(
+    query: str, files: list[str], folder: Path | None, text: TextSettings, wanted: Mapping[str, Any]
+) -> tuple[Model, list[Hit], bool]:
+    """The model, the hits, and whether there are several files."""
+    from siamese_cbow.retrieval.search import search
+    from siamese_cbow.text.row_reader import RowReader
+
+    model = open_model(folder)
+    reader = RowReader(files, text, say=say)
+    with progress_bar("searching", reader.total_bytes) as progress:
+        return model, search(query, reader, model=model, progress=progress, **wanted), reader.names_help
+
+
+def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str, Any]) -> tuple[Model, list[Hit], bool]:
+    """The same; without --model, the model is where it was when the index was made."""
+    import_numpy_quickly()
+    from siamese_cbow.retrieval.index import Index
+    from siamese_cbow.retrieval.manifest import kept_model
+
+    kept, fallback = kept_model(index)
+    opened = Index(index, model=open_model(folder or kept, fallback=fallback))
+    return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
+
+
+def tell_unknown(model: Model, query: str) -> None:
+    """One line about words of the query that the model does not know, and what becomes of them."""
+    counted = {word: model.counts_as(word) for word in model.unknown_words(query)}
+    if left_out := [word for word, other in counted.items() if other is None]:
+        say(f"the model does not know {', '.join(left_out)}: left out of the query")
+    if others := [f"{word} counts as {other}" for word, other in counted.items() if other is not None]:
+        say(f"the model does not know some words: {', '.join(others)}")
+
+
+LONGEST = 2_000  # characters of a line on a terminal
+
+
+def json_line(hit: Hit) -> str:
+    """{"score": 0.71, "source": "notes.txt", "line": 12, "text": "my cat sat", "before": [], "after": []}"""
+    context = {name: [line._asdict() for line in getattr(hit, name)] for name in ("before", "after")}
+    return json.dumps({**asdict(hit), **context, "score": round(hit.score, 6)}, ensure_ascii=False)
+
+
+@dataclass
+class HitLines:
+    """How hits are shown. `color` is auto, always or never."""
+
+    model: Model
+    query: str
+    color: str
+    with_file: bool
+    with_line: bool
+    context: bool
+
+    @cached_property
+    def coloured(self) -> bool:
+        """Whether colours are wanted: on a terminal, unless NO_COLOR is set (no-color.org)."""
+        if self.color == "auto":
+            return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        return self.color == "always"
+
+    def of(self, hit: Hit, *, first: bool) -> Iterator[str]:
+        r"""The lines of a hit: "0.7100\tnotes.txt:12:my cat sat"; rows around it have dashes for colons, as in grep."""
+        if self.context and not first:
+            yield self._style("--", fg="cyan")
+        for number, text in hit.before:
+            yield f"\t{self._place(hit.source, number, '-')}{self._cut(text)}"
+        text = self._marked(self._cut(hit.text)) if self.coloured else self._cut(hit.text)
+        yield f"{self._style(f'{hit.score:.4f}', fg='yellow')}\t{self._place(hit.source, hit.line, ':')}{text}"
+        for number, text in hit.after:
+            yield f"\t{self._place(hit.source, number, '-')}{self._cut(text)}"
+
+    def _place(self, source: str, line: int, mark: str) -> str:
+        file = self._style(source, fg="magenta") + self._style(mark, fg="cyan") if self.with_file else ""
+        return file + (self._style(str(line), fg="green") + self._style(mark, fg="cyan") if self.with_line else "")
+
+    def _cut(self, text: str) -> str:
+        return text if len(text) <= LONGEST or not sys.stdout.isatty() else f"{text[:LONGEST]}…"
+
+    def _style(self, text: str, *, fg: str) -> str:
+        return click.style(text, fg=fg) if self.coloured else text
+
+    @cached_property
+    def _vector(self) -> Vectors:
+        return self.model.encode(self.query, normalize_embeddings=True)
+
+    def _marked(self, text: str) -> str:
+        """The words that speak most for the hit, those with half the weight of the strongest or more, in bold red."""
+        counted = {word: self.model.counts_as(word) for word in self.model.tokenizer.words(text)}
+        weights = {word: float(self.model.vector(known) @ self._vector) for word, known in counted.items() if known}
+        strongest = max(weights.values(), default=0.0)
+        strong = [word for word, weight in weights.items() if weight >= 0.5 * strongest > 0]
+        if not strong:
+            return text
+        spelled = "|".join(re.escape(word) for word in sorted(strong, key=len, reverse=True))
+        whole = re.compile(rf"(?<!\w)(?:{spelled})(?!\w)", re.IGNORECASE)
+        return whole.sub(lambda match: click.style(match[0], fg="red", bold=True), text)
+
+
+@click.command(name="index", context_settings={"show_default": True})
+@click.argument("files", nargs=-1)
+@click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
+              help="The folder of the index.")  # fmt: skip
+@model_option
+@text_options
+@click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
+@click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
+@click.option("--threads", type=int, help="[default: all cores]")
+def index(
+    files: tuple[str, ...],
+    folder_of_index: Path,
+    folder: Path | None,
+    text: TextSettings,
+    rebuild: bool,
+    check: bool,
+    threads: int | None,
+) -> None:
+    """Make or update an index of text files, for `search --index`.
+
+    FILES: files, folders or globs. Given again, only files that are new or have changed are read, and those that are
+    gone leave the index; without FILES, those it knows are looked at. The files themselves are never changed.
+    """
+    from siamese_cbow.retrieval.index import Index
+    from siamese_cbow.retrieval.manifest import NAME, kept_model
+    from siamese_cbow.retrieval.updating import update
+
+    is_new = not (folder_of_index / NAME).exists()
+    kept, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
+    folder = folder or kept
+    model = open_model(folder, fallback=fallback)
+    with bar("indexing", None, unit="B") as progress:
+        changes = update(
+            folder_of_index, files, model=model, text=text if text != TextSettings() else None, rebuild=rebuild,
+            model_folder=folder, threads=threads, progress=progress,
+        )  # fmt: skip
+    files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} gone"
+    click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} as before", err=True)
+    if check and (measured := Index(folder_of_index, model=model).check()):
+        recall = f"recall@{measured['k']} {measured['recall']} of exact search over {measured['n_queries']} queries"
+        click.echo(f"no damage; {recall}, {measured['milliseconds']} ms a query", err=True)
+    click.echo(folder_of_index)

@@ -1,0 +1,125 @@
+"""Model in, model out: `siamese-cbow adapt`, `combine`, `compress` and `convert`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
+from siamese_cbow.formats.known_formats import READABLE, WRITABLE
+from siamese_cbow.model.packed_rows import Dtype
+from siamese_cbow.text.records import TextSettings
+
+if TYPE_CHECKING:
+    from siamese_cbow.model.model import Model
+
+
+@click.command(name="adapt", context_settings={"show_default": True})
+@click.argument("files", nargs=-1)
+@model_option
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
+@click.option("--dtype", type=click.Choice(get_args(Dtype)),
+              help="Bits of a number; only float32 can be undone later, only siamese-cbow reads int4.  "
+                   "[default: as the model has them; int8 for int4]")  # fmt: skip
+@text_options
+def adapt(
+    files: tuple[str, ...],
+    folder: Path | None,
+    output: Path,
+    dtype: Dtype | None,
+    text: TextSettings,
+) -> None:
+    """Make a model fit texts of one kind: headlines, tickets, captions.
+
+    FILES: files, folders, globs or - for standard input, as for `search`; each line is a text. Words that are common
+    in them count for less, and so does what they all have in common. Nothing is trained: it takes seconds.
+    """
+    from siamese_cbow.text.row_reader import RowReader
+
+    reader = RowReader(files_or_stdin(files), text, say=say)
+    model = open_model(folder)
+    with progress_bar("reading", reader.total_bytes) as progress:
+        adapted = model.adapt(reader.texts(progress))
+    basis = adapted.info["postprocessing"]["adapted_to"]
+    if (dtype or model.dtype) != adapted.dtype:
+        adapted = adapted.compress(dtype or model.dtype)
+    adapted.save(output, int4=dtype == "int4")
+    click.echo(f"adapted to {basis['texts']:,} texts with {basis['words']:,} known words", err=True)
+    click.echo(output)
+
+
+@click.command(name="combine")
+@click.argument("folders", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
+@click.option("--dim", type=int, metavar="N", help="Dimensions of the result.  [default: those of the first model]")
+def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
+    """Make one model of several with the same words: of other seeds, or of other recipes.
+
+    Their vectors are put side by side and brought down to N dimensions. What was chance in each evens out, and the
+    model is no larger than each of them.
+    """
+    from siamese_cbow.transform.combination import combine
+
+    models = [open_model(folder) for folder in folders]
+    combined = combine(models, dim=dim)
+    combined.save(output)
+    dims = " + ".join(str(model.dim) for model in models)
+    click.echo(f"{len(combined.vocabulary):,} words, {dims} -> {combined.dim} dimensions", err=True)
+    click.echo(output)
+
+
+@click.command(name="compress")
+@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@model_option
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
+@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Bits of a number; only siamese-cbow reads int4.")
+@click.option("--dim", type=int, metavar="N", help="Dimensions, after a rotation that puts most into the first ones.")
+@click.option("--words", type=int, metavar="N", help="Only the N most frequent words.")
+def compress(
+    positional: Path | None, folder: Path | None, output: Path, dtype: Dtype | None, dim: int | None, words: int | None
+) -> None:
+    """Make a model smaller: fewer bits, dimensions or words.
+
+    Options you leave out keep their value. `--dtype float32` unpacks a model for programs that read nothing else.
+    """
+    model = open_model(positional or folder)
+    smaller = model.compress(dtype, dim=dim, words=words)
+    smaller.save(output, int4=True)
+    click.echo(f"{_size(model)} -> {_size(smaller)}", err=True)
+    if smaller.dtype == "int4":
+        click.echo("only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8", err=True)
+    click.echo(output)
+
+
+def _size(model: Model) -> str:
+    """163,771 x 300 float32, 196.5 MB."""
+    return f"{len(model.vocabulary):,} x {model.dim} {model.dtype}, {model.rows.nbytes / 1e6:.1f} MB"
+
+
+@click.command(name="convert")
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.option("--from", "source_format", type=click.Choice(READABLE), help="The format of IN.  [default: as it looks]")
+@click.option("--to", "target_format", type=click.Choice(WRITABLE), help="The format of OUT.  [default: by its ending]")
+def convert(source: str, target: Path, source_format: str | None, target_format: str | None) -> None:
+    """Turn a model or word vector file into another format.
+
+    IN is a folder of siamese-cbow, model2vec or sentence-transformers (static models), a word2vec, fastText .vec or
+    GloVe file, also compressed, a Parquet table, gensim's .kv, a pickle of the original Siamese CBOW program,
+    user/name on the Hugging Face Hub, or `pretrained`, the model in the package. No code in a file is run.
+
+    OUT says by its ending what is written: .txt word2vec text, .bin word2vec binary, .vec fastText, .glove GloVe (these
+    four may be compressed: .gz .bz2 .xz), .parquet, .onnx, .spacy; without one it is a folder of siamese-cbow, which
+    model2vec and sentence-transformers load as it is. The command says what is lost.
+    """
+    from siamese_cbow.formats.convert import convert
+    from siamese_cbow.progress import bar
+
+    with bar("reading", None, unit="words") as progress:
+        done = convert(source, target, source_format=source_format, target_format=target_format, progress=progress)
+        progress.say(f"{done.source} -> {done.target}: {len(done.model.vocabulary):,} words of dim {done.model.dim}")
+        for note in done.notes:
+            progress.say(note)
+    click.echo(target)

@@ -1,0 +1,190 @@
+"""Rows as points: lengths, cosines, the nearest ones, and the directions that many of them have in common.
+
+    rows [[3, 4], [0, 0]]       ->   lengths 5 and 0; zero vectors have cosine 0 with everything
+    gram [[1, 0], [0, 4]]       ->   directions [0, 1] and [1, 0], of strengths 4 and 1
+
+The one place for Gram matrices and `eigh`: uncentred, as in SIF, and on one thread: sums in one order, and so the same
+bytes on any number of cores. Does not build an index: a model of 300,000 words is searched whole in some 50 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Floats, Ids, Vectors
+
+BLOCK = 8_192  # rows at a time: float64 of all of them would take twice the memory of the model
+
+# lengths and cosines
+
+
+def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
+    """Some rows at a time: `blocks(5, 2)` -> 0:2, 2:4, 4:6."""
+    return (slice(start, start + size) for start in range(0, n, size))
+
+
+def lengths(vectors: Vectors) -> Floats:
+    """The length of each row, (n,): [[3, 4], [0, 0]] -> [5, 0]."""
+    squares = np.empty(len(vectors), np.float64)
+    for part in blocks(len(vectors)):
+        rows = vectors[part].astype(np.float64)
+        np.einsum("ij,ij->i", rows, rows, out=squares[part])
+    return np.sqrt(squares, out=squares)
+
+
+def units(vectors: Vectors) -> Vectors:
+    """Rows at length 1, (n, dim): [[3, 4], [0, 0]] -> [[0.6, 0.8], [0, 0]]."""
+    scale = lengths(vectors)
+    np.divide(1.0, scale, out=scale, where=scale > 0)
+    out = np.empty(vectors.shape, np.float32)
+    return np.multiply(vectors, scale[:, np.newaxis], out=out, casting="same_kind")
+
+
+def cosines(a: Vectors, b: Vectors) -> Vectors:
+    """The cosine of each row of a (n, dim) with each row of b (m, dim): (n, m) float32."""
+    matrix: Vectors = units(a) @ units(b).T
+    return np.clip(matrix, -1.0, 1.0, out=matrix)
+
+
+def paired_cosines(a: Vectors, b: Vectors) -> Vectors:
+    """The cosine of row i of a with row i of b, both (n, dim): (n,) float32."""
+    pairs: Vectors = np.einsum("ij,ij->i", units(a), units(b), dtype=np.float64).astype(np.float32)
+    return np.clip(pairs, -1.0, 1.0, out=pairs)
+
+
+def nearest(
+    vectors: Vectors, row_lengths: Floats, target: Vectors, k: int, *, without: Collection[int] = ()
+) -> tuple[Ids, Vectors]:
+    """Rows with the highest cosine to `target` (dim,), best first, and these cosines; rows `without` are left out.
+
+    row_lengths  (n,) what `lengths(vectors)` gives
+    vectors [[1, 0], [0, 1], [1, 1]], target [2, 0], k 2 -> [0, 2], [1.0, 0.71]; ties stand in the order of the rows
+    """
+    scores = vectors @ units(target[np.newaxis])[0]
+    np.divide(scores, row_lengths, out=scores, where=row_lengths > 0, casting="same_kind")
+    np.clip(scores, -1.0, 1.0, out=scores)
+    scores[list(without)] = -np.inf
+    k = min(k, len(vectors) - len(set(without)))
+    if k <= 0:
+        return np.empty(0, np.int32), np.empty(0, np.float32)
+    bar = np.partition(scores, len(scores) - k)[len(scores) - k]
+    candidates = np.flatnonzero(scores >= bar)
+    best = candidates[np.argsort(-scores[candidates], kind="stable")][:k].astype(np.int32)
+    return best, scores[best]
+
+
+# directions
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Matrix products and decompositions inside this block run on one thread."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
+
+
+def gram_of(vectors: Vectors | Floats, weights: NDArray[Any] | None = None, *, block: int = BLOCK) -> Floats:
+    """The sum of the products of rows with themselves, (dim, dim): rows [1, 0], [1, 2] -> [[2, 2], [2, 4]].
+
+    weights  (n,) how often each row counts; once, unless said
+    """
+    gram = np.zeros((vectors.shape[1],) * 2)
+    with one_thread():
+        for part in blocks(len(vectors), block):
+            rows = vectors[part].astype(np.float64)
+            weighted = rows if weights is None else rows * weights[part, None]
+            gram += weighted.T @ rows
+    return gram
+
+
+def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
+    """Strengths (dim,), rising, and the direction of each, (dim, dim): of length 1, orthogonal, one per row."""
+    with one_thread():
+        strengths, columns = np.linalg.eigh(gram)
+    return strengths, columns.T
+
+
+def strongest(gram: Floats, n: int | None = None) -> tuple[Floats, Floats]:
+    """The `n` strongest directions (n, dim), or all, and their strengths. Signs are arbitrary, see `with_signs`."""
+    strengths, directions = eigenvectors(gram)
+    return directions[::-1][:n], np.maximum(strengths[::-1][:n], 0)
+
+
+def strength_shares(strengths: Floats) -> Floats:
+    """[3, 1] -> [.75, .25]; all zeros stay zeros."""
+    shares: Floats = strengths / max(float(strengths.sum()), np.finfo(np.float64).tiny)
+    return shares
+
+
+def with_signs(directions: Floats) -> Floats:
+    """Each direction such that its largest number is positive: the same on every machine."""
+    largest = np.abs(directions).argmax(axis=1)
+    signed: Floats = directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+    return signed
+
+
+def pca(vectors: Vectors) -> tuple[Floats, list[float]]:
+    """Rows on the two directions in which they differ most, (n, 2), and the share of the variance that each holds.
+
+    [[1, 0], [3, 0]] -> [[-1, 0], [1, 0]], [1.0, 0.0]
+    """
+    centred = vectors.astype(np.float64)
+    centred -= centred.mean(axis=0)
+    directions, strengths = strongest(gram_of(centred))
+    best = with_signs(directions[:2])
+    places = np.zeros((len(centred), 2))
+    places[:, : len(best)] = centred @ best.T
+    return places, [*map(float, strength_shares(strengths)[:2]), 0.0][:2]
+
+
+@dataclass(frozen=True, eq=False)
+class Undo:
+    """What was done to the rows of a model, row' = (weight x row - mean) A, so that it can be undone.
+
+    A is the identity, but for some directions that are scaled by a factor. A direction with factor 0 is removed, and
+    a row's part along it can't be computed back: it is kept. All else is undone by arithmetic, up to rounding.
+
+    weights     (n_words,)
+    mean        (dim,) taken off the weighted rows
+    directions  (k, dim) of length 1, orthogonal
+    factors     (k,) what each direction was scaled by; those with factor 0 stand first
+    removed     (n_words, number of zeros among the factors) the rows' parts along these
+    """
+
+    weights: NDArray[np.float32]
+    mean: Floats
+    directions: Floats
+    factors: Floats
+    removed: NDArray[np.float32]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, as a file holds them."""
+        names = ("weights", "mean", "directions", "factors", "removed")
+        return {name: np.ascontiguousarray(getattr(self, name)) for name in names}
+
+    def fits(self, n_words: int, dim: int) -> bool:
+        """Whether the arrays belong to a model of this size."""
+        k, zeros = len(self.factors), int((self.factors == 0).sum())
+        shapes = [(n_words,), (dim,), (k, dim), (k,), (n_words, zeros)]
+        return [array.shape for array in self.arrays().values()] == shapes
+
+    def rows(self, vectors: Vectors) -> Vectors:
+        """The rows as they were before."""
+        zeros = self.removed.shape[1]
+        scaled = self.directions[zeros:]
+        before = np.empty(vectors.shape, np.float32)
+        with one_thread():
+            for part in blocks(len(vectors)):
+                rows = vectors[part].astype(np.float64)
+                rows += ((rows @ scaled.T) * (1 / self.factors[zeros:] - 1)) @ scaled
+                rows += self.removed[part] @ self.directions[:zeros]
+                rows += self.mean
+                before[part] = rows / self.weights[part, np.newaxis]
+        return before

@@ -1,0 +1,227 @@
+"""Word vectors: what a model is made of, and what can be asked of its words one by one.
+
+    WordVectors(vocabulary, vectors)      n_words words, and a row for each
+    .vector("cat"), .neighbours("cat")    its row, and the words that point the same way
+
+A `Model` is this and what can be done with whole texts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.base.notebook import card
+from siamese_cbow.errors import InputError
+from siamese_cbow.kernels.means_reference import mean_of_rows
+from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.geometry import Undo, lengths, nearest, units
+from siamese_cbow.model.info import ModelInfo
+from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import Fallback, finder
+from siamese_cbow.words.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class WordVectors:
+    """Word vectors that are meant to be averaged.
+
+    vocabulary  n_words words; word i has vectors[i]
+    rows        (n_words, dim) float32, a read-only view; or packed in fewer bits, see `packed_rows`
+    tokenizer   how text is cut into words
+    info        where they come from (recipe, corpus, ...); may be given as a dict
+    undo        how to undo the post-processing, where there was one
+    """
+
+    vocabulary: Vocabulary
+    rows: Rows
+    tokenizer: Tokenizer
+    info: ModelInfo
+    undo: Undo | None
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        vectors: Rows,
+        tokenizer: Tokenizer | None = None,
+        info: Mapping[str, Any] | None = None,
+        *,
+        undo: Undo | None = None,
+    ) -> None:
+        checked = ModelInfo.of(info or {})
+        own = {
+            "vocabulary": vocabulary,
+            "rows": checked_rows(vectors, vocabulary),
+            "tokenizer": tokenizer or Tokenizer(),
+            "info": replace(checked, languages=list(vocabulary.languages)) if vocabulary.languages else checked,
+            "undo": undo,
+        }
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+        if undo is not None and not undo.fits(len(vocabulary), self.dim):
+            raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
+        return partial(type(self), undo=self.undo), (self.vocabulary, self.rows, self.tokenizer, self.info)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordVectors):
+            return NotImplemented
+        parts = ("tokenizer", "info", "vocabulary", "dtype")
+        same = all(getattr(self, part) == getattr(other, part) for part in parts)
+        return same and np.array_equal(self.vectors, other.vectors)
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash
+
+    def __repr__(self) -> str:
+        made = f", recipe {self.info.recipe_name}" if self.info.recipe_name else ""
+        of = f" of {', '.join(self.languages)}" if self.languages else ""
+        return f"<{type(self).__name__} of {len(self.vocabulary):,} words{of} in {self.dim} dimensions{made}>"
+
+    def _repr_html_(self) -> str:
+        entries = {
+            "words": f"{len(self.vocabulary):,}, {self.rows.nbytes / 1e6:,.1f} MB",
+            "languages": ", ".join(self.languages),
+            "frequent": " ".join(self.vocabulary.frequent(12)),
+            "tokenizer": self.tokenizer.settings(),
+            **self.info,
+        }
+        return card(repr(self)[1:-1], {key: _on_one_line(value) for key, value in entries.items()})
+
+    # size
+
+    @property
+    def vectors(self) -> Vectors:
+        """(n_words, dim) float32, read-only. Of a packed model all rows are unpacked at the first use."""
+        return as_array(self.rows)
+
+    @property
+    def dtype(self) -> Dtype:
+        """How the rows are held: float32, float16, int8 or int4."""
+        return self.rows.dtype if isinstance(self.rows, PackedRows) else "float32"
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions of every vector."""
+        return int(self.rows.shape[1])
+
+    def get_embedding_dimension(self) -> int:
+        """The number of dimensions, under the name sentence-transformers has for it."""
+        return self.dim
+
+    get_sentence_embedding_dimension = get_embedding_dimension  # its older name
+
+    # languages
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of a model that was trained on translations: ["en", "de"]; empty for any other model."""
+        return list(self.vocabulary.languages)
+
+    def _check_one_language(self) -> None:
+        """Texts don't say their language, and none of their words would be found."""
+        if self.languages:
+            raise InputError(
+                f"this model has words of {len(self.languages)} languages ({', '.join(self.languages)}), and a text "
+                f'does not say which is its own; use model.language("{self.languages[0]}") (or --language)'
+            )
+
+    # words
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def vector(self, word: str) -> Vectors:
+        """The vector of a word, (dim,)."""
+        row: Vectors = self.rows.take([self._id(word)], 0)[0]
+        return row
+
+    def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
+        """The k words nearest to a word or to a text, with their cosines; its own words are left out.
+
+        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+        """
+        if word_or_text in self.vocabulary:
+            return self.most_similar([word_or_text], topn=k)
+        self._check_one_language()
+        words = map(finder(self.vocabulary, self.fallback, few=True), self.tokenizer.words(word_or_text))
+        ids = [i for i in words if i is not None]
+        if not ids:
+            raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
+        return self._nearest(mean_of_rows(self.rows, ids, self.dim), k, set(ids))
+
+    def most_similar(
+        self, positive: str | Sequence[str] = (), negative: str | Sequence[str] = (), topn: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
+
+        `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]
+        """
+        plus, minus = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
+        if not plus and not minus:
+            raise InputError("most_similar got no words; expected at least one, positive or negative")
+        ids = [self._id(word) for word in plus + minus]
+        rows = units(self.rows.take(ids, 0))
+        rows[len(plus) :] *= -1
+        return self._nearest(rows.sum(axis=0), topn, set(ids))
+
+    def _nearest(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
+        ids, scores = nearest(self.vectors, self._lengths, target, at_least_1("k", k), without=without)
+        return [(self.vocabulary.words[i], float(score)) for i, score in zip(ids, scores, strict=True)]
+
+    def _id(self, word: str) -> int:
+        try:
+            return self.vocabulary.index[word]
+        except (KeyError, TypeError):
+            words = self.tokenizer.words(word) if isinstance(word, str) else []
+            known = [form for form in words if form in self.vocabulary]
+            hint = f"did you mean {known[0]!r}?" if len(known) == 1 else "`word in model` tells beforehand"
+            if self.languages:
+                hint = f"words of this model are written with their language: '{self.languages[0]}:{word}'"
+            raise InputError(f"the word {word!r} has no vector in this model; {hint}") from None
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        return lengths(self.vectors)
+
+    # unknown words
+
+    @property
+    def fallback(self) -> Fallback:
+        """What unknown words count as: "none", nothing; "prefix", the known word with the longest common beginning."""
+        return self.info.unknown_words or "none"
+
+    def counts_as(self, word: str) -> str | None:
+        """The known word that a word counts as in a text: itself, with a fallback another one, or None.
+
+        `model.with_fallback("prefix").counts_as("playfully")` -> "play"
+        """
+        self._check_one_language()
+        known = finder(self.vocabulary, self.fallback, few=True)(word)
+        return None if known is None else self.vocabulary.words[known]
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text that have no vector, each once: `unknown_words("a blorf sat")` -> ["blorf"]."""
+        self._check_one_language()
+        return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
+
+    def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
+        """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.
+
+        `unknown_counts(["a blorf", "blorf blip"])` -> {"blorf": 2, "blip": 1}
+        """
+        self._check_one_language()
+        counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _on_one_line(value: Any) -> str:
+    """{"epochs": 1, "dim": 300} -> "epochs: 1, dim: 300"."""
+    return ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)

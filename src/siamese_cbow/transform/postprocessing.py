@@ -1,0 +1,225 @@
+"""What is done to the rows of a model after training, folded into them, and undone again.
+
+    row' = (weight x row - mean) A        A = the identity, but for some directions u that are scaled by a factor f
+
+All of it is done to the rows, once: a plain mean of them, in any library, has it. Two things go this way. Every
+training ends with its recipe's steps on words: rare words have moved little and stayed short, so lengths are drawn
+towards one another and multiplied by the information of the word, log(1 + 1 / its share of the text); then directions
+go that tell a frequent word from a rare one rather than what a word means. And `postprocess` does what is asked for to
+any model, with a record that undoes it.
+
+A training needs no such record: its weights follow from the recipe and the counts. Directions that it has removed stay
+out when training goes on: all rows lack them, and no cosine notices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Counts, Floats, Vectors
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, strength_shares, strongest
+from siamese_cbow.model.info import ModelInfo
+from siamese_cbow.model.model import Model
+from siamese_cbow.transform.estimates import (
+    Moments,
+    count_moments,
+    idf,
+    information,
+    sentence_counts,
+    sentence_moments,
+    sif,
+    usif,
+)
+from siamese_cbow.transform.settings import Postprocess
+
+if TYPE_CHECKING:
+    from siamese_cbow.stream.stream import Stream
+    from siamese_cbow.words.vocabulary import Vocabulary
+
+MEAN_LENGTH = 20.0  # words of a sentence, where no stream says it
+OF_RECIPES = ("idf_power", "length_power", "common_directions")  # the settings that every training ends with
+
+
+def postprocess(
+    model: Model, stream: Stream | None = None, settings: Postprocess | None = None, **changes: Any
+) -> Model:
+    """A new model with the settings folded into its rows: `postprocess(model, stream, components=1)`.
+
+    stream  where sentences are looked at; without it mean and directions are estimated from the words' counts
+    """
+    settings = replace(settings or Postprocess(), **changes)
+    check_not_postprocessed(model)
+    rows, undo = folded(model.vectors, model.vocabulary, settings, stream)
+    done = {**settings.settings(), "estimated_on": "counts" if stream is None else stream.fingerprint}
+    info = replace(model.info, scores=None, postprocessing=done)
+    return Model(model.vocabulary, rows, model.tokenizer, info, undo=undo)
+
+
+def without_postprocessing(model: Model) -> Model:
+    """The model as it was before `postprocess` or `adapt`, up to rounding; one without either as it is."""
+    if model.info.postprocessing is None:
+        return model
+    if model.undo is None:
+        raise InputError("this model's post-processing can't be undone: it was made smaller since; use the original")
+    info = replace(model.info, postprocessing=None)
+    return Model(model.vocabulary, model.undo.rows(model.vectors), model.tokenizer, info)
+
+
+def check_not_postprocessed(model: Model) -> None:
+    """Steps of a second post-processing would be estimated on what the first has left."""
+    if model.info.postprocessing is not None:
+        raise InputError(
+            "this model is post-processed already, and steps don't add up; start from without_postprocessing()"
+        )
+
+
+def learnt_rows(model: Model) -> Vectors:
+    """The rows of a model with the lengths that they were learnt with; a copy. Directions that are gone stay out."""
+    model = without_postprocessing(model)
+    steps, counts = end_of_training(model.info), np.asarray(model.vocabulary.counts)
+    if steps.idf_power == 0 and steps.length_power in (0, 1):
+        return model.vectors.copy()
+    plain = model.vectors / (information(counts) ** steps.idf_power).astype(np.float32)[:, None]
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return np.asarray(plain * lengths ** (1 / (steps.length_power or 1) - 1), np.float32)
+
+
+def end_of_training(info: ModelInfo) -> Postprocess:
+    """What the recipe of a model did to its rows in the end; nothing, where it is no recipe of ours."""
+    return Postprocess(**{name: value for name, value in (info.recipe or {}).items() if name in OF_RECIPES})
+
+
+def folded(
+    vectors: Vectors,
+    vocabulary: Vocabulary,
+    settings: Postprocess,
+    stream: Stream | None = None,
+    *,
+    overwrite: bool = False,
+) -> tuple[Vectors, Undo]:
+    """The rows of a model (n_words, dim) with the settings folded into them, and how to undo it.
+
+    overwrite  the rows may be changed in place, which saves the memory of a copy
+    """
+    dim = vectors.shape[1]
+    if settings.components >= dim:
+        raise SettingsError(f"components is {settings.components}; expected 0 to {dim - 1}, less than dim")
+    if (settings.idf_power or settings.common_directions) and not vocabulary.counts.any():
+        raise InputError("idf_power and common_directions need counts, and the model's words have none; leave them out")
+    wide_weights = _word_weights(vocabulary, settings, stream) * _length_weights(vectors, vocabulary, settings)
+    weights = wide_weights.astype(np.float32)
+    rows: Vectors = np.multiply(vectors, weights[:, None], out=vectors if overwrite else None)
+    mean, directions, factors = np.zeros(dim), np.zeros((0, dim)), np.zeros(0)
+    if settings.common_directions and dim > 1:
+        directions = common_directions(rows, np.asarray(vocabulary.counts), min(settings.common_directions, dim - 1))
+        return rows, Undo(weights, mean, directions, np.zeros(len(directions)), _take_out(rows, directions))
+    if settings.looks_at_sentences:
+        moments = _moments(rows, vocabulary, settings, stream)
+        if settings.center:
+            mean, moments = moments.mean, moments.centered()
+        directions, factors = _scaling(moments, settings)
+    removed = np.empty((len(rows), int((factors == 0).sum())), np.float32)
+    with one_thread():
+        for part in blocks(len(rows)):
+            wide = rows[part].astype(np.float64) - mean
+            along = wide @ directions.T
+            rows[part] = wide + (along * (factors - 1)) @ directions
+            removed[part] = along[:, : removed.shape[1]]
+    return rows, Undo(weights, mean, directions, factors, removed)
+
+
+# weights of words
+
+
+def _word_weights(vocabulary: Vocabulary, settings: Postprocess, stream: Stream | None) -> Floats:
+    """The weight of each word of a model, (n_words,)."""
+    if settings.weights == "none":
+        return np.ones(len(vocabulary))
+    if settings.weights == "idf":
+        if stream is None:
+            raise InputError("weights are idf, which counts sentences; expected a stream (or use sif)")
+        return idf(sentence_counts(stream), stream.n_sentences)[ids_in(vocabulary, stream)]
+    ids = slice(None) if stream is None else ids_in(vocabulary, stream)
+    counts = vocabulary.counts if stream is None else stream.vocabulary.counts
+    if not counts.any():
+        raise InputError(f"weights are {settings.weights} and the model's words have no counts; give a stream")
+    if settings.weights == "sif":
+        return sif(counts, settings.a)[ids]
+    return usif(counts, MEAN_LENGTH if stream is None else stream.n_tokens / stream.n_sentences)[ids]
+
+
+def _length_weights(vectors: Vectors, vocabulary: Vocabulary, settings: Postprocess) -> Floats | float:
+    """What makes length^length_power x information^idf_power of each length."""
+    if settings.idf_power == 0 and settings.length_power == 1:
+        return 1.0
+    lengths = np.linalg.norm(vectors, axis=1)
+    lengths[lengths == 0] = 1
+    weights: Floats = information(vocabulary.counts) ** settings.idf_power * lengths ** (settings.length_power - 1)
+    return weights
+
+
+def ids_in(vocabulary: Vocabulary, stream: Stream) -> NDArray[np.int64]:
+    """The stream's id of each word of the model."""
+    index = stream.vocabulary.index
+    try:
+        return np.array([index[word] for word in vocabulary.words], dtype=np.int64)
+    except KeyError as error:
+        raise InputError(f"the word {error} of the model is not in the stream; weights need its count") from None
+
+
+# directions
+
+
+def common_directions(vectors: Vectors, counts: Counts, n: int) -> Floats:
+    """The n strongest directions (n, dim) of the rows, each taken as often as its word stands in the text.
+
+    rows [[2, 0], [0, 1]], counts [1, 1] -> [[1, 0]]; counts [1, 9] -> [[0, 1]]
+    """
+    return strongest(gram_of(vectors, counts), n)[0]
+
+
+def _take_out(rows: Vectors, directions: Floats) -> NDArray[np.float32]:
+    """Removes directions (k, dim) from the rows, in place; what the rows had along them, (n, k)."""
+    removed = np.empty((len(rows), len(directions)), np.float32)
+    with one_thread():
+        for part in blocks(len(rows)):
+            wide = rows[part].astype(np.float64)
+            for k, direction in enumerate(directions):
+                along = wide @ direction
+                wide -= np.outer(along, direction)
+                removed[part, k] = along
+            rows[part] = wide
+    return removed
+
+
+def _moments(rows: Vectors, vocabulary: Vocabulary, settings: Postprocess, stream: Stream | None) -> Moments:
+    if stream is not None:
+        index = stream.vocabulary.index
+        ids = np.array([index.get(word, -1) for word in vocabulary.words], dtype=np.int64)
+        if not (ids >= 0).any():
+            raise InputError("the stream has none of the model's words; expected the text it was trained on, or alike")
+        return sentence_moments(rows, ids, stream, seed=settings.seed)
+    if not vocabulary.counts.any():
+        raise InputError("the model's words have no counts to estimate a mean or directions from; give a stream")
+    return count_moments(rows, vocabulary.counts, MEAN_LENGTH)
+
+
+def _scaling(moments: Moments, settings: Postprocess) -> tuple[Floats, Floats]:
+    """Directions (k, dim) and what to scale each by, (k,); zeros first."""
+    n = settings.components
+    directions, strengths = strongest(moments.gram, None if settings.whiten else n)
+    left = 1 - strength_shares(strengths[:n]) if settings.by_share else np.zeros(n)
+    factors = np.ones(len(strengths))
+    factors[:n] = np.where(left < 1e-6, 0, left)  # next to nothing is nothing
+    if settings.whiten:
+        # Directions in which sentences hardly differ would be blown up beyond all bounds: at most a thousandfold.
+        strengths = np.maximum(strengths, 1e-6 * strengths.max(initial=0) + np.finfo(np.float64).tiny)
+        # Relative to the strongest one that is left, so that lengths stay what they were, about.
+        factors *= (strengths / strengths[min(n, len(strengths) - 1)]) ** (-settings.whiten / 2)
+    return directions, factors
