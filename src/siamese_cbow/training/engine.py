@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Offsets
 from siamese_cbow.kernels.batch.batch_records import (
-    BatchChunk,
+    Batches,
     Grouping,
     Keys,
     Matrices,
@@ -49,7 +49,7 @@ class ChunkReport:
     cut: NDArray[np.int64]  # words beyond max_tokens
 
     @classmethod
-    def of(cls, chunk: BatchChunk) -> ChunkReport:
+    def of(cls, chunk: Batches) -> ChunkReport:
         """Of a chunk that kernels have trained on."""
         return cls(chunk.loss, chunk.examples, chunk.tokens.raw, chunk.tokens.cut)
 
@@ -70,11 +70,11 @@ class BatchPicker:
         mean_tokens = max(1, len(self.text.ids) // max(1, len(self.text.sentences) - 1))
         return max(1, n_tokens // (mean_tokens * self.capacity))
 
-    def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> BatchChunk:
+    def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Batches:
         """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel of so many phases."""
         picked = self.pick(keys, first_batch, n)
         phases, loss, examples = Phases.of(n, n_phases), np.zeros(n, np.float64), np.zeros(n, np.int64)
-        return BatchChunk(self.text, self.shape, keys, picked, self._tokens(picked), phases, loss, examples)
+        return Batches(self.text, self.shape, keys, picked, self._tokens(picked), phases, loss, examples)
 
     def pick(self, keys: Keys, first_batch: int, n: int) -> Picked:
         """The sentences of these batches."""

@@ -1,7 +1,7 @@
 """The parts of a batch, in the order of the flow.
 
     batch_records  the records that kernels take, and who is whose neighbour in them
-          [BatchChunk, Grouping, Keys, Matrices, Objective, Picked, Rule, Shape, Steps, Text, Tokens,
+          [Batches, Grouping, Keys, Matrices, Objective, Picked, Rule, Shape, Steps, Text, Tokens,
           n_slots_of_positives]
     random   randomness as a function of where it is used [Purpose, alias_table, half_bits, key]
     picking  which sentences a batch is made of, and which negatives are drawn for its anchors [pick]

@@ -2,7 +2,7 @@
 
     Text, Shape, Keys   the stream, how it is cut into batches, an epoch's randomness
     Picked, Tokens      the sentences of some batches, and their words
-    BatchChunk               all of that for a chunk of batches, with how its work is cut and what is reported
+    Batches               all of that for a chunk of batches, with how its work is cut and what is reported
     Objective, Steps    what is minimised, and how rows move
     Matrices            the rows
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
 from siamese_cbow.machine.compiling import INLINE
-from siamese_cbow.machine.threads import Phases
+from siamese_cbow.machine.threads import Phases, Tile
 
 
 class Text(NamedTuple):
@@ -96,7 +96,7 @@ class Tokens(NamedTuple):
     grouping: Grouping
 
 
-class BatchChunk(NamedTuple):
+class Batches(NamedTuple):
     """A chunk of batches, and what is reported of each."""
 
     text: Text
@@ -200,16 +200,25 @@ def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
 
 @njit(**INLINE)
 def count_examples(
-    losses: NDArray[np.float64], is_example: NDArray[np.int64], n: int, chunk: BatchChunk, b: int, first: int
+    loss: NDArray[np.float64],
+    examples: NDArray[np.int64],
+    losses: NDArray[np.float64],
+    is_example: NDArray[np.int64],
+    n: NDArray[np.int64],
+    tile: Tile,
 ) -> int:
-    """The number of examples among the first n sentences; who has the first reports them too, in fixed order."""
-    n_examples = 0
-    for k in range(n):
+    """The number of examples in a tile's batch; who has its first tile reports them too, summed in fixed order.
+
+    loss, examples      (n_batches,) of the chunk
+    losses, is_example  (n[batch] or more,) of the batch
+    """
+    n_examples, b = 0, tile.batch
+    for k in range(n[b]):
         n_examples += is_example[k]
-    if first == 0:
-        loss = 0.0
-        for k in range(n):
-            loss += losses[k]
-        chunk.loss[b] = loss
-        chunk.examples[b] = n_examples
+    if tile.begin + tile.strip == 0:
+        total = 0.0
+        for k in range(n[b]):
+            total += losses[k]
+        loss[b] = total
+        examples[b] = n_examples
     return n_examples

@@ -10,14 +10,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
-from siamese_cbow.kernels.batch.batch_records import BatchChunk, Grouping, Keys, Picked, Shape, Text, Tokens
+from siamese_cbow.kernels.batch.batch_records import Batches, Grouping, Keys, Picked, Shape, Text, Tokens
 from siamese_cbow.kernels.batch.random import fraction
 from siamese_cbow.machine.compiling import LEAN
 from siamese_cbow.machine.threads import Tile
 
 
 @njit(**LEAN)
-def fill(chunk: BatchChunk, tile: Tile) -> None:
+def fill(chunk: Batches, tile: Tile) -> None:
     """Copy the words of a batch, leave some out by subsampling, and group their occurrences by word.
 
     Its part of the arrays has one place more than it has tokens.

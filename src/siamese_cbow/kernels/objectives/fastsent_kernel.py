@@ -21,7 +21,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
-from siamese_cbow.kernels.batch.batch_records import BatchChunk, Grouping, Matrices, Steps, count_examples, neighbours
+from siamese_cbow.kernels.batch.batch_records import (
+    Batches,
+    Grouping,
+    Matrices,
+    Steps,
+    Tokens,
+    count_examples,
+    neighbours,
+)
 from siamese_cbow.kernels.batch.random import AliasTable, draw
 from siamese_cbow.kernels.batch.tokens import fill, group
 from siamese_cbow.kernels.batch.updates import update
@@ -70,7 +78,7 @@ class FastSentWork(NamedTuple):
 
 @njit(**LEAN)
 def train_fastsent(
-    team: Team, chunk: BatchChunk, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
+    team: Team, chunk: Batches, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part, tokens = team.thread, chunk.tokens
@@ -89,16 +97,16 @@ def train_fastsent(
         elif tile.phase == SLOPES:
             _slopes_tile(pairs, target, work, tile)
         else:
-            n_sentences = chunk.picked.n_sentences[b]
-            n_examples = count_examples(work.losses, work.is_example, n_sentences, chunk, b, tile.begin)
+            n = chunk.picked.n_sentences
+            n_examples = count_examples(chunk.loss, chunk.examples, work.losses, work.is_example, n, tile)
             share = np.float32(1.0 / max(1, n_examples))
-            _source_rows(chunk, steps, share, source, work, tile)
-            _target_rows(chunk, pairs, steps, share, target, work, tile)
+            _source_rows(tokens, steps, share, source, work, tile)
+            _target_rows(tokens.n_unique[b], pairs, steps, share, target, work, tile)
         part = finish(team, tile)
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: BatchChunk, pairs: Pairs, b: int, n_threads: int) -> None:
+def _cut_phases(chunk: Batches, pairs: Pairs, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, 1, n_threads)
     cut_evenly(phases, b, SLOPES, n, 1, n_threads)
@@ -128,10 +136,10 @@ def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, tile: Tile)
 
 @njit(**LEAN)
 def _source_rows(
-    chunk: BatchChunk, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, tile: Tile
+    tokens: Tokens, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
     """Each word of a sentence gets the gradient of the sentence's sum."""
-    tokens, b, thread = chunk.tokens, tile.batch, tile.thread
+    b, thread = tile.batch, tile.thread
     for u in range(tokens.first[b] + tile.begin, tokens.first[b] + min(tile.end, tokens.n_unique[b])):
         gather(work.gradients, tokens.places, tokens.unique_starts[u], tokens.unique_starts[u + 1], work.totals, thread)
         _scale(work.totals, thread, share)
@@ -140,11 +148,11 @@ def _source_rows(
 
 @njit(**LEAN)
 def _target_rows(
-    chunk: BatchChunk, pairs: Pairs, steps: Steps, share: np.float32, target: Matrices, work: FastSentWork, tile: Tile
+    n_sources: int, pairs: Pairs, steps: Steps, share: np.float32, target: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
     """Each word of a pair gets the sum of the sentence it was paired with, times the slope."""
     b, thread = tile.batch, tile.thread
-    before = pairs.first[b] - chunk.tokens.n_unique[b]  # the rows of the other matrix come first
+    before = pairs.first[b] - n_sources  # the rows of the other matrix come first
     for u in range(max(before + tile.begin, pairs.first[b]), before + tile.end):
         n = 0
         for i in range(pairs.unique_starts[u], pairs.unique_starts[u + 1]):
@@ -163,7 +171,7 @@ def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
 
 
 @njit(**LEAN)
-def _fill_pairs(chunk: BatchChunk, pairs: Pairs, tile: Tile) -> None:
+def _fill_pairs(chunk: Batches, pairs: Pairs, tile: Tile) -> None:
     """Draw the pairs of a batch and group them by word."""
     picked, starts, b, thread = chunk.picked, chunk.tokens.starts, tile.begin, tile.thread
     first = end = pairs.first[b]
@@ -185,7 +193,7 @@ def _fill_pairs(chunk: BatchChunk, pairs: Pairs, tile: Tile) -> None:
 
 
 @njit(**LEAN)
-def _guess(chunk: BatchChunk, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
+def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
     """Sentence k has to guess the words of sentence j; where the pairs end now."""
     if j == k:
         role = _OWN

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.batch_records import (
-    BatchChunk,
+    Batches,
     Matrices,
     Objective,
+    Picked,
+    Shape,
     Steps,
     Tokens,
     count_examples,
@@ -60,13 +62,7 @@ class InBatchWork(NamedTuple):
 
 @njit(**LEAN)
 def train_in_batch(
-    team: Team,
-    chunk: BatchChunk,
-    objective: Objective,
-    steps: Steps,
-    left: Matrices,
-    right: Matrices,
-    work: InBatchWork,
+    team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
     part = team.thread
@@ -84,9 +80,11 @@ def train_in_batch(
         elif tile.phase == SCORES:
             _scores_tile(objective, work, chunk.picked.n_sentences[tile.batch], tile.begin)
         elif tile.phase == SLOPES:
-            _slopes_tile(chunk, objective, work, tile)
+            _slopes_tile(chunk.shape, chunk.picked, objective, work, tile)
         elif tile.phase == GRADIENTS:
-            _gradients_tile(chunk, objective, work, tile)
+            n = chunk.picked.n_sentences
+            n_examples = count_examples(chunk.loss, chunk.examples, work.losses, work.is_example, n, tile)
+            _gradients_tile(chunk.tokens.starts, objective, work, tile, n[tile.batch], n_examples)
         else:
             move_rows(chunk.tokens, tile, work.left_gradients, steps, left, objective.shared, work.totals)
             if not objective.shared:
@@ -95,7 +93,7 @@ def train_in_batch(
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: BatchChunk, b: int, n_threads: int) -> None:
+def _cut_phases(chunk: Batches, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, MEANS, n, 1, n_threads)
     cut(phases, b, SCORES, tiles(n, TILE) ** 2, 1, 1)
@@ -146,12 +144,12 @@ def _scores_tile(objective: Objective, work: InBatchWork, n: int, tile: int) -> 
 
 
 @njit(**LEAN)
-def _slopes_tile(chunk: BatchChunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
+def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: InBatchWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of all others; zeros where nobody is adjacent to the anchor."""
     b = tile.batch
-    n, runs, norms = chunk.picked.n_sentences[b], chunk.picked.runs[b], work.right_norms
+    n, runs, norms = picked.n_sentences[b], picked.runs[b], work.right_norms
     for k in range(tile.begin, tile.end):
-        first, end = neighbours(chunk.shape, chunk.picked, b, k)
+        first, end = neighbours(shape, picked, b, k)
         n_positives = 0
         if work.left_norms[k] != 0:
             for j in range(first, end):
@@ -166,11 +164,11 @@ def _slopes_tile(chunk: BatchChunk, objective: Objective, work: InBatchWork, til
 
 
 @njit(**LEAN)
-def _gradients_tile(chunk: BatchChunk, objective: Objective, work: InBatchWork, tile: Tile) -> None:
+def _gradients_tile(
+    starts: NDArray[np.int64], objective: Objective, work: InBatchWork, tile: Tile, n: int, n_examples: int
+) -> None:
     """The gradient of every mean: slopes x means, for the sentences of a tile; then that of each of its words."""
-    b, begin, height, starts = tile.batch, tile.begin, tile.end - tile.begin, chunk.tokens.starts
-    n, shared = chunk.picked.n_sentences[b], objective.shared
-    n_examples = count_examples(work.losses, work.is_example, n, chunk, b, begin)
+    b, begin, height, shared = tile.batch, tile.begin, tile.end - tile.begin, objective.shared
     if not shared:
         _fill_panel(work, tile, n, True, False)
         combine(work.panels, tile.thread, height, work.right, n, work.left_gradients, begin)

@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.batch_records import (
-    BatchChunk,
+    Batches,
     Matrices,
     Objective,
     Picked,
+    Shape,
     Steps,
+    Tokens,
     candidate,
     count_examples,
     n_slots_of_positives,
@@ -69,16 +71,10 @@ class SampledWork(NamedTuple):
 
 @njit(**LEAN)
 def train_sampled(
-    team: Team,
-    chunk: BatchChunk,
-    objective: Objective,
-    steps: Steps,
-    left: Matrices,
-    right: Matrices,
-    work: SampledWork,
+    team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
 ) -> None:
     """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
-    part = team.thread
+    part, n_rows, shape, picked = team.thread, chunk.text.n_rows, chunk.shape, chunk.picked
     while True:
         tile = next_tile(team, chunk.phases, part)
         if tile.phase == OVER:
@@ -87,27 +83,30 @@ def train_sampled(
             fill(chunk, tile)
             _cut_phases(chunk, tile.begin, len(work.sums), team.n_threads)
         elif tile.phase == SUMS:
-            _sums_tile(chunk, left, work, tile, 0)
+            _sums_tile(chunk.tokens, _strip_of(left, n_rows, tile.strip).vectors, work, tile, 0)
             if not objective.shared:
-                _sums_tile(chunk, right, work, tile, work.right)
+                _sums_tile(chunk.tokens, _strip_of(right, n_rows, tile.strip).vectors, work, tile, work.right)
         elif tile.phase == DOTS:
-            _dots_tile(chunk, objective, work, tile)
+            _dots_tile(shape, picked, chunk.tokens.starts, objective, work, tile)
         elif tile.phase == SLOPES:
-            _slopes_tile(chunk, objective, work, tile)
+            _slopes_tile(shape, picked, objective, work, tile)
         elif tile.phase == GRADIENTS:
-            _gradients_tile(chunk, objective, work, tile)
+            n_examples = count_examples(
+                chunk.loss, chunk.examples, work.losses, work.is_example, picked.n_candidates, tile
+            )
+            _gradients_tile(shape, picked, objective, work, tile, n_examples)
         else:
             shared, gradients = objective.shared, work.gradients[tile.strip]
-            rows = _strip_of(chunk, left, tile.strip)
+            rows = _strip_of(left, n_rows, tile.strip)
             move_rows(chunk.tokens, tile, gradients, steps, rows, shared, work.totals)
             if not shared:
-                rows = _strip_of(chunk, right, tile.strip)
+                rows = _strip_of(right, n_rows, tile.strip)
                 move_rows(chunk.tokens, tile, gradients[work.right :], steps, rows, shared, work.totals)
         part = finish(team, tile)
 
 
 @njit(**INLINE)
-def _cut_phases(chunk: BatchChunk, b: int, n_strips: int, n_threads: int) -> None:
+def _cut_phases(chunk: Batches, b: int, n_strips: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, n_strips, n_threads)
     cut_evenly(phases, b, DOTS, n, n_strips, n_threads)
@@ -117,38 +116,39 @@ def _cut_phases(chunk: BatchChunk, b: int, n_strips: int, n_threads: int) -> Non
 
 
 @njit(**INLINE)
-def _strip_of(chunk: BatchChunk, side: Matrices, strip: int) -> Matrices:
+def _strip_of(side: Matrices, n_rows: int, strip: int) -> Matrices:
     """A strip of all rows; what the optimiser keeps of a row as a whole is out of reach, see `training.strips`."""
-    first, end = strip * chunk.text.n_rows, (strip + 1) * chunk.text.n_rows
+    first, end = strip * n_rows, (strip + 1) * n_rows
     return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end])
 
 
 @njit(**INLINE)
-def _sums_tile(chunk: BatchChunk, side: Matrices, work: SampledWork, tile: Tile, first: int) -> None:
+def _sums_tile(tokens: Tokens, rows: Vectors, work: SampledWork, tile: Tile, first: int) -> None:
     """The sums of some sentences of one side, and the squares of their lengths; a strip of them."""
-    rows, sums = _strip_of(chunk, side, tile.strip).vectors, work.sums[tile.strip]
-    tokens, starts = chunk.tokens.rows, chunk.tokens.starts
+    sums, starts = work.sums[tile.strip], tokens.starts
     for k in range(tile.begin, tile.end):
         begin, end = starts[tile.batch, k], starts[tile.batch, k + 1]
         if k + 1 < tile.end:
             for t in range(end, starts[tile.batch, k + 2]):
-                prefetch(rows, tokens[t])  # the next sentence's
-        gather(rows, tokens, begin, end, sums, first + k)
+                prefetch(rows, tokens.rows[t])  # the next sentence's
+        gather(rows, tokens.rows, begin, end, sums, first + k)
         work.squares[tile.strip, first + k] = dot(sums, first + k, sums, first + k)
 
 
 @njit(**INLINE)
-def _dots_tile(chunk: BatchChunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
+def _dots_tile(
+    shape: Shape, picked: Picked, starts: NDArray[np.int64], objective: Objective, work: SampledWork, tile: Tile
+) -> None:
     """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
-    b, strip, picked, sums = tile.batch, tile.strip, chunk.picked, work.sums[tile.strip]
+    b, strip, sums = tile.batch, tile.strip, work.sums[tile.strip]
     for k in range(tile.begin, tile.end):
         if strip == 0:
-            n_words = chunk.tokens.starts[b, k + 1] - chunk.tokens.starts[b, k]
+            n_words = starts[b, k + 1] - starts[b, k]
             _set_scale(objective, work, k, n_words)
             _set_scale(objective, work, work.right + k, n_words)
         if k < picked.n_candidates[b] and picked.anchors[b, k] == 1:
             for i in range(work.dots.shape[2]):
-                j = candidate(chunk.shape, picked, b, k, i)
+                j = candidate(shape, picked, b, k, i)
                 if j >= 0:
                     work.dots[strip, k, i] = dot(sums, k, sums, work.right + j)
 
@@ -169,27 +169,27 @@ def _set_scale(objective: Objective, work: SampledWork, k: int, n_words: int) ->
 
 
 @njit(**INLINE)
-def _slopes_tile(chunk: BatchChunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
+def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of their candidates."""
-    n_positives, places, slopes = n_slots_of_positives(chunk.shape), work.places, work.slopes
+    n_positives, places, slopes = n_slots_of_positives(shape), work.places, work.slopes
     for k in range(tile.begin, tile.end):
         work.losses[k] = 0
-        work.is_example[k] = _score_candidates(chunk, work, tile.batch, k)
+        work.is_example[k] = _score_candidates(shape, picked, work, tile.batch, k)
         if work.is_example[k] == 1:
             work.losses[k] = sampled_loss(objective, n_positives, places, slopes, k, work.weights, tile.thread)
 
 
 @njit(**INLINE)
-def _score_candidates(chunk: BatchChunk, work: SampledWork, b: int, k: int) -> int:
+def _score_candidates(shape: Shape, picked: Picked, work: SampledWork, b: int, k: int) -> int:
     """Write the anchor's candidates that have words, and their scores (where slopes will be, too).
 
     1 if k is an anchor with a positive and a negative among them.
     """
-    if chunk.picked.anchors[b, k] == 0 or work.scales[k] == 0:
+    if picked.anchors[b, k] == 0 or work.scales[k] == 0:
         return 0
     positive, negative = 0, 0
     for i in range(work.places.shape[1]):
-        j = candidate(chunk.shape, chunk.picked, b, k, i)
+        j = candidate(shape, picked, b, k, i)
         work.places[k, i], work.scores[k, i], work.slopes[k, i] = -1, 0, 0
         if j >= 0 and work.scales[work.right + j] != 0:
             dot = np.float32(0)
@@ -197,7 +197,7 @@ def _score_candidates(chunk: BatchChunk, work: SampledWork, b: int, k: int) -> i
                 dot += work.dots[strip, k, i]
             score = dot * work.scales[k] * work.scales[work.right + j]
             work.places[k, i], work.scores[k, i], work.slopes[k, i] = j, score, score
-            if i < n_slots_of_positives(chunk.shape):
+            if i < n_slots_of_positives(shape):
                 positive = 1
             else:
                 negative = 1
@@ -205,17 +205,17 @@ def _score_candidates(chunk: BatchChunk, work: SampledWork, b: int, k: int) -> i
 
 
 @njit(**INLINE)
-def _gradients_tile(chunk: BatchChunk, objective: Objective, work: SampledWork, tile: Tile) -> None:
+def _gradients_tile(
+    shape: Shape, picked: Picked, objective: Objective, work: SampledWork, tile: Tile, n_examples: int
+) -> None:
     """Each sentence lists the pairs it is in (partner, weight) and sums them in one go."""
-    b, strip, n_anchors = tile.batch, tile.strip, chunk.picked.n_candidates[tile.batch]
-    n_examples = count_examples(work.losses, work.is_example, n_anchors, chunk, b, tile.begin + strip)
-    share, thread = np.float32(1.0 / max(1, n_examples)), tile.thread
+    b, thread, share = tile.batch, tile.thread, np.float32(1.0 / max(1, n_examples))
     for k in range(tile.begin, tile.end):
-        pairs, along = _as_anchor(chunk.picked, work, b, k, thread)
+        pairs, along = _as_anchor(picked, work, b, k, thread)
         if not objective.shared:
             _gather(objective, work, tile, k, pairs, along, share)
             pairs, along = 0, np.float32(0)
-        pairs, along = _as_candidate(chunk, work, b, k, thread, pairs, along)
+        pairs, along = _as_candidate(shape, picked, work, b, k, thread, pairs, along)
         _gather(objective, work, tile, work.right + k, pairs, along, share)
 
 
@@ -233,10 +233,9 @@ def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -
 
 @njit(**INLINE)
 def _as_candidate(
-    chunk: BatchChunk, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
+    shape: Shape, picked: Picked, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
 ) -> tuple[int, np.float32]:
     """List the pairs in which k is a candidate, after those that are listed already."""
-    shape, picked = chunk.shape, chunk.picked
     if work.scales[work.right + k] == 0:
         return pairs, along
     first, end = neighbours(shape, picked, b, k)
