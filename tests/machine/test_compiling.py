@@ -1,11 +1,17 @@
-"""Compiled kernels older than a source are thrown away."""
+"""Compiled kernels: where they are kept, and that those older than a source are thrown away."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
-from siamese_cbow.machine.compiling import forget_stale_kernels
+import pytest
+from numba.core import caching
+
+from siamese_cbow.machine import kernel_cache
+from siamese_cbow.machine.kernel_cache import forget_stale_kernels
 
 
 def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
@@ -21,3 +27,69 @@ def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
     os.utime(tmp_path / "machine" / "a.py", (1e9, 1e9))
     assert forget_stale_kernels(tmp_path) == 1, "what all kernels share is newer"
     assert forget_stale_kernels(tmp_path / "nowhere") == 0
+
+
+def test_stale_kernels_in_the_cache_of_the_user_go_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    source = tmp_path / "package" / "words" / "a.py"
+    kept = tmp_path / "home" / "numba" / caching._CacheLocator.get_suitable_cache_subpath(str(source)) / "a.nbi"
+    for path in (source, kept):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    os.utime(kept, (1e9, 1e9))
+    assert forget_stale_kernels(tmp_path / "package") == 1
+    assert not kept.exists()
+
+
+# where nothing can be written but temporary files
+
+NOWHERE = """
+import sys
+from numba.core import caching
+for locator in (caching.InTreeCacheLocator, caching.UserWideCacheLocator):
+    locator.from_function = classmethod(lambda *_: None)  # as where the folder is read-only
+import numpy as np
+from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.exponential import highest
+print(highest(np.array([1.0, 3.0, 2.0], np.float32)), LEAN["cache"], sum(highest.stats.cache_hits.values()))
+"""
+
+
+def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    settings = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | environment
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=settings)
+
+
+def test_without_any_folder_of_their_own_kernels_are_kept_among_temporary_files(tmp_path: Path) -> None:
+    first = run(NOWHERE, TMPDIR=str(tmp_path))
+    assert first.stdout.split() == ["3.0", "True", "0"]
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert first.stderr.count("\n") == 1
+    assert f"kernels are compiled into {folder}" in first.stderr
+    again = run(NOWHERE, TMPDIR=str(tmp_path))
+    assert again.stdout.split() == ["3.0", "True", "1"], "the second time they are there"
+    assert again.stderr == "", "said once"
+
+
+def test_without_any_folder_at_all_kernels_are_compiled_each_time() -> None:
+    script = f"import tempfile\nfrom pathlib import Path\ntempfile.tempdir = '/proc/none'\n{NOWHERE}"
+    done = run(script)
+    assert done.stdout.split() == ["3.0", "False", "0"]
+    assert (
+        done.stderr
+        == "siamese-cbow: no folder can be written, so kernels are compiled each time; set NUMBA_CACHE_DIR\n"
+    )
+
+
+def test_the_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = kernel_cache.temporary_folder.__wrapped__
+    own = Path(folder() or "")
+    assert folder() == str(own)
+    own.chmod(0o777)
+    assert folder() != str(own), "anybody may have written to it"
+    own.rmdir()
+    (tmp_path / "theirs").mkdir()
+    own.symlink_to(tmp_path / "theirs")
+    assert folder() != str(own)

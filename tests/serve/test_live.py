@@ -129,7 +129,12 @@ def raw(server: Running, *parts: bytes, pause: float = 0.0) -> bytes:
 
 
 def head(length: int, *more: str) -> bytes:
-    lines = ["POST /search HTTP/1.1", "Host: x", f"Authorization: Bearer {KEY}", "Content-Type: application/json"]
+    lines = [
+        "POST /search HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: Bearer {KEY}",
+        "Content-Type: application/json",
+    ]
     return "\r\n".join([*lines, f"Content-Length: {length}", "Connection: close", *more, "", ""]).encode()
 
 
@@ -154,7 +159,7 @@ def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
         assert b'"code":"timeout"' in answer
         assert raw(server, b"POST /search HTTP/1.1\r\nHost") == b""  # half a head: the connection is closed
         assert raw(server) == b""  # so it is when nothing comes
-        both = raw(server, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+        both = raw(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
         assert both.count(b"HTTP/1.1 200") == 2  # and when no third request comes
         assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
         assert "Traceback" not in server.stop()
@@ -183,7 +188,7 @@ async def _flood(server: Running, model: Model, n_clients: int, until: asyncio.E
                 keep = True
                 while keep and not until.is_set():
                     number = (number + 7) % len(WORDS)
-                    start = f"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n"
+                    start = f"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n"
                     rest = f"Content-Type: application/json\r\nContent-Length: {len(bodies[number])}\r\n\r\n"
                     writer.write((start + rest).encode() + bodies[number])
                     answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()

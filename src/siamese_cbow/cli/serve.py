@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,14 @@ MEGABYTE = 1 << 20
 @click.argument("given", metavar="[[NAME=]MODEL]...", nargs=-1)
 @model_option
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 for the whole network.")
-@click.option("--port", default=8080, metavar="N", help="0 takes any that is free.")
+@click.option("--port", default=8080, type=click.IntRange(0, 65_535), metavar="N", help="0 takes any that is free.")
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another name under which to answer, besides localhost, the --host and IP addresses; '*' for all. Repeatable.",
+)
 @click.option(
     "--api-key",
     metavar="KEY",
@@ -39,6 +48,7 @@ def serve(
     folder: Path | None,
     host: str,
     port: int,
+    allowed_hosts: tuple[str, ...],
     api_key: str | None,
     max_megabytes: float,
     max_inputs: int,
@@ -54,13 +64,17 @@ def serve(
     """
     try:
         from siamese_cbow.serve.app import build
+        from siamese_cbow.serve.hosts import Hosts
         from siamese_cbow.serve.middleware import Limits
         from siamese_cbow.serve.server import listen, run
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "serve") from error
 
-    if api_key == "":
-        raise SettingsError("the API key is empty; expected some characters, or no --api-key for a server without one")
+    if api_key is None and KEY_VARIABLE in os.environ:  # click takes an empty variable for none
+        expected = f"unset {KEY_VARIABLE} for a server without a key"
+        raise SettingsError(f"the variable {KEY_VARIABLE} is empty; expected a key, or {expected}")
+    if not math.isfinite(max_megabytes):
+        raise SettingsError(f"--max-megabytes is {max_megabytes}; expected a number above 0")
     limits = Limits(
         max_bytes=int(max_megabytes * MEGABYTE),
         max_inputs=max_inputs,
@@ -68,8 +82,9 @@ def serve(
         seconds=max_seconds,
         idle_seconds=max_idle,
     )
+    hosts = Hosts(host, allowed_hosts)
     models = _models(given, folder)
-    app = build(models, limits=limits, api_key=api_key)
+    app = build(models, limits=limits, api_key=api_key, hosts=hosts)
     with listen(host, port) as listening:
         address = f"[{host}]" if ":" in host else host
         click.echo(f"serving {', '.join(models)} on http://{address}:{listening.getsockname()[1]}", err=True)

@@ -1,15 +1,16 @@
 """The machine: how Numba compiles, memory, threads and SIMD. All that is private to Numba stays in this room.
 
-    compiling    options of all kernels, the switch to plain ones, and what to do with stale ones
+    kernel_cache  where compiled kernels are kept, and which of them are stale
+    compiling     options of all kernels, and the switch to plain ones
           [FASTMATH, INLINE, LEAN]
-    intrinsics   what a processor can do and Numba has no word for: atomic counters, bits, requests for memory
+    intrinsics    what a processor can do and Numba has no word for: atomic counters, bits, requests for memory
           [eight_bytes, prefetch_item, trailing_zeros]
-    memory       rows of whole cache lines, asked for beforehand; arrays that are used again
+    memory        rows of whole cache lines, asked for beforehand; arrays that are used again
           [LINE, Scratch, aligned, padded_width, prefetch, prefetch_to_move]
-    simd         sums of rows that lie anywhere, in registers [gather, gather_move, gather_scaled]
-    products     products of the small matrices of a batch [combine, dot, dots]
-    exponential  exp of a whole row, and its highest number [exp_all, highest]
-    threads      a thread team with work stealing: phases, tiles, and the loop that kernels share
+    simd          sums of rows that lie anywhere, in registers [gather, gather_move, gather_scaled]
+    products      products of the small matrices of a batch [combine, dot, dots]
+    exponential   exp of a whole row, and its highest number [exp_all, highest]
+    threads       a thread team with work stealing: phases, tiles, and the loop that kernels share
           [OVER, Phases, Team, ThreadTeam, Tile, cut, cut_evenly, finish, next_item, next_tile, tiles]
 
 Knows nothing of words and objectives: see `kernels`.

@@ -12,26 +12,27 @@ time anew: the same results but for rounding, many times slower. No other room u
 Numba recompiles a function that it kept when its own file changes, but not when the change is in a function it calls
 from another file. A kernel here is made of functions from a dozen files: after an update it would go on with parts of
 old ones, and its bytes would differ from those of a fresh install. So whatever is older than any source of a kernel is
-thrown away, before anything of it is loaded.
+thrown away, before anything of it is loaded. `kernel_cache` knows where they are.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 PLAIN = os.environ.get("SIAMESE_CBOW_PLAIN_KERNELS", "0") not in ("", "0")
 
-# Plain kernels are not kept: Numba would take them for the others, as their source is the same.
-LEAN: dict[str, Any] = {"nogil": True} if PLAIN else {"nogil": True, "cache": True, "_nrt": False}
+LEAN: dict[str, Any] = {"nogil": True}
+if not PLAIN:  # which are not kept: Numba would take them for the others, as their source is the same
+    from siamese_cbow.machine.kernel_cache import can_keep_kernels, forget_stale_kernels
+
+    forget_stale_kernels()  # every kernel imports this module first: nothing is loaded yet
+    LEAN |= {"cache": can_keep_kernels(), "_nrt": False}
 INLINE: dict[str, Any] = LEAN if PLAIN else {**LEAN, "forceinline": True}
 
 # Sums may be regrouped (vector registers need it), but NaN and infinity stay what they are: they must show in the loss.
 FASTMATH: Any = {"reassoc", "contract", "arcp", "nsz"}
-
-ROOMS = ("machine", "words", "kernels")  # of the package: those that hold compiled functions
 
 
 def intrinsic_or(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -40,21 +41,3 @@ def intrinsic_or(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], An
     from numba.extending import intrinsic
 
     return (lambda written: njit(**INLINE)(plain)) if PLAIN else intrinsic
-
-
-def forget_stale_kernels(package: Path) -> int:
-    """Delete Numba's index files that are older than a source of any kernel; the number of deleted ones."""
-    folders = [package / room for room in ROOMS]
-    newest = max((path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py")), default=0)
-    n = 0
-    for index in (index for folder in folders for index in folder.rglob("__pycache__/*.nbi")):
-        try:
-            if index.stat().st_mtime_ns < newest:
-                index.unlink()
-                n += 1
-        except OSError:  # another process was faster, or the folder is read-only
-            continue
-    return n
-
-
-forget_stale_kernels(Path(__file__).parents[1])  # every kernel imports this module first: nothing is loaded yet

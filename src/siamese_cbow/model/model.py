@@ -27,7 +27,7 @@ from siamese_cbow.base.arrays import Ids, Offsets, Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.model.geometry import cosines, paired_cosines
-from siamese_cbow.model.packed_rows import Dtype
+from siamese_cbow.model.packed_rows import Dtype, in_memory
 from siamese_cbow.model.word_vectors import WordVectors
 from siamese_cbow.progress import SILENT, bar
 from siamese_cbow.words.unknown_words import Fallback
@@ -165,6 +165,15 @@ class Model(WordVectors):
             raise SettingsError(f"fallback is {fallback!r}; expected one of {', '.join(get_args(Fallback))}")
         info = replace(self.info, unknown_words=None if fallback == "none" else fallback)
         return Model(self.vocabulary, self.rows, self.tokenizer, info, undo=self.undo)
+
+    def in_memory(self) -> Model:
+        """The same model without a file behind its rows: whoever changes the file changes, or ends, nothing here.
+
+        A loaded model maps its file, which is there at once and shared by all processes. What is in memory already is
+        not copied.
+        """
+        rows = in_memory(self.rows)
+        return self if rows is self.rows else Model(self.vocabulary, rows, self.tokenizer, self.info, undo=self.undo)
 
     # other models made of it
 

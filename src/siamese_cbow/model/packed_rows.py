@@ -144,6 +144,15 @@ def _is_mapped(array: Any) -> bool:
     return False
 
 
+def in_memory(rows: Rows) -> Rows:
+    """The same rows without a file behind them; those that have none are left as they are."""
+    if isinstance(rows, PackedRows):
+        if not _is_mapped(rows.codes) and not _is_mapped(rows.scales):
+            return rows
+        return PackedRows(rows.codes.copy(), rows.scales.copy(), rows.dim, rows.dtype)
+    return rows.copy() if _is_mapped(rows) else rows
+
+
 def packed(vectors: Vectors, dtype: Dtype) -> Rows:
     """`packed(vectors, "int8")`; "float32" gives the vectors as they are."""
     if dtype == "float32":

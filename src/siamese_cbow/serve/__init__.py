@@ -2,7 +2,8 @@
 
     schemas     what may stand in requests and answers
     bodies      bytes of a request -> a checked record, or a `Problem`; an answer -> bytes
-    middleware  key, limits, metrics and headers around every request [Limits]
+    hosts       the names under which the server answers: against pages that point their name at it [Hosts]
+    middleware  names, key, limits, metrics and headers around every request [Limits]
     openapi     an endpoint, and the description of all of them
     jobs        work off the event loop: short in a pool, long in the background
     embedder    texts and token ids -> vectors, without ever waiting for a compiler

@@ -25,7 +25,8 @@ from siamese_cbow.serve.openapi import Endpoint
 from siamese_cbow.serve.registry import Entry, Registry
 from siamese_cbow.serve.schemas import EmbeddingsRequest, NeighboursRequest, SearchRequest, SimilarityRequest
 
-MOST_WORDS = 200  # of a text that is explained; more can't be looked at
+# Of a text that is explained: more can't be looked at. Characters are counted first, as finding the words takes time.
+MOST_WORDS, MOST_CHARACTERS = 200, 20_000
 
 
 class Api:
@@ -89,7 +90,7 @@ class Api:
         if request.explain:
             if not are_single:
                 raise Problem(400, "explain is for two texts; expected a string for a and for b", param="explain")
-            return json_response({"model": entry.name, **explain(entry.model, str(request.a), str(request.b))})
+            return await self._explained(entry, str(request.a), str(request.b))
         a, b = ([texts] if isinstance(texts, str) else texts for texts in (request.a, request.b))
         self._check_count(len(a) + len(b), "a and b")
         if request.pairwise and len(a) != len(b):
@@ -104,6 +105,17 @@ class Api:
 
         is_quick = len(a) * len(b) <= 4096 and entry.embedder.is_quick(sum(map(len, [*a, *b])))
         return await self._jobs.run(work, is_quick=is_quick)
+
+    async def _explained(self, entry: Entry, a: str, b: str) -> Response:
+        longest = max(len(a), len(b))
+        if longest > MOST_CHARACTERS:
+            message = f"a text of {longest:,} characters; expected at most {MOST_CHARACTERS:,} to explain"
+            raise Problem(400, message, param="a" if len(a) == longest else "b")
+
+        def work() -> Response:
+            return json_response({"model": entry.name, **explain(entry.model, a, b)})
+
+        return await self._jobs.run(work)
 
     async def neighbours(self, request: NeighboursRequest) -> Response:
         """The words nearest to a text, or to a sum of words."""

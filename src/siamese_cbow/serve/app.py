@@ -21,6 +21,7 @@ from siamese_cbow.serve.api import Api
 from siamese_cbow.serve.bodies import Problem, Reader, json_response
 from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.explorer import Explorer
+from siamese_cbow.serve.hosts import Hosts
 from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits, Metrics, Middleware
 from siamese_cbow.serve.openapi import Endpoint, description
@@ -35,11 +36,13 @@ def build(
     *,
     limits: Limits | None = None,
     api_key: str | None = None,
+    hosts: Hosts | None = None,
     warm: bool = True,
 ) -> Middleware:
     """The ASGI application over some models: `build({"books": model}, api_key="secret")`.
 
-    warm  load the bulk path in a thread once the application starts
+    hosts  the names under which it answers; None for all: for an application whose server checks them itself
+    warm   load the bulk path in a thread once the application starts
     """
     limits, registry, metrics, jobs = limits or Limits(), Registry(models), Metrics(), Jobs()
     parts = (Api(registry, limits, metrics, jobs), Explorer(registry, limits, jobs), _About(registry, metrics))
@@ -72,9 +75,11 @@ def build(
         app,
         limits=limits,
         api_key=api_key,
+        hosts=hosts,
         metrics=metrics,
         paths={"/", "/openapi.json", *(endpoint.path for endpoint in endpoints)},
         open_paths=OPEN_PATHS | {endpoint.path for endpoint in endpoints if endpoint.is_open},
+        busy_paths={endpoint.path for endpoint in endpoints if endpoint.is_for_busy},
     )
 
 
@@ -97,8 +102,8 @@ class _About:
         self.endpoints = [
             Endpoint("/v1/models", self.models, "Models"),
             Endpoint("/v1/models/{model:path}", self.model, "Model"),
-            Endpoint("/health", self.health, "Health", is_open=True),
-            Endpoint("/metrics", self.metrics, None),
+            Endpoint("/health", self.health, "Health", is_open=True, is_for_busy=True),
+            Endpoint("/metrics", self.metrics, None, is_for_busy=True),
         ]
 
     async def models(self, _: Request) -> Response:

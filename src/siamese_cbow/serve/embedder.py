@@ -4,6 +4,8 @@ A server starts on the small path (plain Python and NumPy). A thread loads the b
 everything goes that way. Both give the same bits; `siamese_cbow.model.encoding` has both, and knows which one is taken.
 
 Tokens are counted on the way: words that have a vector, for these are the ones that make it.
+
+The rows are held in memory: a file that is cut short while it is mapped would end the whole process (SIGBUS).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ class Embedder:
     QUICK, QUICK_BULK = 4_000, 150_000  # characters
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self.model = model = model.in_memory()
         _ = model.vocabulary.index  # made now, not while the first client waits
         self._encoder = Encoder(model.vocabulary, model.rows, model.tokenizer, model.fallback)
 

@@ -1,4 +1,4 @@
-"""What stands around every request: the key, limits, metrics, and headers for browsers.
+"""What stands around every request: names, the key, limits, metrics, and headers for browsers.
 
 Plain ASGI, without Starlette's classes for the purpose, which cost as much time as the answer itself. uvicorn's
 `limit_concurrency` counts connections, also those that wait for their next request, and its refusal is plain text.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, fields
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.serve.bodies import CLIENT_LEFT, Problem
+from siamese_cbow.serve.hosts import Hosts
 
 # The page needs nothing but its own files, so nothing else is let in.
 POLICY = (
@@ -45,8 +47,8 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value <= 0:
-                raise SettingsError(f"{field.name} is {value}; expected more than 0")
+            if not 0 < value < math.inf:  # not for NaN either
+                raise SettingsError(f"{field.name} is {value}; expected a number above 0")
 
 
 class Metrics:
@@ -92,7 +94,9 @@ class Metrics:
 class Middleware:
     """An application with its limits kept: `Middleware(app, limits=Limits(), api_key="secret", ...)`.
 
+    hosts       the names under which it answers; None for all
     open_paths  answered without a key
+    busy_paths  answered however many requests are under way: they take no time, and tell that the server is busy
     paths       those that metrics tell apart; anything else is "other"
     """
 
@@ -102,13 +106,15 @@ class Middleware:
         *,
         limits: Limits,
         api_key: str | None,
+        hosts: Hosts | None,
         metrics: Metrics,
         paths: Collection[str],
         open_paths: Collection[str],
+        busy_paths: Collection[str],
     ) -> None:
-        self._app, self._limits, self._metrics = app, limits, metrics
-        self._key = None if api_key is None else f"Bearer {api_key}".encode()
-        self._paths, self._open_paths = frozenset(paths), frozenset(open_paths)
+        self._app, self._limits, self._metrics, self._hosts = app, limits, metrics, hosts
+        self._key = None if api_key is None else f"Bearer {_checked_key(api_key)}".encode()
+        self._paths, self._open_paths, self._busy_paths = frozenset(paths), frozenset(open_paths), frozenset(busy_paths)
         self._under_way = 0
         self.draining = False  # the server is about to stop: clients should leave their connections
 
@@ -146,7 +152,10 @@ class Middleware:
             await problem.response()(scope, answer.receive, answer.send)
 
     def _refusal(self, scope: Scope) -> Problem | None:
-        if self._under_way > self._limits.max_concurrent:
+        misled = self._hosts.refusal(scope["headers"]) if self._hosts is not None else None
+        if misled is not None:
+            return misled
+        if self._under_way > self._limits.max_concurrent and scope["path"] not in self._busy_paths:
             message = f"more than {self._limits.max_concurrent} requests are under way; try again in a second"
             return Problem(503, message, code="overloaded", headers={"retry-after": "1"})
         if self._key is None or scope["path"] in self._open_paths:
@@ -156,6 +165,14 @@ class Middleware:
             return None
         message = "no or a wrong API key; expected the header 'Authorization: Bearer KEY'"
         return Problem(401, message, code="invalid_api_key", headers={"www-authenticate": "Bearer"})
+
+
+def _checked_key(key: str) -> str:
+    """A key that a client can send. An empty one is a mistake, such as a variable that was never filled."""
+    if not key or not key.isprintable() or key != key.strip():
+        problem = "is empty" if not key.strip() else "has spaces around it, or characters that no header can hold"
+        raise SettingsError(f"the API key {problem}; expected visible characters, or no key at all for an open server")
+    return key
 
 
 class _Answer:

@@ -17,10 +17,12 @@ from siamese_cbow.serve.schemas import ANSWERS, STRING, EmbeddingsRequest, Schem
 STATUSES = {
     "400": "The body is not JSON, or not of this shape.",
     "401": "No or a wrong API key.",
+    "403": "Asked by a web page of another server.",
     "404": "No such model, or no such word.",
     "408": "The body came too slowly.",
     "413": "The body is too large.",
     "415": "The body is of another type than JSON.",
+    "421": "The header Host is not a name of this server.",
     "500": "A mistake of the server's.",
     "503": "Too many requests, or too much work.",
 }
@@ -40,6 +42,7 @@ class Endpoint:
     body: type[msgspec.Struct] | None = None
     query: Sequence[Schema] = ()  # what may stand behind the path
     is_open: bool = False  # answered without a key
+    is_for_busy: bool = False  # answered however many requests are under way
     may_take_long: bool = False  # then the answer is 202 until the work is done
 
     def described(self) -> tuple[str, Schema]:

@@ -1,0 +1,276 @@
+"""Who is let in, and what a hostile neighbour can't do: names, keys, slow clients, files cut short, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from serve_world import Running, running, toy_model
+from siamese_cbow import load
+from siamese_cbow.cli import main
+from siamese_cbow.errors import SettingsError
+from siamese_cbow.serve.app import build
+from siamese_cbow.serve.embedder import Embedder
+from siamese_cbow.serve.hosts import Hosts
+from siamese_cbow.serve.middleware import Limits
+
+ASK = {"a": "a cat", "b": "a dog"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "toy"
+    toy_model().save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Running]:
+    with running(folder, "--allowed-host", "Books.example.org") as one:
+        yield one
+        assert "Traceback" not in one.stop()
+
+
+def status(server: Running, *headers: str, path: str = "/v1/models") -> tuple[int, str]:
+    """The status and the answer to a request with these headers and no others."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall("\r\n".join([f"GET {path} HTTP/1.1", "Connection: close", *headers, "", ""]).encode())
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    return int(answer.split()[1]), answer.decode()
+
+
+# the names of a server
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "LOCALHOST.", "[::1]", "192.168.0.7", "books.example.org", "books.example.org:443"],
+)
+def test_a_server_answers_to_its_names(server: Running, host: str) -> None:
+    assert status(server, f"Host: {host}")[0] == 200
+    assert status(server, f"Host: {host}:8080" if not host.endswith("443") else f"Host: {host}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example"],
+)
+def test_a_page_that_points_its_name_here_reads_nothing(server: Running, host: str) -> None:
+    for path in ("/v1/models", "/health", "/metrics", "/", "/page/app.js"):
+        code, answer = status(server, f"Host: {host}", path=path)
+        assert code == 421
+        assert "wrong_host" in answer
+        assert "toy" not in answer, "not even the names of models"
+    assert "expected an IP address or books.example.org or localhost" in answer
+    if "@" not in host:
+        assert f"--allowed-host {host.partition(':')[0]}" in answer
+
+
+def test_programs_may_leave_out_the_name(server: Running) -> None:
+    assert status(server)[0] == 200
+    assert status(server, "Host: localhost", "Host: evil.example")[0] == 400
+
+
+def test_pages_of_other_servers_may_not_ask(server: Running) -> None:
+    own = f"127.0.0.1:{server.port}"
+    for origin in (f"http://{own}", "https://books.example.org", "https://books.example.org:444"):
+        assert status(server, f"Host: {own}", f"Origin: {origin}")[0] == 200
+    for origin in (
+        "null",
+        "http://evil.example",
+        f"http://evil.example:{server.port}",
+        "http://127.0.0.1:1",
+        "http://",
+    ):
+        code, answer = status(server, f"Host: {own}", f"Origin: {origin}")
+        assert code == 403
+        assert "wrong_origin" in answer
+    answer = httpx.post(f"{server.url}/similarity", json=ASK, headers={"origin": "http://evil.example"}).text
+    assert "--allowed-host evil.example" in answer
+    assert httpx.options(f"{server.url}/similarity", headers={"origin": "http://evil.example"}).status_code == 403
+
+
+def test_names_that_are_none() -> None:
+    for name in ("http://a.example", "a.example:80", "", "a b", "a/b"):
+        with pytest.raises(SettingsError, match="allowed host"):
+            Hosts("127.0.0.1", [name])
+    assert Hosts("0.0.0.0", ["*"]).refusal([(b"host", b"anything")]) is None
+    assert Hosts("0.0.0.0").refusal([(b"host", socket.gethostname().encode())]) is None
+    assert Hosts("::1", ["::1", "[::2]"]).refusal([(b"host", b"[::1]:80")]) is None
+
+
+# keys
+
+
+@pytest.mark.parametrize("key", ["", " ", "a\n", " a", "a\x00b"])
+def test_a_key_that_is_none_starts_no_server(
+    folder: Path, key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*arguments: str) -> None:
+        with pytest.raises(SystemExit) as stop:
+            main(["serve", str(folder), "--port", "0", *arguments])
+        assert stop.value.code == 2
+        assert "expected" in capsys.readouterr().err
+
+    monkeypatch.setattr("siamese_cbow.serve.server.run", lambda *_, **__: pytest.fail("a server was started"))
+    refused("--api-key", key)
+    if "\x00" not in key:
+        monkeypatch.setenv("SIAMESE_CBOW_API_KEY", key)
+        refused()
+    with pytest.raises(SettingsError, match="API key"):
+        build({"toy": toy_model()}, api_key=key)
+
+
+# settings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--port", "99999"], "99999"),
+        (["--port", "-1"], "-1"),
+        (["--host", "no such host"], "no such host"),
+        (["--host", "a" * 300], "try another"),
+        (["--max-seconds", "nan"], "nan"),
+        (["--max-idle", "inf"], "inf"),
+        (["--max-megabytes", "nan"], "nan"),
+        (["--max-megabytes", "inf"], "inf"),
+        (["--allowed-host", "http://x/"], "http://x/"),
+    ],
+)
+def test_settings_that_end_in_a_line(
+    folder: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["serve", str(folder), *arguments])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+# clients that take the server's time
+
+
+def test_health_and_metrics_answer_behind_slow_bodies(folder: Path) -> None:
+    half = "POST /search HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    with running(folder) as server, ExitStack() as slow:
+        for _ in range(400):
+            connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+            connection.sendall(half.encode())
+        while "siamese_cbow_requests_under_way 257.0" not in httpx.get(f"{server.url}/metrics").text:
+            pass  # until all of them have come: 256, and the one that asks
+        for _ in range(3):
+            assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
+        refused = httpx.post(f"{server.url}/similarity", json=ASK)
+        assert refused.json()["error"]["code"] == "overloaded"
+        slow.close()
+        while httpx.post(f"{server.url}/similarity", json=ASK).status_code != 200:
+            pass  # until the server has seen that they are gone
+        assert "Traceback" not in server.stop()
+
+
+def test_a_long_text_is_not_explained_on_the_event_loop(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = httpx.post(f"{server.url}/similarity", json={"a": "cat " * 1_000_000, "b": "dog", "explain": True})
+    assert answer.status_code == 400
+    assert "4,000,000 characters; expected at most 20,000" in answer.json()["error"]["message"]
+    assert answer.json()["error"]["param"] == "a"
+    answer = httpx.post(f"{server.url}/similarity", json={"a": "cat", "b": "cat " * 201, "explain": True})
+    assert "201 words; expected at most 200" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("piece", [b"A: b\r\n", b"b"])
+def test_trailers_end(server: Running, piece: bytes) -> None:
+    head = "POST /search HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(head.encode() + b"2\r\n{}\r\n0\r\nA: ")
+        try:
+            for _ in range(1_000):
+                connection.sendall(piece * 10_000)
+        except ConnectionError:
+            return
+    pytest.fail("ten million trailers were read")
+
+
+def test_small_chunks_are_no_trailer(server: Running) -> None:
+    body = json.dumps({"query": "cat", "texts": ["dog"] + ["cat"] * 10_000}).encode()
+    chunks = (body[i : i + 1] for i in range(len(body)))  # six bytes for each
+    answer = httpx.post(f"{server.url}/search", content=chunks, headers={"content-type": "application/json"})
+    assert "10,001 members" in answer.json()["error"]["message"]
+
+
+# files and signals
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int4"])
+def test_rows_are_held_in_memory(tmp_path: Path, dtype: str) -> None:
+    model = toy_model()
+    if dtype != "float32":
+        model = model.compress(dtype)  # type: ignore[arg-type]
+    model.save(tmp_path / "m", int4=dtype == "int4")
+    loaded = load(tmp_path / "m")
+    embedder = Embedder(loaded)
+    assert embedder.model == model
+    assert embedder.model.in_memory() is embedder.model
+    os.truncate(tmp_path / "m" / "model.safetensors", 0)  # the mapped ones can't be looked at any more
+    assert np.array_equal(embedder.model.vectors, model.vectors)
+
+
+def test_a_file_cut_short_does_not_end_the_server(tmp_path: Path) -> None:
+    words = [f"w{i}" for i in range(20_000)]
+    from siamese_cbow import Model, Vocabulary
+
+    rows = np.random.default_rng(1).normal(size=(len(words), 64)).astype(np.float32)
+    Model(Vocabulary(words, np.ones(len(words), np.int64)), rows).save(tmp_path / "large")
+    with running(tmp_path / "large") as server:
+        os.truncate(tmp_path / "large" / "model.safetensors", 100)
+        found = httpx.post(f"{server.url}/neighbours", json={"text": words[-1], "k": 3}, timeout=60)
+        assert found.status_code == 200
+        assert httpx.post(f"{server.url}/v1/embeddings", json={"input": words[-1]}).status_code == 200
+        assert "Traceback" not in server.stop()
+        assert server.process.returncode == -signal.SIGTERM
+
+
+def test_a_terminal_that_closes_is_a_stop_like_any_other(folder: Path) -> None:
+    body = json.dumps({"query": "cat", "texts": ["dog"]}).encode()
+    head = f"POST /search HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    with running(folder) as server, socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(head.encode() + body[:10])
+        httpx.get(f"{server.url}/health")  # now the server has seen it
+        server.process.send_signal(signal.SIGHUP)
+        while True:  # until it no longer listens
+            try:
+                httpx.get(f"{server.url}/health", headers={"connection": "close"})
+            except httpx.TransportError:
+                break
+        connection.sendall(body[10:])
+        assert b'"text":"dog"' in b"".join(iter(lambda: connection.recv(65_536), b""))
+        assert server.process.wait(60) == -signal.SIGHUP
+
+
+def test_nohup_is_heard(folder: Path) -> None:
+    script = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\nfrom siamese_cbow.cli import main\n"
+    script += f"main(['serve', {str(folder)!r}, '--port', '0'])"
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    server = Running(process, process.stderr.readline().rpartition(" ")[2].strip())
+    httpx.get(f"{server.url}/health")
+    process.send_signal(signal.SIGHUP)
+    assert httpx.get(f"{server.url}/health").status_code == 200
+    assert "Traceback" not in server.stop()
+    process.stderr.close()
+
+
+def test_limits_are_numbers() -> None:
+    for wrong in (float("nan"), float("inf"), -1.0):
+        with pytest.raises(SettingsError, match="seconds"):
+            Limits(seconds=wrong)
