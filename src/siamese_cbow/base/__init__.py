@@ -4,7 +4,7 @@
       [Bytes, Counts, Floats, Ids, Offsets, Vectors, check_ids, check_offsets, mapped_array, thread_count,
       without_caches]
     files     files and folders that are written whole or not at all, and their hashes
-      [atomic_file, atomic_folder, file_hash, sample_hash]
+      [atomic_file, atomic_folder, file_hash, sample_hash, sole_writer]
     notebook  small tables that a notebook shows [card, grid]
 
 Knows nothing of texts, words or models.

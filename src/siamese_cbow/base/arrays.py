@@ -47,14 +47,17 @@ def check_ids(ids: Ids, n_words: int) -> str:
     return ""
 
 
-def check_offsets(offsets: Offsets, length: int) -> str:
-    """What is wrong with offsets, nothing if they rise from 0 to `length`: [0, 3, 2], 2 -> "item 1 from 3 to 2"."""
+def check_offsets(offsets: Offsets, length: int, *, empty: bool = False) -> str:
+    """What is wrong with offsets, nothing if they rise from 0 to `length`: [0, 3, 2], 2 -> "item 1 from 3 to 2".
+
+    empty  items may be
+    """
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
         ends = f"from {offsets[0]} to {offsets[-1]}" if len(offsets) else "of nothing"
         return f"offsets {ends}, expected from 0 to {length:,}"
     for first in range(0, len(offsets) - 1, _BLOCK):
         block = np.asarray(offsets[first : first + _BLOCK + 1])
-        rises = block[1:] > block[:-1]
+        rises = block[1:] >= block[:-1] if empty else block[1:] > block[:-1]
         if not rises.all():
             wrong = int(np.argmin(rises))
             return f"item {first + wrong} from {block[wrong]} to {block[wrong + 1]}"
