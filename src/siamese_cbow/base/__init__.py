@@ -1,9 +1,10 @@
 """What every room stands on.
 
-    arrays    names of array types, how many threads to use, pickles without caches
-      [Bytes, Counts, Floats, Ids, Offsets, Vectors, thread_count, without_caches]
+    arrays    names of array types, arrays from disk, how many threads to use, pickles without caches
+      [Bytes, Counts, Floats, Ids, Offsets, Vectors, check_ids, check_offsets, mapped_array, thread_count,
+      without_caches]
     files     files and folders that are written whole or not at all, and their hashes
-      [atomic_file, atomic_folder, file_hash, sample_hash]
+      [atomic_file, atomic_folder, file_hash, sample_hash, sole_writer]
     option_fields  settings as fields that are checked [Option, check_options, option, options]
     notebook  small tables that a notebook shows [card, grid]
 

@@ -1,15 +1,16 @@
-"""Names for the array types that travel between modules, how many threads to use, and what a pickle leaves out."""
+"""Names for the array types that travel between modules, arrays from disk, how many threads to use."""
 
 from __future__ import annotations
 
 import os
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.errors import FormatError, SettingsError
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Ids: TypeAlias = NDArray[np.int32]  # word ids; never narrower: the paper's vocabulary has 315,643 words
@@ -17,6 +18,50 @@ Offsets: TypeAlias = NDArray[np.int64]  # (n + 1,): item i is [offsets[i] : offs
 Counts: TypeAlias = NDArray[np.int64]
 Vectors: TypeAlias = NDArray[np.float32]  # (n, dim)
 Floats: TypeAlias = NDArray[np.float64]  # where sums need the digits
+
+_BLOCK = 1 << 18  # numbers that are checked at a time: they stay in the cache for the second look
+
+
+def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advice: str) -> NDArray[Any]:
+    """An `.npy` file, mapped into memory, read-only; a FormatError unless it has this type and shape (None: any)."""
+    try:
+        array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:
+        raise FormatError(f"{path} can't be read ({error}); {advice}") from None
+    fits = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if array.dtype != dtype or not fits:
+        found, wanted = f"{array.dtype} {array.shape}", f"{np.dtype(dtype)} {shape}"
+        raise FormatError(f"{path} holds {found}, expected {wanted}; {advice}")
+    return array
+
+
+def check_ids(ids: Ids, n_words: int) -> str:
+    """What is wrong with word ids, nothing if all are of a vocabulary of `n_words`: [0, 7], 5 -> "the word 7 of 5".
+
+    One pass: a billion ids take half a second, and as long as reading 4 GB where they are not in memory yet.
+    """
+    for first in range(0, len(ids), _BLOCK):
+        largest = int(ids[first : first + _BLOCK].view(np.uint32).max())  # of these, a negative one is the largest
+        if largest >= n_words:
+            return f"the word {int(np.uint32(largest).view(np.int32))} of {n_words:,}"
+    return ""
+
+
+def check_offsets(offsets: Offsets, length: int, *, empty: bool = False) -> str:
+    """What is wrong with offsets, nothing if they rise from 0 to `length`: [0, 3, 2], 2 -> "item 1 from 3 to 2".
+
+    empty  items may be
+    """
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
+        ends = f"from {offsets[0]} to {offsets[-1]}" if len(offsets) else "of nothing"
+        return f"offsets {ends}, expected from 0 to {length:,}"
+    for first in range(0, len(offsets) - 1, _BLOCK):
+        block = np.asarray(offsets[first : first + _BLOCK + 1])
+        rises = block[1:] >= block[:-1] if empty else block[1:] > block[:-1]
+        if not rises.all():
+            wrong = int(np.argmin(rises))
+            return f"item {first + wrong} from {block[wrong]} to {block[wrong + 1]}"
+    return ""
 
 
 def thread_count(threads: int | None) -> int:

@@ -118,6 +118,34 @@ def _lock(folder: Path) -> Iterator[bool]:
 
 
 @contextmanager
+def sole_writer(folder: Path) -> Iterator[bool]:
+    """Holds `folder`, made if need be, for one writer; a second one gets an error. It ends with the process.
+
+    False where the system or the disk has no locks: then nobody is kept out. A folder left empty vanishes again.
+    """
+    with _clear_disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    handle, locked = os.open(folder, os.O_RDONLY), False
+    try:
+        try:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked = True
+        except BlockingIOError:
+            raise InputError(
+                f"another process is writing {folder}; wait until it is done, or choose another folder"
+            ) from None
+        except (ImportError, OSError):
+            pass
+        yield locked
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # only if nothing is in it
+        os.close(handle)
+
+
+@contextmanager
 def _clear_disk_errors(path: Path) -> Iterator[None]:
     """Errors of the disk, said with the path and what to do about them."""
     try:

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.files import sole_writer
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.manifest import Manifest
 from siamese_cbow.retrieval.scoring import cosines
 from siamese_cbow.retrieval.search import Hit, check_wanted, query_vector
-from siamese_cbow.retrieval.segment import Segment, check
 from siamese_cbow.text.records import TextSettings
 
 # Rows that the graph names: three times as many as are wanted, at least 96, as its int8 vectors are not exact.
@@ -54,9 +54,7 @@ class Index:
         self.folder, self.model = Path(folder), model
         self.manifest = Manifest.read(self.folder)
         self.manifest.check_model(model, self.folder)
-        for name, entry in self.manifest.segments.items():
-            check(self.folder / name, entry)
-        self._segments = [Segment(self.folder / name) for name in self.manifest.segments]
+        self._segments = list(self.manifest.open_segments(self.folder).values())
 
     @classmethod
     def update(
@@ -102,8 +100,7 @@ class Index:
         Queries are the first halves of random rows. The result is kept in the index:
         {"recall": 0.99, "k": 10, "n_queries": 100, "n_rows": 1000000, "milliseconds": 2.1}
         """
-        for name, entry in self.manifest.segments.items():
-            check(self.folder / name, entry, whole=True)
+        self.manifest.open_segments(self.folder, whole=True)
         queries = self._some_queries(n_queries, seed)
         if not queries:
             return {}
@@ -121,7 +118,10 @@ class Index:
             "n_rows": len(self),
             "milliseconds": round(float(np.median(seconds)) * 1e3, 2),
         }
-        self.manifest.write(self.folder)
+        with sole_writer(self.folder):
+            now = Manifest.read(self.folder)
+            if (now.segments, now.files) == (self.manifest.segments, self.manifest.files):  # nobody has updated it
+                self.manifest.write(self.folder)
         return self.manifest.recall
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ import numpy as np
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.segment import REBUILD
+from siamese_cbow.retrieval.segment import FILES, REBUILD, Segment, check
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.unknown_words import Fallback
 
-NAME = "index.json"
+NAME, PREFIX = "index.json", "segment-"
 FORMAT, FORMAT_VERSION, READABLE = "siamese-cbow index", 3, (2, 3)
 
 
@@ -67,6 +68,23 @@ class Manifest:
                 f"or {REBUILD}"
             )
 
+    def open_segments(self, folder: Path, *, whole: bool = False) -> dict[str, Segment]:
+        """The segments of the index in `folder`, in order; an error where a file or an entry is damaged."""
+        for name, described in self.segments.items():
+            check(folder / name, described, whole=whole)
+        segments = {name: Segment(folder / name) for name in self.segments}
+        for name, entry in self.files.items():
+            if entry.last > (n_rows := len(segments[entry.segment])):
+                rows = f"rows {entry.first} to {entry.last} of {n_rows:,} in {entry.segment}"
+                raise FormatError(f"{folder / NAME} has {rows} for {name}; {REBUILD}")
+        return segments
+
+    def note_times(self, folder: Path) -> None:
+        """Notes when the files of segments, which were just checked, were last written: see `segment.check`."""
+        for name in self.segments:
+            for file in FILES:
+                self.segments[name][file]["mtime_ns"] = (folder / name / file).stat().st_mtime_ns
+
     def n_live(self, segment: str | None = None) -> int:
         """Rows that a file claims, of one segment or of all."""
         return sum(e.last - e.first for e in self.files.values() if segment is None or e.segment == segment)
@@ -94,9 +112,11 @@ class Manifest:
         version = content.get("format_version")
         if version not in READABLE:
             known = " and ".join(map(str, READABLE))
-            raise FormatError(f"{path} has format version {version!r}, this siamese-cbow reads {known}; {REBUILD}")
+            newer = isinstance(version, int) and version > FORMAT_VERSION
+            advice = f"type pip install -U siamese-cbow, or {REBUILD}" if newer else REBUILD
+            raise FormatError(f"{path} has format version {version!r}, this siamese-cbow reads {known}; {advice}")
         try:
-            return cls(
+            manifest = cls(
                 str(content["model"]),
                 str(content["model_folder"]),
                 _settings(version, **content["settings"]),
@@ -105,8 +125,22 @@ class Manifest:
                 dict(content["recall"]),
                 content["fallback"] if content["fallback"] == "prefix" else "none",
             )
+            manifest._check_values()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{path} lacks what belongs there ({error!r}); {REBUILD}") from None
+        return manifest
+
+    def _check_values(self) -> None:
+        """Raises a ValueError where an entry can't be one that was written."""
+        for name in self.segments:
+            if not re.fullmatch(PREFIX + "[0-9a-f]+", name):
+                raise ValueError(f"{name!r} is no segment")
+        for name, entry in self.files.items():
+            numbers = (entry.size, entry.mtime_ns, entry.first, entry.last)
+            if not all(type(number) is int for number in numbers) or not 0 <= entry.first <= entry.last:
+                raise ValueError(f"the entry of {name!r} has other numbers than a file")
+            if entry.segment not in self.segments:
+                raise ValueError(f"{name!r} is in {entry.segment!r}, which is not listed")
 
 
 def _settings(version: int, **settings: Any) -> TextSettings:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors, check_offsets, mapped_array
 from siamese_cbow.base.files import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
@@ -82,12 +82,18 @@ class SegmentWriter:
 
 
 class Segment:
-    """A segment on disk. Whoever opens it has checked its files."""
+    """A segment on disk. Whoever opens it has checked that its files are those that were written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        arrays = (np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (STARTS, NUMBERS, COPIES))
-        self._starts, self._numbers, self._copies = arrays
+        self._numbers = mapped_array(folder / NUMBERS, np.int64, (None,), advice=REBUILD)
+        self._starts = mapped_array(folder / STARTS, np.int64, (len(self) + 1,), advice=REBUILD)
+        self._copies = mapped_array(folder / COPIES, np.int64, (None, 2), advice=REBUILD)
+        wrong = check_offsets(self._starts, (folder / TEXT).stat().st_size, empty=True)
+        if wrong:
+            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {REBUILD}")
+        if len(self._copies) and not (self._copies.min() >= 0 and self._copies.max() < len(self)):
+            raise FormatError(f"{folder / COPIES} names rows beyond the {len(self):,} that there are; {REBUILD}")
 
     @cached_property
     def _text(self) -> mmap.mmap | bytes:
@@ -96,7 +102,10 @@ class Segment:
 
     @cached_property
     def _graph(self) -> Graph:
-        return mapped_graph(self.folder / GRAPH)
+        try:
+            return mapped_graph(self.folder / GRAPH)
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise FormatError(f"{self.folder / GRAPH} can't be read ({error}); {REBUILD}") from None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -131,13 +140,17 @@ def description(folder: Path) -> dict[str, Any]:
     """What the list of segments says about the files of one, to tell later whether they are whole."""
     paths = {name: folder / name for name in FILES}
     return {
-        name: {"size": path.stat().st_size, "sample": sample_hash(path), "hash": file_hash(path)}
-        for name, path in paths.items()
+        name: {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sample": sample_hash(path), "hash": file_hash(path)}
+        for name, path, stat in ((name, path, path.stat()) for name, path in paths.items())
     }
 
 
 def check(folder: Path, described: Any, *, whole: bool = False) -> None:
-    """Raises an error unless the files of a segment are those that were written; `whole` reads all of them."""
+    """Raises an error unless the files of a segment are those that were written; `whole` reads all of them.
+
+    A file that was written to since, as its time says, is read as a whole in any case (a second for each gigabyte): a
+    graph with one wrong link ends the process that searches in it.
+    """
     for name in FILES:
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None
         problem = None
@@ -147,7 +160,9 @@ def check(folder: Path, described: Any, *, whole: bool = False) -> None:
             problem = "is missing"
         elif path.stat().st_size != entry.get("size"):
             problem = f"has {path.stat().st_size:,} bytes, expected {entry.get('size')}"
-        elif sample_hash(path) != entry.get("sample") or (whole and file_hash(path) != entry.get("hash")):
+        elif sample_hash(path) != entry.get("sample") or (
+            (whole or path.stat().st_mtime_ns != entry.get("mtime_ns")) and file_hash(path) != entry.get("hash")
+        ):
             problem = "is not the file that was written: damaged or swapped"
         if problem:
             raise FormatError(f"{path} {problem}; {REBUILD}")

@@ -12,21 +12,21 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.files import atomic_folder, file_hash
+from siamese_cbow.base.files import atomic_folder, file_hash, sole_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.manifest import NAME, FileEntry, Manifest, fingerprint
-from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, check, description
+from siamese_cbow.retrieval.manifest import NAME, PREFIX, FileEntry, Manifest, fingerprint
+from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, description
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
-PREFIX = "segment-"
 A_DAY = 86_400
 
 
@@ -59,11 +59,27 @@ def update(
     model_folder  kept as the place to look for the model when the index is opened from the command line
     """
     check_target(folder)
+    with sole_writer(folder) as is_alone:
+        return _update(folder, inputs, model, text, rebuild, model_folder, thread_count(threads), progress, is_alone)
+
+
+def _update(
+    folder: Path,
+    inputs: Any,
+    model: Model,
+    text: TextSettings | None,
+    rebuild: bool,
+    model_folder: Path | None,
+    threads: int,
+    progress: Progress,
+    is_alone: bool,
+) -> Changes:
     old = _old_manifest(folder, model, text, rebuild=rebuild)
     reader = _reader(inputs, old, text or (old.settings if old else None))
     manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
-        manifest.segments, manifest.files = dict(old.segments), dict(old.files)
+        manifest.segments, manifest.files = deepcopy(old.segments), dict(old.files)
+        manifest.note_times(folder)
     if model_folder is not None:  # a name such as `pretrained` stays as it is
         manifest.model_folder = str(model_folder.resolve() if model_folder.exists() else model_folder)
     else:
@@ -74,12 +90,11 @@ def update(
     todo, changes = _todo(reader.files, manifest)
     if todo:
         named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
-        _add_segment(folder, manifest, todo, reader, named, model, thread_count(threads), progress)
+        _add_segment(folder, manifest, todo, reader, named, model, threads, progress)
     manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
     if manifest != old:
-        folder.mkdir(parents=True, exist_ok=True)
         manifest.write(folder)
-        _sweep(folder, set(manifest.segments), set(old.segments) if old else set())
+    _sweep(folder, set(manifest.segments), set(old.segments) if old else set(), is_alone=is_alone)
     return replace(changes, n_gone=len(gone), n_rows=manifest.n_live())
 
 
@@ -94,14 +109,13 @@ def check_target(folder: Path) -> None:
 
 
 def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebuild: bool) -> Manifest | None:
-    if not folder.exists() or not any(folder.iterdir()):
+    if not (folder / NAME).exists():  # a new one, or one that was broken off before it was there
         return None
     try:
         old = Manifest.read(folder)
         if rebuild:
             return old
-        for name, entry in old.segments.items():
-            check(folder / name, entry)
+        old.open_segments(folder)
     except FormatError:
         if rebuild:
             return None
@@ -207,9 +221,13 @@ def _is_used(name: str, manifest: Manifest) -> bool:
     return any(entry.segment == name for entry in manifest.files.values())
 
 
-def _sweep(folder: Path, used: set[str], before: set[str]) -> None:
-    """Deletes segments that this update has replaced, and what a crash has left behind more than a day ago."""
+def _sweep(folder: Path, used: set[str], before: set[str], *, is_alone: bool) -> None:
+    """Deletes segments that this update has replaced, and what a crash has left behind.
+
+    is_alone  nobody else is writing; where that can't be known, what is left behind stays for a day
+    """
     for path in folder.iterdir():
         ours = path.is_dir() and path.name.startswith((PREFIX, f".{PREFIX}", f".{NAME}"))
-        if ours and path.name not in used and (path.name in before or time.time() - path.stat().st_mtime > A_DAY):
+        dead = is_alone or path.name in before or time.time() - path.stat().st_mtime > A_DAY
+        if ours and path.name not in used and dead:
             shutil.rmtree(path, ignore_errors=True)

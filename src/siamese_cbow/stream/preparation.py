@@ -21,7 +21,7 @@ from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
-from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, read_about
+from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -105,7 +105,7 @@ class Settings:
 
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
-        return json.dumps(self.tokenizer.identity()) + " ".join([self.text.kind, *self.text.languages])
+        return fingerprint_seed(self.tokenizer, self.text.kind, self.text.languages)
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:

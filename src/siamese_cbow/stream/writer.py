@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Offsets
-from siamese_cbow.stream.stream import ARRAYS
+from siamese_cbow.stream.stream import ARRAYS, fingerprint_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -94,12 +94,10 @@ class StreamWriter:
         seed  what makes streams of the same arrays and words differ
         """
         self._end_documents(np.array([self._n_sentences]))
-        digest = hashlib.blake2b(seed.encode() + bytes.fromhex(vocabulary.hash()), digest_size=16)
         for array in self._arrays.values():
             array.close()
-            digest.update(array.hash())
         return {
-            "fingerprint": digest.hexdigest(),
+            "fingerprint": fingerprint_of(seed, vocabulary, [array.hash() for array in self._arrays.values()]),
             "lengths": {name: array.length for name, array in self._arrays.items()},
             "n_words": len(vocabulary),
             "n_unknown_tokens": self._n_unknown,
