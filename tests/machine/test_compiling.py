@@ -93,3 +93,29 @@ def test_the_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "theirs").mkdir()
     own.symlink_to(tmp_path / "theirs")
     assert folder() != str(own)
+
+
+@pytest.mark.slow
+def test_commands_work_where_package_and_home_are_read_only(tmp_path: Path) -> None:
+    package = kernel_cache.PACKAGE
+    mount = f"mount --bind {package} {package} && mount -o remount,ro,bind {package}"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount folders read-only")
+    (tmp_path / "text.txt").write_text("the cat sat on the mat\nthe dog sat on the cat\n" * 50)
+    (tmp_path / "temporary").mkdir()
+    command = f"{sys.executable} -m siamese_cbow"
+    script = [mount, f"! touch {package}/x", f"{command} prepare text.txt -o stream"]
+    script += [
+        f"{command} train stream -o model --epochs 1 --dim 8",
+        f"{command} encode text.txt --model model -o v.npy",
+    ]
+    unset = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment |= {"TMPDIR": str(tmp_path / "temporary"), "HOME": "/proc/none"}
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", " && ".join(script)],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("kernels are compiled into") == 1
+    assert (tmp_path / "v.npy").exists()
