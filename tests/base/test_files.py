@@ -27,7 +27,7 @@ with atomic_folder(Path(sys.argv[1])) as new:
 
 
 def written(path: Path, text: str = "whole") -> None:
-    with atomic_folder(path) as new:
+    with atomic_folder(path, ours=["file"]) as new:
         (new / "file").write_text(text)
 
 
@@ -101,7 +101,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_an_error_leaves_the_old_folder(tmp_path: Path) -> None:
     def fail() -> None:
-        with atomic_folder(tmp_path / "stream") as new:
+        with atomic_folder(tmp_path / "stream", ours=["file"]) as new:
             (new / "file").write_text("half")
             raise ZeroDivisionError
 

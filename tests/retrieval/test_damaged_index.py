@@ -17,7 +17,7 @@ import pytest
 
 from search_world import topic_lines, topic_model, write_lines
 from siamese_cbow import FormatError, Index, InputError, Model
-from siamese_cbow.base.files import sole_writer
+from siamese_cbow.base.files import one_writer
 from siamese_cbow.cli import main
 from siamese_cbow.retrieval.updating import update
 
@@ -85,7 +85,7 @@ def test_ctrl_c_leaves_nothing_and_says_one_line(model: Model, tmp_path: Path) -
 def test_a_second_writer_is_told(model: Model, index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model.save(tmp_path / "model")
     before = (index / "index.json").read_bytes()
-    with sole_writer(index):
+    with one_writer(index):
         with pytest.raises(InputError, match="another process is writing"):
             update(index, model=model)
         with pytest.raises(SystemExit) as stop:

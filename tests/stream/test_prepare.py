@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import siamese_cbow.stream.spool
+from siamese_cbow.base.files import one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.stream.preparation import WORDS_ONLY, prepare
 from siamese_cbow.stream.stream import Stream
@@ -142,8 +143,12 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns == before
     monkeypatch.undo()
     text.write_text("the the the the the\n")
-    assert prepare(text, output=tmp_path / "stream", text=SENTENCES).n_tokens == 5
-    assert prepare(text, output=tmp_path / "stream", text=SENTENCES, min_count=1).about["settings"]["min_count"] == 1
+    with pytest.raises(InputError, match=r"another text or other settings \(the text, min_count\).*give --restart"):
+        prepare(text, output=tmp_path / "stream", text=SENTENCES, min_count=1)
+    assert (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns == before
+    assert prepare(text, output=tmp_path / "stream", text=SENTENCES, restart=True).n_tokens == 5
+    with pytest.raises(InputError, match="text that is in no file can't be compared"):
+        prepare(["the the the the the"], output=tmp_path / "stream", text=SENTENCES)
 
 
 def test_what_happened_is_said(tmp_path: Path) -> None:
@@ -211,8 +216,8 @@ def test_an_old_stream_survives_a_failure(tmp_path: Path) -> None:
     prepare(text, output=tmp_path / "stream", text=SENTENCES)
     before = folder_hash(tmp_path / "stream")
     text.write_text("now too rare")
-    with pytest.raises(InputError):
-        prepare(text, output=tmp_path / "stream", text=SENTENCES)
+    with pytest.raises(InputError, match="no word"):
+        prepare(text, output=tmp_path / "stream", text=SENTENCES, restart=True)
     assert folder_hash(tmp_path / "stream") == before
 
 
@@ -226,6 +231,29 @@ def test_something_else_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"text.txt exists and is not a stream"):
         prepare(text, output=text, text=SENTENCES)
     assert (tmp_path / "photos" / "me.jpg").read_text() == "x"
+
+
+def test_what_somebody_keeps_beside_a_stream_is_never_deleted(tmp_path: Path) -> None:
+    text, folder = tmp_path / "text.txt", tmp_path / "stream"
+    text.write_text("the cat " * 9)
+    prepare(text, output=folder, text=SENTENCES)
+    (folder / "thesis.txt").write_text("years of work")
+    (folder / "model").mkdir()
+    (folder / "model" / "config.json").write_text("{}")
+    before = folder_hash(folder)
+    text.write_text("the dog " * 9)
+    for restart in (False, True):
+        with pytest.raises(InputError, match="--restart" if not restart else r"\(model/config.json, thesis.txt\)"):
+            prepare(text, output=folder, text=SENTENCES, restart=restart)
+    assert folder_hash(folder) == before
+
+
+def test_two_at_once_are_told(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("the cat " * 9)
+    with one_writer(tmp_path / "stream"), pytest.raises(InputError, match=r"another process is writing .*stream"):
+        prepare(tmp_path / "text.txt", output=tmp_path / "stream", text=SENTENCES)
+    prepare(tmp_path / "text.txt", output=tmp_path / "stream", text=SENTENCES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["stream", "text.txt"]
 
 
 @pytest.fixture

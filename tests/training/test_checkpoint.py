@@ -69,7 +69,7 @@ def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path: Path, monkeypatch:
     with pytest.raises(InputError, match="No space left on device; free some space"):
         checkpoints.save(checkpoint(2))
     monkeypatch.undo()
-    monkeypatch.setattr(files, "_sync", full)
+    monkeypatch.setattr(files, "sync", full)
     with pytest.raises(InputError, match="No space left"):
         checkpoints.save(checkpoint(2))
     monkeypatch.undo()

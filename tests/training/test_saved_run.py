@@ -249,7 +249,7 @@ def test_a_damaged_run_can_be_thrown_away_and_nothing_else(tmp_path: Path) -> No
     with pytest.raises(FormatError, match="give --restart"):
         train_into(folder, OLD_RECIPE, old_stream())
     (folder / "training" / "photo.jpg").write_text("x")
-    with pytest.raises(InputError, match=r"no part of a run \(photo\.jpg\)"):
+    with pytest.raises(InputError, match=r"not part of a model \(training/photo\.jpg\)"):
         train_into(folder, OLD_RECIPE, old_stream(), restart=True)
     (folder / "training" / "photo.jpg").unlink()
     assert train_into(folder, OLD_RECIPE, old_stream(), restart=True).dim == 4

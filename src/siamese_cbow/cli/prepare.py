@@ -21,6 +21,7 @@ TEXT = TextSettings()
 HINTS = get_type_hints(TextSettings)
 CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
 TOKENIZER = WORDS_ONLY
+PASSED = ("min_count", "max_words", "vocabulary", "max_distinct", "restart", "threads")  # to `prepare` as they are
 
 
 @click.command(name="prepare", context_settings={"show_default": True})
@@ -49,12 +50,16 @@ TOKENIZER = WORDS_ONLY
 @click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation, help="Treat punctuation marks as words.")
 @click.option("--max-distinct", default=DEFAULTS["max_distinct"],
               help="Different words to hold in memory while counting; beyond it, rare ones are forgotten.")  # fmt: skip
+@click.option("--restart", is_flag=True, help="Replace the stream that the output holds.")
 @click.option("--threads", type=int, help="[default: all cores]")
 def prepare(text: tuple[str, ...], output: Path, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.
 
     TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also
     compressed (.gz .bz2 .xz .zst).
+
+    A stream of the same text and settings is not made again; one of other text or settings is replaced only with
+    --restart.
     """
     settings = TextSettings(
         **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")},
@@ -68,6 +73,6 @@ def prepare(text: tuple[str, ...], output: Path, **options: Any) -> None:
             output=output,
             tokenizer=tokenizer,
             progress=progress,
-            **{name: options[name] for name in ("min_count", "max_words", "vocabulary", "max_distinct", "threads")},
+            **{name: options[name] for name in PASSED},
         )
     click.echo(output)

@@ -21,6 +21,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_folder
+from siamese_cbow.base.targets import check_replaceable
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.model import Model
@@ -36,6 +37,13 @@ except ImportError:
     raise MissingExtra("spaCy", "spacy") from None
 
 TOKENIZER, COMPONENT = "siamese_cbow.tokenizer.v1", "siamese_cbow_vectors"
+PIPELINE = "a spaCy pipeline"
+META, CONFIG = "meta.json", "config.cfg"
+OURS = (
+    META,
+    CONFIG,
+    *(f"vocab/{name}" for name in ("vectors", "vectors.cfg", "key2row", "lookups.bin", "strings.json")),
+)
 
 
 def to_spacy(model: Model, *, language: str = "xx") -> Any:
@@ -57,16 +65,25 @@ def to_spacy(model: Model, *, language: str = "xx") -> Any:
 
 
 def write_spacy(model: Model, path: Path) -> None:
-    """Writes the pipeline as a folder for `spacy.load`; an older pipeline there is replaced."""
+    """Writes the pipeline as a folder for `spacy.load`; an older one of ours there is replaced."""
     path = Path(path)
-    if path.exists() and not (path.is_dir() and (path / "meta.json").is_file() and (path / "config.cfg").is_file()):
-        raise InputError(f"{path} is there already and is not a spaCy pipeline; choose another name, or delete it")
+    empty = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    if not (empty or _is_ours(path)):
+        raise InputError(f"{path} is there already and is not a spaCy pipeline of ours; choose another name")
+    check_replaceable(path, OURS, PIPELINE)
     nlp = to_spacy(model)
-    with atomic_folder(path) as folder:
+    with atomic_folder(path, ours=OURS, what=PIPELINE) as folder:
         nlp.to_disk(folder / "new")
         for file in (folder / "new").iterdir():
             shutil.move(file, folder)
         (folder / "new").rmdir()
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return (path / META).is_file() and COMPONENT in (path / CONFIG).read_text("utf-8")
+    except (OSError, ValueError):
+        return False
 
 
 class SpacyTokenizer:

@@ -13,7 +13,7 @@
     tensor_file   rows as a safetensors file, and back, mapped into memory [ANEW, map_float32, write_rows]
     card          what there is to say of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read
-      [CONFIG, FORMAT, PRETRAINED, RUN, VOCABULARY, check_target, load, save]
+      [CONFIG, FORMAT, MODEL_FILES, PRETRAINED, RUN, VOCABULARY, check_target, load, save]
 
 Does not train, knows no other file format, and makes no new model: those are `training`, `formats` and `transform`.
 """

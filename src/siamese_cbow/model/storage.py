@@ -25,6 +25,7 @@ from typing import Any, get_args
 import numpy as np
 
 from siamese_cbow.base.files import atomic_folder, file_hash, sample_hash
+from siamese_cbow.base.targets import check_replaceable
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
 from siamese_cbow.model.geometry import Undo
 from siamese_cbow.model.info import ModelInfo
@@ -41,6 +42,11 @@ VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt",
 CONFIG, CARD, LOG, UNDO = "config.json", "README.md", "training.jsonl", "postprocessing.safetensors"
 RUN = "training"  # the folder of an unfinished run, which the model takes the place of
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
+MODEL_FILES = (  # all that a model's folder may hold for another model to take its place
+    *(*HASHED, CONFIG, CARD, LOG, UNDO),
+    *(f"{RUN}/{name}" for name in ("run.json", "log.jsonl", "checkpoint-*/state.json", "checkpoint-*/*.npy")),
+    *(f"{RUN}/.*.tmp/{name}" for name in ("*", "new/*", "old/*")),  # what a killed run was writing
+)
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
 _MODULES = [
@@ -64,7 +70,7 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     words = _as_bytes(model.vocabulary)
     if isinstance(model.rows, PackedRows) and model.dtype == "int4" and not int4:
         model = Model(model.vocabulary, model.rows.as_int8(), model.tokenizer, model.info, undo=model.undo)
-    with atomic_folder(target) as folder:
+    with atomic_folder(target, ours=MODEL_FILES, what="a model") as folder:
         (folder / VOCABULARY).write_bytes(words)
         files = _files(model.dtype, model.tokenizer.settings())
         if TOKENIZER in files:
@@ -123,19 +129,8 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 
 def check_target(path: Path) -> None:
     """Raises an error unless a model may be written to `path`: what stands there would be deleted."""
-    if not path.exists():
-        return
-    if not path.is_dir():
-        raise InputError(f"{path} is a file; a model is a folder: choose another name")
-    present = {entry.name for entry in path.iterdir()}
-    strange = sorted(present - {*HASHED, CONFIG, CARD, LOG, UNDO, RUN})
-    if strange:
-        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
-        raise InputError(
-            f"{path} has files that are not part of a model ({', '.join(strange[:3])}{more}) and would be deleted; "
-            "choose another folder, or move them away"
-        )
-    if present - {RUN}:
+    check_replaceable(path, MODEL_FILES, "a model")
+    if path.is_dir() and {entry.name for entry in path.iterdir()} - {RUN}:
         try:
             _read_config(path)
         except SiameseCBOWError:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import MissingExtra
 from siamese_cbow.paper.document import Figure, Panel
 
@@ -22,6 +23,7 @@ INK, PALE = "#0b0c0d", "#8a8b8c"  # on a page INK becomes the colour of the text
 COLOURS = ("#2a86c8", "#e08e0b", "#0f9d76", "#c0609a", "#d5552b", "#7a6ad8", "#6f8f1e", "#8d6e63")
 MARKS = "os^DvPX*"
 MANY = 15  # points of a line: more marks would hide it
+FIGURE_ENDINGS: dict[str, dict[str, Any]] = {".svg": {"metadata": {"Date": None}}, ".png": {"dpi": 130}}
 WIDTH, HEIGHT = 5.4, 3.5  # inches of one chart
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: smaller files, and it can be searched
@@ -48,9 +50,10 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
         height, labels = drawn.get_figheight(), max(map(_label_share, figure.panels))
         drawn.subplots_adjust(top=1 - 0.68 / height, bottom=0.5 / height, hspace=0.38, left=0.13 / columns,
                               right=1 - labels / columns, wspace=(labels + 0.13) / (0.87 - labels))  # fmt: skip
-        for suffix, options in ((".svg", {"metadata": {"Date": None}}), (".png", {"dpi": 130})):
-            written.append(folder / f"{figure.key}{suffix}")
-            drawn.savefig(written[-1], facecolor="white", **options)
+        for ending, options in FIGURE_ENDINGS.items():
+            written.append(folder / f"{figure.key}{ending}")
+            with atomic_file(written[-1]) as unfinished:
+                drawn.savefig(unfinished, facecolor="white", **options)
     return written
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
+from siamese_cbow.base.files import one_writer
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
 from siamese_cbow.paper import analysis, charts, paper_tables
@@ -20,7 +20,7 @@ from siamese_cbow.paper.drawing import needs_matplotlib
 from siamese_cbow.paper.recipes import FULL, QUICK, Job, code_version, label_of
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Cache, checked_parts, planned_seconds, run_plan
-from siamese_cbow.paper.writing import needs_jinja, write_report
+from siamese_cbow.paper.writing import COMMAND, check_report, needs_jinja, write_report
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
@@ -62,11 +62,14 @@ def reproduce(
     needs_matplotlib()
     needs_jinja()
     parts, job = checked_parts(only), _job(stream, sets, Path(output), quick, threads, seed)
-    if restart:
-        shutil.rmtree(job.folder, ignore_errors=True)
-    results = run_plan(parts, job, Cache(job.folder, progress=progress), progress)
-    report = build_report(View(results, sets, parts), job, name)
-    write_report(report, Path(output))
+    with one_writer(Path(output)):
+        check_report(Path(output))  # before any work
+        cache = Cache(job.folder, progress=progress)
+        if restart:
+            cache.clear()
+        results = run_plan(parts, job, cache, progress)
+        report = build_report(View(results, sets, parts), job, name)
+        write_report(report, Path(output))
     return report
 
 
@@ -125,7 +128,7 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
     stream = job.stream
     return {
         "name": name,
-        "command": "siamese-cbow reproduce",
+        "command": COMMAND,
         "made": datetime.date.today().isoformat(),
         "code": code_version(),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",

@@ -9,7 +9,6 @@ can't be read is said and computed again; nothing in the cache is ever trusted b
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,10 +16,26 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from siamese_cbow.base.files import atomic_file
+from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import MissingExtra, SettingsError
+from siamese_cbow.model.storage import MODEL_FILES
 from siamese_cbow.paper.pieces import compute, pearsons
 from siamese_cbow.paper.recipes import PARTS, RECIPES, Job, Piece, fingerprint
 from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.training.checkpoint import CHECKPOINT_FILES
+
+_HASH = 24 * "[0-9a-f]"
+_KEPT = f"*-{_HASH}.json"
+_PART_FILES = tuple(f"*/{name}" for name in CHECKPOINT_FILES)
+CACHE_FILES = (  # all that a cache holds, also where a process was killed
+    *(_KEPT, f".{_KEPT}.*.tmp/*"),
+    *(f"*-run-{_HASH}/{name}" for name in _PART_FILES),
+    *(
+        f"{folder}/{name}"
+        for folder in (f"skipgram-model-{_HASH}", ".skipgram-model-*.tmp/new")
+        for name in MODEL_FILES
+    ),
+)
 
 
 @dataclass
@@ -72,7 +87,7 @@ def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress)
         left = f", about {_duration(clock.left)} left" if clock.left > 0.01 else ""
         progress.say(f"[{number}/{len(todo)}] {piece.title}: {trained}{left}")
     if "skip-thought" in results.systems:
-        shutil.rmtree(job.word2vec_folder, ignore_errors=True)  # it waited for this alone
+        remove_ours(job.word2vec_folder, MODEL_FILES)  # it waited for this alone
     return results
 
 
@@ -130,7 +145,7 @@ def _computed(piece: Piece, job: Job, cache: Cache, progress: Progress) -> dict[
         return known
     result = compute(piece, job, progress)
     cache.put(piece.name, job.about(piece), result)
-    shutil.rmtree(job.run_folder(piece), ignore_errors=True)
+    remove_ours(job.run_folder(piece), _PART_FILES)
     return result
 
 
@@ -185,6 +200,11 @@ class Cache:
         """Keeps a result: whole, or not at all."""
         with atomic_file(self._path(name, about)) as file:
             file.write_text(json.dumps({"about": about, "result": result}, allow_nan=False), encoding="utf-8")
+
+    def clear(self) -> None:
+        """Forgets everything; what is not ours stays, and is said."""
+        for name in remove_ours(self._folder, CACHE_FILES):
+            self._progress.say(f"{self._folder / name} is not part of the cache; it stays")
 
     def _path(self, name: str, about: dict[str, Any]) -> Path:
         return self._folder / f"{name}-{fingerprint(about)}.json"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import importlib.metadata
 import json
+import os
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.paper.document import Report
-from siamese_cbow.paper.drawing import inline_svg, write_figure
+from siamese_cbow.paper.drawing import FIGURE_ENDINGS, inline_svg, write_figure
 
-FILES = ("index.html", "report.md", "report.json")
+COMMAND, DATA = "siamese-cbow reproduce", "report.json"
+FILES = ("index.html", "report.md", DATA)
 FOLDERS = ("tables", "figures")
+OURS = re.compile(r"tables/[a-z0-9-]+\.csv|figures/[a-z0-9-]+\.(svg|png)")
 CHIPS = {"holds": "holds", "holds in part": "in-part", "does not hold": "fails", "can't be told": "unknown"}
 PROSE = ("norms", "related", "systems")  # tables of words rather than numbers
 SIGNS = {
@@ -35,20 +37,62 @@ SIGNS = {
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Writes all files of a report; older tables and figures are replaced."""
-    for name in FOLDERS:
-        shutil.rmtree(folder / name, ignore_errors=True)
-        (folder / name).mkdir(parents=True)
-    written = [_text(folder / "index.html", page(report)), _text(folder / "report.md", markdown(report))]
-    content = {**report.data, "claims": [asdict(claim) for claim in report.claims]}
-    written.append(_text(folder / "report.json", json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)))
-    for table in report.tables:
-        written.append(_csv(folder / "tables" / f"{table.key}.csv", table.records))
+    """Writes all files of a report; those of an older report are replaced, other files are never touched.
+
+    report.json goes first: it tells which files are ours.
+    """
+    records = {f"{table.key}.csv": table.records for table in report.tables}
+    records |= {f"{figure.key}.csv": figure.records for figure in report.figures if figure.records}
+    figures = [f"figures/{figure.key}{ending}" for figure in report.figures for ending in FIGURE_ENDINGS]
+    names = [*FILES, *(f"tables/{name}" for name in records), *figures]
+    check_report(folder, names)
+    older = _listed(_older_report(folder) or {})
+    content = {**report.data, "claims": [asdict(claim) for claim in report.claims], "files": names}
+    _text(folder / DATA, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+    for name in older - set(names):
+        (folder / name).unlink(missing_ok=True)
+    _text(folder / "index.html", page(report))
+    _text(folder / "report.md", markdown(report))
+    for name, lines in records.items():
+        _csv(folder / "tables" / name, lines)
     for figure in report.figures:
-        written += write_figure(figure, folder / "figures")
-        if figure.records:
-            written.append(_csv(folder / "tables" / f"{figure.key}.csv", figure.records))
-    return written
+        write_figure(figure, folder / "figures")
+    return [folder / name for name in names]
+
+
+def check_report(folder: Path, names: Sequence[str] = FILES) -> None:
+    """Raises an error if files that no older report has written are in the way of a new one.
+
+    names  of the new one's files, as far as they are known
+    """
+    older = _older_report(folder)
+    strange = [name for name in names if os.path.lexists(folder / name)]
+    if older is None:  # what the tables and figures will be called is not known yet
+        strange += [name for name in FOLDERS if os.path.lexists(folder / name)]
+    else:  # the first versions did not list their files
+        strange = [name for name in strange if "files" in older and name not in _listed(older) | set(FILES)]
+    if strange:
+        raise InputError(
+            f"{folder} holds {strange[0]}, which `reproduce` has not written and would replace; "
+            "choose another output, or move it away"
+        )
+
+
+def _older_report(folder: Path) -> dict[str, Any] | None:
+    """The report.json of a folder, if it is one of ours."""
+    try:
+        content = json.loads((folder / DATA).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) and content.get("command") == COMMAND else None
+
+
+def _listed(content: dict[str, Any]) -> set[str]:
+    """The tables and figures that a report has written, by its own word; nothing outside their two folders."""
+    names = content.get("files")
+    return (
+        {name for name in names if isinstance(name, str) and OURS.fullmatch(name)} if isinstance(names, list) else set()
+    )
 
 
 def _text(path: Path, content: str) -> Path:
@@ -59,7 +103,7 @@ def _text(path: Path, content: str) -> Path:
 
 def _csv(path: Path, records: Sequence[dict[str, Any]]) -> Path:
     names = list(dict.fromkeys(name for record in records for name in record))
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with atomic_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, names, restval="")
         writer.writeheader()
         writer.writerows(records)
@@ -89,7 +133,7 @@ def page(report: Report) -> str:
         chips=CHIPS,
         prose=PROSE,
         version=importlib.metadata.version("siamese-cbow"),
-        command=report.data.get("command", "siamese-cbow reproduce"),
+        command=report.data.get("command", COMMAND),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.base.files import sole_writer
+from siamese_cbow.base.files import one_writer
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
@@ -118,7 +118,7 @@ class Index:
             "n_rows": len(self),
             "milliseconds": round(float(np.median(seconds)) * 1e3, 2),
         }
-        with sole_writer(self.folder):
+        with one_writer(self.folder):
             now = Manifest.read(self.folder)
             if (now.segments, now.files) == (self.manifest.segments, self.manifest.files):  # nobody has updated it
                 self.manifest.write(self.folder)

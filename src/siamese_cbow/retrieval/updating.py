@@ -12,13 +12,14 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.files import atomic_folder, file_hash, sole_writer
+from siamese_cbow.base.files import atomic_folder, file_hash, one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -59,8 +60,14 @@ def update(
     model_folder  kept as the place to look for the model when the index is opened from the command line
     """
     check_target(folder)
-    with sole_writer(folder) as is_alone:
-        return _update(folder, inputs, model, text, rebuild, model_folder, thread_count(threads), progress, is_alone)
+    with one_writer(folder) as is_alone:
+        try:
+            return _update(
+                folder, inputs, model, text, rebuild, model_folder, thread_count(threads), progress, is_alone
+            )
+        finally:
+            with suppress(OSError):
+                folder.rmdir()  # only if nothing is in it
 
 
 def _update(

@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.files import atomic_folder
+from siamese_cbow.base.files import atomic_folder, one_writer
+from siamese_cbow.base.targets import check_replaceable
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
-from siamese_cbow.stream.stream import ABOUT, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about
+from siamese_cbow.stream.stream import ABOUT, ARRAYS, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
+OURS = (ABOUT, VOCABULARY, *(f"{name}.npy" for name in ARRAYS))  # all that a stream's folder holds
 
 
 def prepare(
@@ -40,6 +42,7 @@ def prepare(
     tokenizer: Tokenizer | None = None,
     text: TextSettings | None = None,
     max_distinct: int = 16_000_000,
+    restart: bool = False,
     threads: int | None = None,
     progress: Progress | bool = SILENT,
 ) -> Stream:
@@ -52,6 +55,8 @@ def prepare(
     vocabulary    use these words (a `count word` file) instead of counting
     text          how the text is read; with languages in it, min_count and max_words apply to each language
     max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
+    restart       replace the stream that `output` holds; without it, one of other text or settings is left alone, with
+                  an error
     progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
@@ -64,10 +69,11 @@ def prepare(
                 # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
                 return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
         folder_path = Path(output)
-        if _up_to_date(folder_path, corpus, settings):
+        if _up_to_date(folder_path, corpus, settings, restart):
             reporter.say(f"{folder_path} is up to date: the text and the settings have not changed")
             return Stream.load(folder_path)
-        return _prepare_into(folder_path, corpus, settings, thread_count(threads), reporter)
+        with one_writer(folder_path):
+            return _prepare_into(folder_path, corpus, settings, thread_count(threads), reporter)
 
 
 @dataclass(frozen=True)
@@ -118,14 +124,27 @@ def _sources(corpus: Corpus) -> list[dict[str, Any]]:
     return [{"path": str(path), "size": stat.st_size, "modified_ns": stat.st_mtime_ns} for path, stat in stats]
 
 
-def _up_to_date(folder: Path, corpus: Corpus, settings: Settings) -> bool:
-    """Whether `folder` holds the stream of just these files and settings; raises where it holds something else."""
+def _up_to_date(folder: Path, corpus: Corpus, settings: Settings, restart: bool) -> bool:
+    """Whether `folder` holds the stream of just these files and settings; raises where it may not be written."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     if not (folder / ABOUT).is_file():
         raise InputError(f"{folder} exists and is not a stream; choose another output, or remove it")
-    about = read_about(folder)
-    return bool(corpus.files) and about.get("sources") == _sources(corpus) and about["settings"] == settings.plain()
+    if restart:
+        check_replaceable(folder, OURS, "a stream")  # before any work
+        return False
+    about, plain = read_about(folder), settings.plain()
+    changed = [name for name, value in plain.items() if about["settings"].get(name) != value]
+    if not corpus.files:
+        changed.insert(0, "text that is in no file can't be compared")
+    elif about.get("sources") != _sources(corpus):
+        changed.insert(0, "the text")
+    if changed:
+        raise InputError(
+            f"{folder} holds a stream of another text or other settings ({', '.join(changed)}); "
+            "choose another output, or give --restart to replace it"
+        )
+    return True
 
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
@@ -135,7 +154,7 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
     from siamese_cbow.stream.writer import StreamWriter
 
     sources, languages = _sources(corpus), settings.text.languages
-    with atomic_folder(folder) as new:
+    with atomic_folder(folder, ours=OURS, what="a stream") as new:
         scratch = new / "scratch"
         scratch.mkdir()
         counters = word_counters(

@@ -12,7 +12,7 @@
       [initial_model, random_matrices]
     plan          what a training will do, before any work: words, batches, schedule of several streams [plan_of]
     loop          goes through the batches, counts, tells callbacks; a run gives a model at any time [Callback, Run]
-    checkpoint    the files of an unfinished run: checkpoints and log [Checkpoint, Checkpoints]
+    checkpoint    the files of an unfinished run: checkpoints and log [CHECKPOINT_FILES, Checkpoint, Checkpoints]
     saved_run     training into a folder, which goes on after anything [train_into]
     siamese_cbow  the recipe that users train by, and recipes in files
       [SiameseCBOW, read_recipe, recipe_text, write_recipe]

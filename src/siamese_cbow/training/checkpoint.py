@@ -21,7 +21,6 @@ two runs of one recipe write the same bytes, and so does a run that was interrup
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,13 +30,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.files import atomic_file, atomic_folder, file_hash
+from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import FormatError
 
 if TYPE_CHECKING:
     from siamese_cbow.training.state import Counters
 
 KEPT = 2
+# All that a folder of checkpoints holds, also where a process was killed.
+CHECKPOINT_FILES = tuple(
+    f"{folder}/{name}"
+    for folder in ("checkpoint-*", *(f".checkpoint-*.tmp/{half}" for half in ("new", "old")))
+    for name in ("state.json", "*.npy")
+)
 STATE = "state.json"
+OURS = (STATE, "*.npy")  # all that a checkpoint holds
 
 
 @dataclass(frozen=True)
@@ -57,14 +64,19 @@ class Checkpoints:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Writes a checkpoint, then deletes those that are no longer needed."""
-        with atomic_folder(self._path(checkpoint.step)) as folder:
+        with atomic_folder(self._path(checkpoint.step), ours=OURS, what="a checkpoint") as folder:
             for name, array in checkpoint.arrays.items():
                 np.save(folder / f"{name}.npy", array, allow_pickle=False)
             hashes = {name: file_hash(folder / f"{name}.npy") for name in checkpoint.arrays}
             content = {"step": checkpoint.step, "state": dict(checkpoint.state), "arrays": hashes}
             (folder / STATE).write_text(json.dumps(content, indent=1), encoding="utf-8")
         for old in self._paths()[:-KEPT]:
-            shutil.rmtree(old)
+            remove_ours(old, OURS)
+
+    @property
+    def none_yet(self) -> bool:
+        """Whether there is no checkpoint, damaged or not."""
+        return not self._paths()
 
     def newest(self) -> Checkpoint | None:
         """The newest checkpoint that is undamaged; None where there is none yet."""
@@ -83,7 +95,7 @@ class Checkpoints:
 
     def _paths(self) -> list[Path]:
         """Oldest first."""
-        return sorted(self._folder.glob("checkpoint-*"))
+        return sorted(self._folder.glob(f"checkpoint-{12 * '[0-9]'}"))
 
     def _path(self, step: int) -> Path:
         return self._folder / f"checkpoint-{step:012d}"

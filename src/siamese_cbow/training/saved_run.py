@@ -11,8 +11,6 @@ Ctrl-C and SIGTERM are answered between two batches: a checkpoint is saved first
 from __future__ import annotations
 
 import json
-import re
-import shutil
 import signal
 import threading
 import time
@@ -23,10 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from siamese_cbow.base.files import atomic_file
+from siamese_cbow.base.files import atomic_file, one_writer
+from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import RUN, check_target, load, save
+from siamese_cbow.model.storage import MODEL_FILES, RUN, check_target, load, save
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
@@ -61,12 +60,26 @@ def train_into(
     """
     mix = Mix.of(streams)
     folder, about = Path(output), _about(recipe, mix)
-    if restart:
-        _clear(folder)
-    elif _is_finished(folder, about):
+    if not restart and _is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
         return load(folder)
     check_target(folder)  # before any work
+    with one_writer(folder):
+        if restart:
+            _clear(folder)
+        return _train_into(folder, about, recipe, mix, saving or Saving(), threads, progress, callbacks)
+
+
+def _train_into(
+    folder: Path,
+    about: dict[str, Any],
+    recipe: Recipe,
+    mix: Mix,
+    saving: Saving,
+    threads: int | None,
+    progress: Progress,
+    callbacks: Sequence[Callback],
+) -> Model:
     plan = plan_of(recipe, mix)  # checks both before any work
     state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
     log = TrainingLog(folder / RUN / LOG)
@@ -77,7 +90,6 @@ def train_into(
         progress.say(f"going on with {folder} after batch {checkpoint.step:,} of {plan.n_steps:,}")
         progress.advance(state.counters.words)
     log.cut_after(state.counters.step)
-    saving = saving or Saving()
     with _stop_signals() as received:
         checkpointer = _Checkpointer(folder / RUN, checkpoints, saving.checkpoint_minutes, received, callbacks)
         listeners = [_Logger(log, plan.n_steps), _Snapshots(folder, saving), *callbacks, checkpointer]
@@ -207,8 +219,8 @@ def _values(recipe: dict[str, Any]) -> dict[str, Any]:
 
 def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
     """The checkpoints of the run in `folder`, begun now or before; refuses a run of something else."""
-    path = folder / RUN / ABOUT
-    if (folder / RUN).is_dir():
+    path, checkpoints = folder / RUN / ABOUT, Checkpoints(folder / RUN)
+    if path.exists() or not checkpoints.none_yet:
         begun = _read_about(path)
         changed = _differences(begun, about)
         if changed:
@@ -217,10 +229,9 @@ def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
                 "choose another output, or give --restart to throw that run away"
             )
     else:
-        path.parent.mkdir(parents=True)
         with atomic_file(path) as file:
             file.write_text(json.dumps(about, indent=1), encoding="utf-8")
-    return Checkpoints(folder / RUN)
+    return checkpoints
 
 
 def _read_about(path: Path) -> dict[str, Any]:
@@ -250,11 +261,4 @@ def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
 def _clear(folder: Path) -> None:
     """Removes an unfinished run, also a damaged one; a finished model is replaced when the new one is there."""
     check_target(folder)
-    if (folder / RUN).is_dir():
-        names = sorted(entry.name for entry in (folder / RUN).iterdir())
-        strange = [name for name in names if not re.match(r"\.?(run\.json|log\.jsonl|checkpoint-)", name)]
-        if strange:
-            raise InputError(
-                f"{folder / RUN} has files that are no part of a run ({strange[0]}); choose another output"
-            )
-        shutil.rmtree(folder / RUN)
+    remove_ours(folder / RUN, [name.removeprefix(f"{RUN}/") for name in MODEL_FILES if name.startswith(f"{RUN}/")])

@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.base.files import atomic_folder, file_hash
 from siamese_cbow.baselines.skip_thought.examples import Rows, pack
-from siamese_cbow.baselines.skip_thought.parts import Part, read_parts, write_parts
+from siamese_cbow.baselines.skip_thought.parts import WEIGHTS, Part, read_parts, write_parts
 from siamese_cbow.errors import FormatError, InputError, MissingExtra
 from siamese_cbow.model.encoding import Texts, as_list, at_least_1, check_strings
 from siamese_cbow.model.tensor_file import ANEW
@@ -40,6 +40,7 @@ BATCH_CELLS = 1 << 20  # sentences times the longest of them; bounds the memory 
 FORMAT = "siamese-cbow skip-thought encoder"
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY = "config.json", "vocabulary.txt"
+OURS = (CONFIG, VOCABULARY, WEIGHTS, "words-[0-9]*.safetensors")  # all that an encoder's folder holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ class SkipThoughtEncoder:
             raise InputError(
                 f"the word {broken!r} can't be written to a file of one word per line; remove or rename it"
             )
-        with atomic_folder(target) as folder:
+        with atomic_folder(target, ours=OURS, what="a skip-thought encoder") as folder:
             self.vocabulary.write(folder / VOCABULARY)
             described = write_parts(folder, self.parts)
             files = {
