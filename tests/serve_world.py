@@ -69,6 +69,13 @@ class Running:
 def running(*arguments: str | Path, **environment: str) -> Iterator[Running]:
     """`siamese-cbow serve ARGUMENTS` on a free port, stopped at the end of the block."""
     command = [sys.executable, "-W", "ignore", "-m", "siamese_cbow", "serve", "--port", "0", *map(str, arguments)]
+    with started(command, **environment) as server:
+        yield server
+
+
+@contextmanager
+def started(command: list[str], **environment: str) -> Iterator[Running]:
+    """The server that a command starts, stopped at the end of the block."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
     assert process.stderr is not None
     line = process.stderr.readline()

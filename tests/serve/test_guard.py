@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,8 +16,8 @@ import httpx
 import numpy as np
 import pytest
 
-from serve_world import Running, running, toy_model
-from siamese_cbow import load
+from serve_world import Running, running, started, toy_model
+from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.cli import main
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.serve.app import build
@@ -48,6 +48,23 @@ def status(server: Running, *headers: str, path: str = "/v1/models") -> tuple[in
         connection.sendall("\r\n".join([f"GET {path} HTTP/1.1", "Connection: close", *headers, "", ""]).encode())
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     return int(answer.split()[1]), answer.decode()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits for something that is bound to happen."""
+    for _ in range(1_200):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail("it never happened")
+
+
+def listens(server: Running) -> bool:
+    try:
+        httpx.get(f"{server.url}/health", headers={"connection": "close"})
+    except httpx.TransportError:
+        return False
+    return True
 
 
 # the names of a server
@@ -167,19 +184,29 @@ def test_health_and_metrics_answer_behind_slow_bodies(folder: Path) -> None:
         for _ in range(400):
             connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
             connection.sendall(half.encode())
-        while "siamese_cbow_requests_under_way 257.0" not in httpx.get(f"{server.url}/metrics").text:
-            pass  # until all of them have come: 256, and the one that asks
+        under_way = "siamese_cbow_requests_under_way 257.0"  # 256, and the one that asks
+        until(lambda: under_way in httpx.get(f"{server.url}/metrics").text)
         for _ in range(3):
             assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
         refused = httpx.post(f"{server.url}/similarity", json=ASK)
         assert refused.json()["error"]["code"] == "overloaded"
         slow.close()
-        while httpx.post(f"{server.url}/similarity", json=ASK).status_code != 200:
-            pass  # until the server has seen that they are gone
+        until(lambda: httpx.post(f"{server.url}/similarity", json=ASK).status_code == 200)  # it saw that they are gone
         assert "Traceback" not in server.stop()
 
 
-def test_a_long_text_is_not_explained_on_the_event_loop(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_connections_than_the_shell_allows_files(folder: Path) -> None:
+    script = "import resource, sys; _, most = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+    script += "resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))\nfrom siamese_cbow.cli import main\n"
+    script += f"main(['serve', {str(folder)!r}, '--port', '0'])"
+    with started([sys.executable, "-c", script]) as server, ExitStack() as quiet:
+        for _ in range(300):
+            quiet.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+        assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
+        assert server.stop() == "", "nothing went wrong on the way"
+
+
+def test_a_long_text_is_not_explained_on_the_event_loop(server: Running) -> None:
     answer = httpx.post(f"{server.url}/similarity", json={"a": "cat " * 1_000_000, "b": "dog", "explain": True})
     assert answer.status_code == 400
     assert "4,000,000 characters; expected at most 20,000" in answer.json()["error"]["message"]
@@ -227,8 +254,6 @@ def test_rows_are_held_in_memory(tmp_path: Path, dtype: str) -> None:
 
 def test_a_file_cut_short_does_not_end_the_server(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(20_000)]
-    from siamese_cbow import Model, Vocabulary
-
     rows = np.random.default_rng(1).normal(size=(len(words), 64)).astype(np.float32)
     Model(Vocabulary(words, np.ones(len(words), np.int64)), rows).save(tmp_path / "large")
     with running(tmp_path / "large") as server:
@@ -247,11 +272,7 @@ def test_a_terminal_that_closes_is_a_stop_like_any_other(folder: Path) -> None:
         connection.sendall(head.encode() + body[:10])
         httpx.get(f"{server.url}/health")  # now the server has seen it
         server.process.send_signal(signal.SIGHUP)
-        while True:  # until it no longer listens
-            try:
-                httpx.get(f"{server.url}/health", headers={"connection": "close"})
-            except httpx.TransportError:
-                break
+        until(lambda: not listens(server))
         connection.sendall(body[10:])
         assert b'"text":"dog"' in b"".join(iter(lambda: connection.recv(65_536), b""))
         assert server.process.wait(60) == -signal.SIGHUP
@@ -260,14 +281,11 @@ def test_a_terminal_that_closes_is_a_stop_like_any_other(folder: Path) -> None:
 def test_nohup_is_heard(folder: Path) -> None:
     script = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\nfrom siamese_cbow.cli import main\n"
     script += f"main(['serve', {str(folder)!r}, '--port', '0'])"
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    server = Running(process, process.stderr.readline().rpartition(" ")[2].strip())
-    httpx.get(f"{server.url}/health")
-    process.send_signal(signal.SIGHUP)
-    assert httpx.get(f"{server.url}/health").status_code == 200
-    assert "Traceback" not in server.stop()
-    process.stderr.close()
+    with started([sys.executable, "-c", script]) as server:
+        httpx.get(f"{server.url}/health")
+        server.process.send_signal(signal.SIGHUP)
+        assert httpx.get(f"{server.url}/health").status_code == 200
+        assert "Traceback" not in server.stop()
 
 
 def test_limits_are_numbers() -> None:

@@ -20,7 +20,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -51,6 +51,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: Middleware, listening: socket.socket, limits: Limits, *, log_level: str = "warning") -> None:
     """Serves until a signal comes."""
+    _allow_many_connections()
     config = uvicorn.Config(
         app,
         http=Connection,
@@ -63,6 +64,17 @@ def run(app: Middleware, listening: socket.socket, limits: Limits, *, log_level:
         timeout_graceful_shutdown=int(limits.seconds) + 5,
     )
     Server(config, app).run([listening])
+
+
+def _allow_many_connections() -> None:
+    """Lifts the limit of open files as far as this user may: each connection is one, and shells set 1,024."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Connection(HttpToolsProtocol):
