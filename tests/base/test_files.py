@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from siamese_cbow.base import files
-from siamese_cbow.base.files import atomic_file, atomic_folder
+from siamese_cbow.base.files import atomic_file, atomic_folder, one_writer
+from siamese_cbow.errors import InputError
 
 pytest.importorskip("fcntl", reason="folders are locked with fcntl, which this system lacks")
 
@@ -121,3 +124,98 @@ def test_disks_without_locks_are_written_all_the_same(tmp_path: Path, monkeypatc
     (tmp_path / ".stream.abcdefgh.tmp").mkdir()
     written(tmp_path / "stream")
     assert names(tmp_path) == [".stream.abcdefgh.tmp", "stream"]
+
+
+# what may not be replaced
+
+
+def test_what_is_not_ours_stops_the_writer_before_any_work(tmp_path: Path) -> None:
+    written(tmp_path / "stream", "old")
+    (tmp_path / "stream" / "thesis.txt").write_text("years of work")
+    (tmp_path / "stream" / "empty").mkdir()
+    with pytest.raises(InputError, match=r"not part of this \(empty, thesis.txt\)"):
+        written(tmp_path / "stream", "new")
+    assert (tmp_path / "stream" / "thesis.txt").read_text() == "years of work"
+    assert (tmp_path / "stream" / "file").read_text() == "old"
+
+
+def test_what_arrives_during_the_work_moves_to_the_new_folder(tmp_path: Path) -> None:
+    written(tmp_path / "stream", "old")
+    with atomic_folder(tmp_path / "stream", ours=["file"]) as new:
+        (new / "file").write_text("new")
+        (tmp_path / "stream" / "notes").mkdir()
+        (tmp_path / "stream" / "notes" / "thesis.txt").write_text("years of work")
+    assert (tmp_path / "stream" / "notes" / "thesis.txt").read_text() == "years of work"
+    assert (tmp_path / "stream" / "file").read_text() == "new"
+    assert names(tmp_path) == ["stream"]
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    for name in ("file", "missing", "folder"):
+        (tmp_path / f"link-{name}").symlink_to(f"real-{name}")
+    (tmp_path / "real-file").write_text("old")
+    written(tmp_path / "real-folder", "old")
+    for name in ("file", "missing"):
+        with atomic_file(tmp_path / f"link-{name}") as new:
+            new.write_text("new")
+        assert (tmp_path / f"real-{name}").read_text() == "new"
+    written(tmp_path / "link-folder", "new")
+    assert (tmp_path / "real-folder" / "file").read_text() == "new"
+    assert all((tmp_path / f"link-{name}").is_symlink() for name in ("file", "missing", "folder"))
+
+
+def test_pipes_and_devices_are_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to(os.devnull)
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    for name in ("pipe", "null"):
+        with atomic_file(tmp_path / name) as new:
+            new.write_text("through")
+    assert reader.communicate()[0] == b"through"
+    assert (tmp_path / "pipe").is_fifo()
+    assert Path(os.devnull).is_char_device()
+    assert names(tmp_path) == ["null", "pipe"]
+
+
+def test_folders_and_sockets_are_not_files(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        for name, what in (("", "folder"), ("socket", "socket")):
+            with pytest.raises(InputError, match=what), atomic_file(tmp_path / name):
+                pass
+
+
+def test_a_single_file_leaves_nothing_either(tmp_path: Path, no_waiting: None) -> None:
+    left = tmp_path / ".file.abcdefgh.tmp"
+    left.mkdir()
+    (left / "file").write_text("half")
+    with atomic_file(tmp_path / "file") as new:
+        new.write_text("whole")
+    assert names(tmp_path) == ["file"]
+
+
+def test_numpy_does_not_tell_that_a_disk_is_full(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the disk is full"), atomic_file(tmp_path / "file"):
+        raise OSError("1000 requested and 24 written")
+
+
+def test_errors_about_other_files_stay_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(PermissionError), atomic_file(tmp_path / "file"):
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "input.txt"))
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with one_writer(tmp_path / "model"):
+        with one_writer(tmp_path / "other"):
+            pass
+        with pytest.raises(InputError, match="another process is writing"), one_writer(tmp_path / "model"):
+            pass
+    with one_writer(tmp_path / "model"):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="the folder you are in"):
+        written(Path())

@@ -31,7 +31,7 @@ from siamese_cbow.paper.recipes import PARTS, QUICK, RESULTS_VERSION, SYSTEMS
 from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
 from siamese_cbow.paper.view import View, paper, paper_figure, paper_sets
 from siamese_cbow.paper.work_plan import Cache, Results, checked_parts
-from siamese_cbow.paper.writing import markdown
+from siamese_cbow.paper.writing import markdown, write_report
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
@@ -487,3 +487,38 @@ def test_seconds_are_short() -> None:
     assert [seconds(x) for x in (98804.0, 7.7, 0.0004, 0.00004, 2e-8)] == [
         "98,804 s", "7.7 s", "400 µs", "40 µs", "0.0 µs"
     ]  # fmt: skip
+
+
+# other people's files
+
+
+def test_files_of_others_stay(tmp_path: Path, made: Any) -> None:
+    report, _ = made
+    for name in ("index.html", "tables/mine.csv"):
+        folder = tmp_path / name.partition("/")[0]
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("mine")
+        with pytest.raises(InputError, match=r"which `reproduce` has not written"):
+            write_report(report, folder)
+        assert [path.read_text() for path in folder.rglob("*.*") if path.is_file()] == ["mine"]
+    folder = tmp_path / "report"
+    write_report(report, folder)
+    (folder / "tables" / "mine.csv").write_text("mine")
+    (folder / "notes.txt").write_text("mine")
+    before = {path.name for path in folder.rglob("*")}
+    write_report(replace(report, sections=report.sections[:1]), folder)
+    after = {path.name for path in folder.rglob("*")}
+    assert {"mine.csv", "notes.txt", "index.html"} <= after < before
+
+
+def test_restart_forgets_what_is_ours(tmp_path: Path) -> None:
+    heard = Said()
+    cache = Cache(tmp_path / "cache", progress=heard)
+    cache.put("system-cbow", {"dim": 3}, {"a": 1})
+    (tmp_path / "cache" / "thesis.txt").write_text("mine")
+    cache.clear()
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["thesis.txt"]
+    assert "thesis.txt is not part of the cache; it stays" in heard.messages[0]
+    (tmp_path / "cache" / "thesis.txt").unlink()
+    cache.clear()
+    assert not (tmp_path / "cache").exists()

@@ -183,6 +183,8 @@ def _retire(old: Path, target: Path, ours: Collection[str]) -> None:
         if not os.path.lexists(target / name):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             (old / name).rename(target / name)
+            with suppress(OSError):  # what else is in there goes with the rest
+                os.removedirs((old / name).parent)
     remove_ours(old, ours)
 
 

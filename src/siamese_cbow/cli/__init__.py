@@ -22,6 +22,7 @@ A new command takes a function in one of these modules, or in a new one, and a l
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -83,8 +84,7 @@ class LazyGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Python would complain when it flushes at exit, and click would leave with exit code 1.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _forget_output()
             ctx.exit(0)
         return result
 
@@ -100,8 +100,27 @@ def group() -> None:
     """Word vectors trained to be averaged."""
 
 
+def _open_output() -> None:
+    """Makes standard output take any text: a pipe or a file gets UTF-8, as all files that we write.
+
+    A screen of another encoding shows what it lacks as \\u2192. Where standard output is closed, whatever is printed
+    is an error, and no file that is opened later gets its number.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _forget_output() -> None:
+    """Nothing more goes to standard output: Python would complain when it flushes at exit, with another exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line; a mistake of the user's ends with one clear line and exit code 2."""
+    _open_output()
     try:
         code = group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -114,5 +133,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SiameseCBOWError as error:
         click.echo(f"siamese-cbow: {error}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:  # of a disk or of standard output: nobody's bug
+        place = error.filename or "standard output, or a file that is read or written"
+        click.echo(f"siamese-cbow: {place}: {error.strerror or error}", err=True)
+        _forget_output()
+        sys.exit(2)
     if code:  # of a command that called `exit`, such as a search that found nothing
         sys.exit(code)

@@ -1,0 +1,60 @@
+"""Disks that fail and processes that are killed, at each operation of a writer: nothing is lost, nothing is left."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from siamese_cbow.base import files
+from siamese_cbow.errors import InputError
+
+pytest.importorskip("fcntl", reason="folders are locked with fcntl, which this system lacks")
+sys.path.insert(0, str(Path(__file__).parent))
+from injection import failing
+from kill_writers import content_of, write_file, write_folder
+
+FAULTS = [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EACCES]
+
+
+@pytest.mark.parametrize("can_swap", [True, False])
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda number: errno.errorcode[number])
+@pytest.mark.parametrize("write", [write_file, write_folder])
+def test_a_failing_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], None], fault: int, can_swap: bool
+) -> None:
+    monkeypatch.setattr(files, "LOCK_SECONDS", -1)
+    if not can_swap:
+        monkeypatch.setattr(files, "swap", lambda *_: False)
+    target = tmp_path / "target"
+    (tmp_path / "foreign.txt").write_text("not ours")
+    write(target, "old")
+    names = content_of(target).keys()
+    with failing(0) as operations:
+        write(target, "old")
+    assert {"write", "fsync"} <= set(operations)
+    refused = 0
+    for at in range(1, len(operations) + 1):
+        with suppress(InputError), failing(at, fault):  # not OSError: it has to be said in plain words
+            write(target, "new")
+            refused -= 1
+        refused += 1
+        left = content_of(target)
+        assert left.keys() == names, f"{operations[at - 1]} {at}"
+        assert set(left.values()) in ({"old"}, {"new"}), f"{operations[at - 1]} {at}"
+        write(target, "old")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["foreign.txt", "target"]
+    assert refused > 3
+    assert (tmp_path / "foreign.txt").read_text() == "not ours"
+
+
+def test_kills(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("kill_writers.py")
+    run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert int(run.stdout) > 50
