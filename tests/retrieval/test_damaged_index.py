@@ -110,9 +110,9 @@ def in_middle(path: Path) -> None:
 def test_a_byte_between_the_samples(model: Model, index: Path, name: str) -> None:
     path = next(index.glob("segment-*")) / name
     in_middle(path)
-    with pytest.raises(FormatError, match="damaged or swapped.*--rebuild"):
+    with pytest.raises(FormatError, match=r"damaged or swapped.*--rebuild"):
         Index(index, model=model)
-    with pytest.raises(FormatError, match="damaged or swapped.*--rebuild"):
+    with pytest.raises(FormatError, match=r"damaged or swapped.*--rebuild"):
         update(index, model=model)
 
 

@@ -258,7 +258,7 @@ def test_a_damaged_run_can_be_thrown_away_and_nothing_else(tmp_path: Path) -> No
 def test_other_files_are_named_before_any_work(tmp_path: Path) -> None:
     folder = old_run(tmp_path / "model")
     (folder / "photo.jpg").write_text("x")
-    with pytest.raises(InputError, match=r"no part of a model \(photo\.jpg\)"):
+    with pytest.raises(InputError, match=r"not part of a model \(photo\.jpg\)"):
         train_into(folder, OLD_RECIPE, old_stream())
     assert not (folder / "training" / "checkpoint-000000000039").exists()
     assert len(read_log(folder / "training" / "log.jsonl")) == 25

@@ -121,10 +121,15 @@ def _lock(folder: Path) -> Iterator[bool]:
 def sole_writer(folder: Path) -> Iterator[bool]:
     """Holds `folder`, made if need be, for one writer; a second one gets an error. It ends with the process.
 
-    False where the system or the disk has no locks: then nobody is kept out. A folder left empty vanishes again.
+    False where the system or the disk has no locks: then nobody is kept out. A folder that was made for it and is left
+    empty vanishes again.
     """
+    made = not folder.exists()
     with _clear_disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise InputError(f"{folder} is a file, or in one; expected a folder: choose another name") from None
     handle, locked = os.open(folder, os.O_RDONLY), False
     try:
         try:
@@ -140,8 +145,9 @@ def sole_writer(folder: Path) -> Iterator[bool]:
             pass
         yield locked
     finally:
-        with suppress(OSError):
-            folder.rmdir()  # only if nothing is in it
+        if made:
+            with suppress(OSError):
+                folder.rmdir()  # only if nothing is in it
         os.close(handle)
 
 

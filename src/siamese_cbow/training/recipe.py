@@ -33,6 +33,8 @@ NegativesFrom: TypeAlias = Literal["corpus", "batch"]
 
 T = TypeVar("T")
 
+SMALLEST, LARGEST = 1e-30, 1e30  # sizes of numbers that options take, apart from 0
+
 
 def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
     """A field of a recipe; `details` are those of `Option`: `at_least=1`."""
@@ -51,19 +53,25 @@ class Recipe:
         f"The loss; {sampled_objectives(False)} use the whole batch, the others sample.",
         paper="softmax",
     )
-    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1)
-    epochs: int = option(1, "Passes over the text.", at_least=1)
-    seed: int = option(1, "All randomness comes from it.", at_least=0)
+    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1, at_most=65_536)
+    epochs: int = option(1, "Passes over the text.", at_least=1, at_most=1_000_000)
+    seed: int = option(1, "All randomness comes from it.", at_least=0, at_most=2**64 - 1)
 
     # batches
-    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1)
-    run_length: int = option(4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1)
-    negatives: int = option(2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1)
+    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1, at_most=1_000_000)
+    run_length: int = option(
+        4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1, at_most=1_000_000
+    )
+    negatives: int = option(
+        2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1, at_most=100_000
+    )
     negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
     subsample: float = option(
         1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
     )
-    max_tokens: int | None = option(None, "Leave out, and count, the words of a sentence beyond this.", at_least=1)
+    max_tokens: int | None = option(
+        None, "Leave out, and count, the words of a sentence beyond this.", at_least=1, at_most=2**31
+    )
 
     # objective
     temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
@@ -77,11 +85,16 @@ class Recipe:
 
     # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
     share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
+    # Beyond these powers, lengths of rare and frequent words no longer fit into one float32 model.
     idf_power: float = option(
-        1.0, "At the end, scale vectors by this power of the word's information; 0: don't.", paper=0.0, at_least=0
+        1.0,
+        "At the end, scale vectors by this power of the word's information; 0: don't.",
+        paper=0.0,
+        at_least=0,
+        at_most=10,
     )
     length_power: float = option(
-        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0
+        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0, at_most=4
     )
     common_directions: int = option(
         2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0
@@ -180,8 +193,11 @@ class Option(NamedTuple):
             return self.optional
         if self.kind not in (int, float):
             return isinstance(value, self.kind) and (not self.choices or value in self.choices)
-        is_number = isinstance(value, int | self.kind) and not isinstance(value, bool) and math.isfinite(value)
-        return is_number and self.above < value and self.at_least <= value <= self.at_most
+        if not isinstance(value, int | self.kind) or isinstance(value, bool):
+            return False
+        # Kernels calculate in float32, in which a number beyond these is infinite or 0.
+        fits = self.kind is int or value == 0 or SMALLEST <= abs(value) <= LARGEST  # False for NaN
+        return fits and self.above < value and self.at_least <= value <= self.at_most
 
     @property
     def expected(self) -> str:
@@ -191,7 +207,7 @@ class Option(NamedTuple):
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
         above = f" above {self.above:g}" if math.isfinite(self.above) else ""
         at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
-        at_most = f" and at most {self.at_most:g}" if math.isfinite(self.at_most) else ""
+        at_most = f" and at most {_shown(self.at_most)}" if math.isfinite(self.at_most) else ""
         return kinds.get(self.kind, self.kind.__name__) + above + at_least + at_most
 
 
@@ -216,7 +232,20 @@ def check_options(recipe: Any) -> None:
     for entry in options(recipe.__class__):
         value = getattr(recipe, entry.name)
         if not entry.allows(value):
-            raise SettingsError(f"{entry.name} is {value!r}; expected {entry.expected}")
+            shown = f"{value!r:.60}"
+            raise SettingsError(f"{entry.name} is {shown}; expected {entry.expected}{_too_extreme(entry, value)}")
+
+
+def _too_extreme(entry: Option, value: Any) -> str:
+    """Why a number that is within the option's bounds is still not allowed."""
+    if entry.kind is not float or not isinstance(value, int | float) or value == 0:
+        return ""
+    return "" if SMALLEST <= abs(value) <= LARGEST else f", and of a size from {SMALLEST:g} to {LARGEST:g}"
+
+
+def _shown(number: float) -> str:
+    """`_shown(65536)` -> "65536"; `_shown(1e9)` -> "1e+09"; `_shown(0.999999)` -> "0.999999"."""
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def check_batch(batch_size: int, run_length: int) -> None:
