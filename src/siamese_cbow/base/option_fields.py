@@ -16,6 +16,8 @@ from siamese_cbow.errors import SettingsError
 
 T = TypeVar("T")
 
+SMALLEST, LARGEST = 1e-30, 1e30  # sizes of numbers that options take, apart from 0
+
 
 def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
     """A field; `details` are those of `Option`: `at_least=1`."""
@@ -43,8 +45,11 @@ class Option(NamedTuple):
             return self.optional
         if self.kind not in (int, float):
             return isinstance(value, self.kind) and (not self.choices or value in self.choices)
-        is_number = isinstance(value, int | self.kind) and not isinstance(value, bool) and math.isfinite(value)
-        return is_number and self.above < value and self.at_least <= value <= self.at_most
+        if not isinstance(value, int | self.kind) or isinstance(value, bool):
+            return False
+        # Kernels calculate in float32, in which a number beyond these is infinite or 0.
+        fits = self.kind is int or value == 0 or SMALLEST <= abs(value) <= LARGEST  # False for NaN
+        return fits and self.above < value and self.at_least <= value <= self.at_most
 
     @property
     def expected(self) -> str:
@@ -54,7 +59,7 @@ class Option(NamedTuple):
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
         above = f" above {self.above:g}" if math.isfinite(self.above) else ""
         at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
-        at_most = f" and at most {self.at_most:g}" if math.isfinite(self.at_most) else ""
+        at_most = f" and at most {_shown(self.at_most)}" if math.isfinite(self.at_most) else ""
         return kinds.get(self.kind, self.kind.__name__) + above + at_least + at_most
 
 
@@ -79,4 +84,17 @@ def check_options(settings: Any) -> None:
     for entry in options(settings.__class__):
         value = getattr(settings, entry.name)
         if not entry.allows(value):
-            raise SettingsError(f"{entry.name} is {value!r}; expected {entry.expected}")
+            shown = f"{value!r:.60}"
+            raise SettingsError(f"{entry.name} is {shown}; expected {entry.expected}{_too_extreme(entry, value)}")
+
+
+def _too_extreme(entry: Option, value: Any) -> str:
+    """Why a number that is within the option's bounds is still not allowed."""
+    if entry.kind is not float or not isinstance(value, int | float) or value == 0:
+        return ""
+    return "" if SMALLEST <= abs(value) <= LARGEST else f", and of a size from {SMALLEST:g} to {LARGEST:g}"
+
+
+def _shown(number: float) -> str:
+    """`_shown(65536)` -> "65536"; `_shown(1e9)` -> "1e+09"; `_shown(0.999999)` -> "0.999999"."""
+    return str(number) if isinstance(number, int) else f"{number:g}"

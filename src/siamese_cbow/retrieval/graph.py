@@ -36,8 +36,14 @@ def mapped_graph(path: Path) -> Graph:
 
 def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:
     """Puts vectors, shrunk, (n, dim), under their keys."""
-    if len(keys):
+    if not len(keys):
+        return
+    try:
         graph.add(keys.astype(np.uint64), vectors, threads=threads)
+    except RuntimeError as error:
+        if "Terminated by user" in str(error):  # how the library says that a signal came
+            raise KeyboardInterrupt from None
+        raise
 
 
 def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int = 1) -> list[tuple[Keys, Vectors]]:

@@ -21,6 +21,7 @@ two runs of one recipe write the same bytes, and so does a run that was interrup
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ CHECKPOINT_FILES = tuple(
     for folder in ("checkpoint-*", *(f".checkpoint-*.tmp/{half}" for half in ("new", "old")))
     for name in ("state.json", "*.npy")
 )
+FORMAT_VERSION = 1  # 0.1.0 wrote none
 STATE = "state.json"
 OURS = (STATE, "*.npy")  # all that a checkpoint holds
 
@@ -68,7 +70,12 @@ class Checkpoints:
             for name, array in checkpoint.arrays.items():
                 np.save(folder / f"{name}.npy", array, allow_pickle=False)
             hashes = {name: file_hash(folder / f"{name}.npy") for name in checkpoint.arrays}
-            content = {"step": checkpoint.step, "state": dict(checkpoint.state), "arrays": hashes}
+            content = {
+                "format_version": FORMAT_VERSION,
+                "step": checkpoint.step,
+                "state": dict(checkpoint.state),
+                "arrays": hashes,
+            }
             (folder / STATE).write_text(json.dumps(content, indent=1), encoding="utf-8")
         for old in self._paths()[:-KEPT]:
             remove_ours(old, OURS)
@@ -84,7 +91,7 @@ class Checkpoints:
         for path in reversed(self._paths()):
             try:
                 return _read(path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, FormatError) as error:
                 damaged.append(f"{path.name}: {error}")
         if damaged:
             raise FormatError(
@@ -103,11 +110,15 @@ class Checkpoints:
 
 def _read(path: Path) -> Checkpoint:
     content = json.loads((path / STATE).read_text(encoding="utf-8"))
+    version = content.get("format_version", FORMAT_VERSION)
+    if version != FORMAT_VERSION:
+        raise ValueError(f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}")
+    arrays = {}
     for name, expected in content["arrays"].items():
-        if file_hash(path / f"{name}.npy") != expected:
+        if not re.fullmatch("[a-z.]+", name) or file_hash(path / f"{name}.npy") != expected:
             raise ValueError(f"{name}.npy is not what was written")
-    arrays = {name: np.load(path / f"{name}.npy", allow_pickle=False) for name in content["arrays"]}
-    return Checkpoint(int(content["step"]), arrays, content["state"])
+        arrays[name] = np.load(path / f"{name}.npy", allow_pickle=False)
+    return Checkpoint(int(content["step"]), arrays, dict(content["state"]))
 
 
 class TrainingLog:
@@ -144,11 +155,13 @@ class TrainingLog:
 
 
 def read_log(path: Path | str) -> list[dict[str, Any]]:
-    """The lines of a log; a last line that was cut short by a crash is left out."""
+    """The lines of a log; a last line that was cut short by a crash is left out, and all from a damaged one on."""
     lines = []
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
+    for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            lines.append(json.loads(line))
-        except ValueError:
+            entry = json.loads(line)
+            _ = [entry[name] + 0 for name in ("step", "epoch", "epoch_loss", "epoch_examples")]
+        except (ValueError, KeyError, TypeError, RecursionError):
             break
+        lines.append(entry)
     return lines

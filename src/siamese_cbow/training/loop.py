@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.base.arrays import thread_count
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.kernels.batch.batch_records import Objective
 from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.machine.threads import ThreadTeam
+from siamese_cbow.model.geometry import blocks
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.batches import epoch_keys, text_arrays
@@ -62,11 +63,29 @@ class Run:
             "trained": trained,
             **({} if self.plan.start is None else _inherited(self.plan.start)),
         }
-        vectors, _ = folded(self.state.folded(self.plan.stems), vocabulary, self.plan.end, overwrite=True)
+        learnt = self.state.folded(self.plan.stems)
+        self._check_lengths(learnt)
+        vectors, _ = folded(learnt, vocabulary, self.plan.end, overwrite=True)
+        if not vectors.any():
+            raise SettingsError(
+                "every vector would be zero, so that all texts are alike: what is done at the end leaves nothing; "
+                "try --common-directions 0, --length-power 1 and --idf-power 0, or prepare more text"
+            )
         model = Model(vocabulary, vectors, mix.tokenizer, info)
         if self.recipe.postprocess is None:
             return model
         return postprocess(model, mix.streams[0], self.recipe.postprocess)
+
+    def _check_lengths(self, vectors: Vectors) -> None:
+        """Raises an error where a row has grown so long that its length is no number: it would be scaled to zero."""
+        for part in blocks(len(vectors)):
+            lengths = np.linalg.norm(vectors[part], axis=1)
+            if not np.isfinite(lengths).all():
+                row = part.start + int(np.argmin(np.isfinite(lengths)))
+                raise SettingsError(
+                    f"the vector of {self.plan.vocabulary.words[row]!r} has grown beyond all bounds at learning rate "
+                    f"{self.recipe.learning_rate}; try a smaller --learning-rate or set --clip-gradient"
+                )
 
 
 def _inherited(model: Model) -> dict[str, Any]:

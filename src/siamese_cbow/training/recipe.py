@@ -41,19 +41,25 @@ class Recipe:
         f"The loss; {sampled_objectives(False)} use the whole batch, the others sample.",
         paper="softmax",
     )
-    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1)
-    epochs: int = option(1, "Passes over the text.", at_least=1)
-    seed: int = option(1, "All randomness comes from it.", at_least=0)
+    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1, at_most=65_536)
+    epochs: int = option(1, "Passes over the text.", at_least=1, at_most=1_000_000)
+    seed: int = option(1, "All randomness comes from it.", at_least=0, at_most=2**64 - 1)
 
     # batches
-    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1)
-    run_length: int = option(4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1)
-    negatives: int = option(2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1)
+    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1, at_most=1_000_000)
+    run_length: int = option(
+        4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1, at_most=1_000_000
+    )
+    negatives: int = option(
+        2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1, at_most=100_000
+    )
     negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
     subsample: float = option(
         1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
     )
-    max_tokens: int | None = option(None, "Leave out, and count, the words of a sentence beyond this.", at_least=1)
+    max_tokens: int | None = option(
+        None, "Leave out, and count, the words of a sentence beyond this.", at_least=1, at_most=2**31
+    )
 
     # objective
     temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
@@ -67,11 +73,16 @@ class Recipe:
 
     # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
     share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
+    # Beyond these powers, lengths of rare and frequent words no longer fit into one float32 model.
     idf_power: float = option(
-        1.0, "At the end, scale vectors by this power of the word's information; 0: don't.", paper=0.0, at_least=0
+        1.0,
+        "At the end, scale vectors by this power of the word's information; 0: don't.",
+        paper=0.0,
+        at_least=0,
+        at_most=10,
     )
     length_power: float = option(
-        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0
+        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0, at_most=4
     )
     common_directions: int = option(
         2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0

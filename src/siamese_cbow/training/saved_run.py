@@ -5,7 +5,8 @@
     models/books@epoch1/        models on the way, where asked for
 
 A run goes on by itself when the same command is given again. A folder that holds anything else is never touched.
-Ctrl-C and SIGTERM are answered between two batches: a checkpoint is saved first.
+Ctrl-C, SIGTERM and SIGHUP are answered between two batches: a checkpoint is saved first. After the last batch, the
+model is saved first. A folder has one writer at a time.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints, TrainingLog
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.optimizers import learning_rates
-from siamese_cbow.training.plan import plan_of
+from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import Recipe, Saving
-from siamese_cbow.training.state import first_state
+from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
 
 LOG, ABOUT = "log.jsonl", "run.json"
 FORMAT_VERSION = 1
 LOG_LINES = 1000  # of a run, about
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def train_into(
@@ -87,6 +88,7 @@ def _train_into(
     checkpoint = checkpoints.newest()
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
+        _check_place(state.counters, plan)
         progress.say(f"going on with {folder} after batch {checkpoint.step:,} of {plan.n_steps:,}")
         progress.advance(state.counters.words)
     log.cut_after(state.counters.step)
@@ -94,9 +96,21 @@ def _train_into(
         checkpointer = _Checkpointer(folder / RUN, checkpoints, saving.checkpoint_minutes, received, callbacks)
         listeners = [_Logger(log, plan.n_steps), _Snapshots(folder, saving), *callbacks, checkpointer]
         run = train(plan, threads=threads, progress=progress, callbacks=listeners, state=state)
-    model = run.model()
-    save(model, folder, log=log.path)
+        model = run.model()
+        save(model, folder, log=log.path)
     return model
+
+
+def _check_place(counters: Counters, plan: Plan) -> None:
+    """Raises an error unless the plan has such a place: a checkpoint may be damaged, or of another schedule."""
+    n_batches = plan.schedule.n_batches
+    step = counters.epoch * n_batches + counters.batch
+    if not (0 <= counters.epoch <= plan.recipe.epochs and 0 <= counters.batch <= n_batches and counters.step == step):
+        place = f"batch {counters.batch} of epoch {counters.epoch} is number {counters.step}"
+        raise FormatError(
+            f"the checkpoint says that {place}, and the run has {plan.recipe.epochs} epochs of {n_batches:,} batches; "
+            "give --restart to start this run anew"
+        )
 
 
 @contextmanager
@@ -110,12 +124,14 @@ def _stop_signals() -> Iterator[list[signal.Signals]]:
         yield received
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
+    if before.get(getattr(signal, "SIGHUP", signal.SIGINT)) is signal.SIG_IGN:  # as nohup has it
+        del before[signal.SIGHUP]
 
     def listen(number: int, frame: FrameType | None) -> None:
         received.append(signal.Signals(number))
         signal.signal(number, before[received[-1]])
 
-    for number in SIGNALS:
+    for number in before:
         signal.signal(number, listen)
     try:
         yield received
@@ -238,15 +254,16 @@ def _read_about(path: Path) -> dict[str, Any]:
     """What a run says of itself, checked to be of this version."""
     try:
         begun = json.loads(path.read_text(encoding="utf-8"))
-        version, _, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
-    except (OSError, ValueError, KeyError, TypeError):
+        version, recipe, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
+        recipe = _values(recipe) if version == FORMAT_VERSION else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
     if version != FORMAT_VERSION:
         raise FormatError(
             f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
             "finish the run with the version that began it, or give --restart to start it anew"
         )
-    return {**begun, "recipe": _values(begun["recipe"])}
+    return {**begun, "recipe": recipe}
 
 
 def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:

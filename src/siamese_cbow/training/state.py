@@ -100,7 +100,7 @@ class TrainingState:
         """Take over what `arrays()` and `asdict(counters)` gave for the same recipe and stream."""
         own = self.arrays()
         for name in own.keys() | arrays.keys():
-            if name not in own or name not in arrays or own[name].shape != arrays[name].shape:
+            if name not in own or name not in arrays or not _alike(own[name], arrays[name]):
                 saved, expected = (a[name].shape if name in a else None for a in (arrays, own))
                 raise FormatError(
                     f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it is from another "
@@ -113,7 +113,18 @@ class TrainingState:
                 f"the checkpoint does not say {', '.join(missing)}; it is from another version of siamese-cbow: "
                 "go on with that one, or give --restart to start this run anew"
             )
+        for field in fields(Counters):
+            value = counters[field.name]
+            if type(value) not in ((int, float) if field.name == "loss" else (int,)) or not abs(value) < np.inf:
+                raise FormatError(
+                    f"the checkpoint has {value!r} for {field.name}, expected a number; give --restart to start this "
+                    "run anew"
+                )
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
+
+
+def _alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype
 
 
 def random_matrices(
