@@ -99,18 +99,27 @@ text_column_option = click.option(
     help="The column of JSON lines, CSV, TSV and Parquet that holds the text.",
 )
 
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Of the text: utf-8, windows-1252, cp932, utf-16, ...  [default: UTF-8, else found out and said]",
+)
+
 
 def text_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds --sentences, --sentence-language and --text-column; the command gets them as `text`, a `TextSettings`."""
+    """Adds the options that say how text is read; the command gets them as `text`, a `TextSettings`."""
 
     @wraps(function)
-    def command(*args: Any, sentences: bool, sentence_language: str, text_column: str, **options: Any) -> None:
+    def command(
+        *args: Any, sentences: bool, sentence_language: str, text_column: str, encoding: str | None, **options: Any
+    ) -> None:
         unit: Any = "sentence" if sentences else "line"
-        text = TextSettings(unit=unit, language=sentence_language, text_column=text_column)
+        text = TextSettings(unit=unit, language=sentence_language, text_column=text_column, encoding=encoding)
         function(*args, text=text, **options)
 
     for option in (
         text_column_option,
+        encoding_option,
         click.option("--sentence-language", default=TextSettings.language, metavar="CODE",
                      help="For splitting into sentences: en, de, zh, ..."),
         click.option("--sentences", is_flag=True, help="Cut running text into sentences, and take those."),

@@ -75,6 +75,8 @@ def update(
     if todo:
         named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
         _add_segment(folder, manifest, todo, reader, named, model, thread_count(threads), progress)
+        for remark in reader.remarks:
+            progress.say(remark)
     manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
     if manifest != old:
         folder.mkdir(parents=True, exist_ok=True)

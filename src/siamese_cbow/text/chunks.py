@@ -1,4 +1,4 @@
-r"""Bytes as text: cleaned, cut into chunks of whole lines (or paragraphs), and made valid UTF-8.
+r"""Bytes as text in UTF-8: cleaned, and cut into chunks of whole lines (or paragraphs).
 
     read:  "a b\nc d\ne"  in pieces of 5 bytes     chunks:  "a b\n"  "c d\n"  "e\n"
 
@@ -20,7 +20,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.opening import ByteStream, check_is_text, open_bytes
+from siamese_cbow.text.encodings import Decoder, Decoding, broken_error, is_too_broken
+from siamese_cbow.text.opening import ByteStream, check_is_no_other_file, check_is_text, open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, SAMPLE_BYTES
 
 Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
@@ -30,32 +31,52 @@ _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 
 @contextmanager
-def open_text(path: Path | None) -> Iterator[TextStream]:
-    """Open a file, or standard input (None), as text; what is no text is an error."""
+def open_text(path: Path | None, decoding: Decoding | None = None) -> Iterator[TextStream]:
+    """Open a file, or standard input (None), as text; what is no text is an error.
+
+    decoding  in which encoding it is, and where to note which one was found
+    """
     with open_bytes(path) as stream:
-        yield TextStream(stream)
+        yield TextStream(stream, decoding or Decoding())
 
 
 class TextStream:
-    """The bytes of an input that was found to be text: no byte order mark, no NULs, and a head to look at."""
+    """The bytes of an input that was found to be text, in UTF-8: no byte order mark, no NULs.
 
-    def __init__(self, stream: ByteStream) -> None:
+    head    the first megabyte
+    sample  whole lines from all over the file, or from the head where the rest can't be had yet
+    """
+
+    def __init__(self, stream: ByteStream, decoding: Decoding) -> None:
         self.name = stream.name
         self._stream = stream
         start = stream.read(SAMPLE_BYTES)
+        check_is_no_other_file(start, stream.name)
+        self._decoder = Decoder(stream.name, decoding, start, stream.elsewhere() if len(start) == SAMPLE_BYTES else [])
+        start = self._decoder.utf8(start).removeprefix(_BOM)
         check_is_text(start, stream.name)
         self._old_mac = b"\r" in start and b"\n" not in start
-        self.head = self._clean(start.removeprefix(_BOM))
+        self.head = self._clean(start)
+        self.sample = self._spread([self._clean(place) for place in self._decoder.places()])
 
     def reads(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         """All the text, head included, in pieces of `size` bytes."""
         yield from (self.head[i : i + size] for i in range(0, len(self.head), size))
         while piece := self._stream.read(size):
-            yield self._clean(piece)
+            yield self._clean(self._decoder.utf8(piece))
+        if rest := self._decoder.utf8(b"", is_last=True):
+            yield rest
 
     def advance(self) -> int:
         """Bytes of the (compressed) input consumed since this was asked last."""
         return self._stream.advance()
+
+    def _spread(self, places: list[bytes]) -> bytes:
+        """A quarter of the head and all other places, with empty lines between; the whole head if there are none."""
+        if not any(places):
+            return self.head
+        start = self.head[: len(self.head) // 4]
+        return b"\n\n".join((start[: start.rfind(b"\n") + 1], *places))
 
     def _clean(self, piece: bytes) -> bytes:
         """NULs become spaces; where `\\r` alone ends lines (old Macintosh files), it becomes `\\n`."""
@@ -197,15 +218,22 @@ class _Cutter:
 # UTF-8
 
 
-def valid_utf8(data: bytes) -> tuple[bytes, int]:
+_FEW = 64  # broken characters in a block that may be an accident
+
+
+def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
     r"""`data` with broken UTF-8 replaced by U+FFFD, and the number of replacements.
 
-    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1)
+    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1). Where there is too much of it, an error: this part of
+    `source` is in another encoding, though it began as UTF-8.
     """
     if data.isascii() or _is_utf8(data):
         return data, 0
     repaired = data.decode("utf-8", "replace").encode()
-    return repaired, repaired.count(b"\xef\xbf\xbd") - data.count(b"\xef\xbf\xbd")
+    n_broken = repaired.count(b"\xef\xbf\xbd") - data.count(b"\xef\xbf\xbd")
+    if n_broken > _FEW and is_too_broken(n_broken, n_characters := len(repaired.decode())):
+        raise broken_error(source, n_broken, n_characters, "utf-8", [data])
+    return repaired, n_broken
 
 
 def _is_utf8(data: bytes) -> bool:

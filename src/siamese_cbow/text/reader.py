@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import FORMATS, FileFormat
 from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_text
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, RawBlock, TextSettings
 
@@ -27,8 +28,8 @@ LayoutOf: TypeAlias = Callable[[bytes, str, bool], AnyLayout]
 OverlongOf: TypeAlias = Callable[[AnyLayout], Overlong]
 # The cells of each column, and the bytes of the file they came from.
 CellBatch: TypeAlias = tuple[list[list[bytes]], int]
-# From a path, columns that must be text, and columns that may hold anything, to the cells of all of them.
-ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str]], Iterator[CellBatch]]
+# From a path, columns that must be text, columns that may hold anything, and the encoding, to the cells of all of them.
+ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str], Decoding], Iterator[CellBatch]]
 
 
 def format_of(path: str | Path | None) -> FileFormat:
@@ -52,21 +53,23 @@ def _cells_reader(path: Path, kind: Literal["text", "groups"]) -> ReadCells | No
 
 
 def file_blocks(
-    path: Path | None, settings: TextSettings, layout_of: LayoutOf, overlong_of: OverlongOf
+    path: Path | None, settings: TextSettings, layout_of: LayoutOf, overlong_of: OverlongOf, decoding: Decoding
 ) -> Iterator[RawBlock]:
     """The blocks of one file, or of standard input (None)."""
     read = _cells_reader(path, settings.kind) if path else None
     if path is None or read is None:
-        yield from line_blocks(path, layout_of, overlong_of)
+        yield from line_blocks(path, layout_of, overlong_of, decoding)
         return
-    batches = _marked(read(path, [settings.text_column], []))
+    batches = _marked(read(path, [settings.text_column], [], decoding))
     yield from record_blocks(batches, str(path), layout_of, overlong_of)
 
 
-def line_blocks(path: Path | None, layout_of: LayoutOf, overlong_of: OverlongOf) -> Iterator[RawBlock]:
+def line_blocks(
+    path: Path | None, layout_of: LayoutOf, overlong_of: OverlongOf, decoding: Decoding
+) -> Iterator[RawBlock]:
     """The blocks of a file as plain text, whatever its ending; the last one ends with a mark."""
-    with open_text(path) as text:
-        layout = layout_of(text.head, text.name, False)
+    with open_text(path, decoding) as text:
+        layout = layout_of(text.sample, text.name, False)
         last = RawBlock(b"", text.name, layout, 0)
         for chunk in line_chunks(
             text.reads(),
@@ -109,7 +112,9 @@ def _marked(batches: Iterable[CellBatch]) -> Iterator[tuple[bytes, int, int]]:
             yield b"", 0, n_source_bytes
 
 
-def read_columns(path: str | Path, texts: Sequence[str], others: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+def read_columns(
+    path: str | Path, texts: Sequence[str], others: Sequence[str] = (), decoding: Decoding | None = None
+) -> Iterator[tuple[str, ...]]:
     """Some columns of a table, a tuple for each record; `others` may also hold numbers.
 
     `read_columns("films.csv", ["text"], ["label"])` -> ("great film", "good"), ("dull film", "bad")
@@ -118,6 +123,6 @@ def read_columns(path: str | Path, texts: Sequence[str], others: Sequence[str] =
     read = _cells_reader(path, "text")
     if read is None:
         raise InputError(f"{path} is plain text, which has no columns; expected JSON lines, CSV, TSV or Parquet")
-    for columns, _ in read(path, texts, others):
+    for columns, _ in read(path, texts, others, decoding or Decoding()):
         for cells in zip(*columns, strict=True):
             yield tuple(cell.decode("utf-8", "replace") for cell in cells)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from siamese_cbow.errors import SettingsError
+
+if TYPE_CHECKING:
+    from siamese_cbow.text.encodings import Decoding
 
 TextLayout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
 GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists that came from Python or a table
@@ -30,6 +34,7 @@ class TextSettings:
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
     unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record, or a
                 sentence of running text. Training always reads sentences
+    encoding    of the text, such as "cp1252"; found out unless said
     kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
     languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
     """
@@ -39,6 +44,7 @@ class TextSettings:
     language: str = "en"
     text_column: str = "text"
     unit: Literal["line", "sentence"] = "line"
+    encoding: str | None = None
     kind: Literal["text", "groups"] = "text"
     languages: tuple[str, ...] = ()
 
@@ -49,6 +55,7 @@ class TextSettings:
                 allowed = ", ".join(get_args(hints[name]))
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; expected one of {allowed}")
         _check_code("language", self.language)
+        _check_encoding(self.encoding)
         object.__setattr__(self, "languages", _checked_languages(self.languages, self.kind))
 
     @property
@@ -56,16 +63,36 @@ class TextSettings:
         """How many columns a line of groups must have; None where two or more will do."""
         return len(self.languages) or None
 
+    def decoding(self) -> Decoding:
+        """How bytes become text, and where to note what was found out about them."""
+        from siamese_cbow.text.encodings import Decoding
+
+        return Decoding(self.encoding)
+
     def for_training(self) -> dict[str, Any]:
-        """What decides how text becomes training data, as plain values; languages only where there are some."""
+        """What decides how text becomes training data, as plain values; languages and encoding only if said."""
         plain = {**asdict(self), "languages": list(self.languages)}
         del plain["unit"]
-        return plain if self.languages else {name: value for name, value in plain.items() if name != "languages"}
+        later = ("languages", "encoding")  # younger than some streams, which lack them
+        return {name: value for name, value in plain.items() if value or name not in later}
 
 
 def _check_code(name: str, code: str) -> None:
     if not code.replace("-", "").replace("_", "").isalnum():
         raise SettingsError(f"{name} is {code!r}; expected a code such as 'en', 'de' or 'zh'")
+
+
+def _check_encoding(encoding: str | None) -> None:
+    if encoding is None:
+        return
+    try:
+        b"a".decode(encoding, "replace")
+        codecs.getincrementaldecoder(encoding)("replace").decode(b"a")
+    except (LookupError, ValueError):
+        raise SettingsError(
+            f"encoding is {encoding!r}; expected one that Python knows, such as utf-8, utf-16, windows-1252, cp932 "
+            "(Shift-JIS) or gb18030"
+        ) from None
 
 
 def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.chunks import Overlong, valid_utf8
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, line_blocks
@@ -82,7 +83,7 @@ class RowReader:
 
     settings     how text is read, and what a row is
     say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
-                 in. Without it, and of a file that was named itself, that is an error
+                 in. Without it, and of a file that was named itself, that is an error. Gets `remarks` at the end, too
     overlong     what becomes of lines of more than 16 MB
     files        as `Corpus` has them, and `total_bytes`
     aliases      file -> the name to tell instead
@@ -97,6 +98,7 @@ class RowReader:
         self._inputs, self._say, self._overlong = Inputs(inputs, endings("text")), say, overlong
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
         self.aliases: dict[str, str] = {}
+        self._decoding = self.settings.decoding()
 
     @classmethod
     def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
@@ -121,10 +123,18 @@ class RowReader:
                 if self._say is None or self._inputs.is_named(path):
                     raise
                 self._say(f"left out: {error}")
+        if self._say is not None:
+            for remark in self.remarks:
+                self._say(remark)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know about how the text was read; known when its blocks have been read."""
+        return self._decoding.remarks()
 
     def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
         """The blocks of one file; None is standard input."""
-        return file_blocks(path, self.settings, self._layout, lambda layout: self._overlong)
+        return file_blocks(path, self.settings, self._layout, lambda layout: self._overlong, self._decoding)
 
     def rows(self, block: RawBlock) -> Rows:
         """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
@@ -162,19 +172,19 @@ class RowReader:
         return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs"
 
 
-def iter_lines(path: str | Path) -> Iterator[str]:
+def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[str]:
     r"""Every line of a (compressed) file, whatever its ending, or of standard input (`-`), without its line end.
 
     One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
     file = None if path == "-" else Path(path).expanduser()
-    for block in line_blocks(file, lambda *sample: "sentences", lambda layout: "keep"):
+    for block in line_blocks(file, lambda *sample: "sentences", lambda layout: "keep", decoding or Decoding()):
         yield from block_texts(block)
 
 
 def block_texts(block: RawBlock) -> list[str]:
     """The lines, or records, of a block as they are."""
-    text = block.data.decode("utf-8", "replace")
+    text = valid_utf8(block.data, block.source)[0].decode()
     if block.marked:
         return [record.removesuffix("\n") for record in text.split(MARK.decode())[:-1]]
     lines = text.removesuffix(MARK.decode()).split("\n")[:-1]
@@ -186,7 +196,7 @@ def block_texts(block: RawBlock) -> list[str]:
 
 def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     """The rows of a block. Pure: the same block gives the same rows, in any thread."""
-    text, _ = valid_utf8(block.data)
+    text, _ = valid_utf8(block.data, block.source)
     if settings.unit == "sentence":
         sentences = map(bytes.strip, sentence_lines(block, settings).text.split(b"\n"))
         rows = b"".join(sentence + b"\n" for sentence in sentences if sentence)

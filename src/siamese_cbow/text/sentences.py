@@ -51,7 +51,7 @@ def sentence_lines(block: RawBlock, settings: TextSettings) -> Lines:
     Where lines are sentences already, everything is done on the whole block at once, at several GB/s: look for what is
     rare (`\r`, bytes above 127, blank lines with spaces) and touch the block only when it is there.
     """
-    text, n_broken = valid_utf8(block.data)
+    text, n_broken = valid_utf8(block.data, block.source)
     text = _normal_line_ends(text)
     n_cut = block.n_cut
     if block.layout == "sentences":
