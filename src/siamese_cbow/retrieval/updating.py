@@ -60,7 +60,7 @@ def update(
     """
     check_target(folder)
     old = _old_manifest(folder, model, text, rebuild=rebuild)
-    reader = _reader(inputs, old, text or (old.settings if old else None))
+    reader = _reader(inputs, old, text or (old.settings if old else TextSettings(unit="auto")))
     manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
         manifest.segments, manifest.files = dict(old.segments), dict(old.files)
@@ -114,7 +114,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
     return old
 
 
-def _reader(inputs: Any, old: Manifest | None, settings: TextSettings | None) -> RowReader:
+def _reader(inputs: Any, old: Manifest | None, settings: TextSettings) -> RowReader:
     """Of the files that were given, and of those that the index knows and that are still there."""
     names = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]

@@ -24,6 +24,7 @@ from siamese_cbow.text.encodings import Decoder, Decoding, broken_error, is_too_
 from siamese_cbow.text.opening import ByteStream, check_is_no_other_file, check_is_text, open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, SAMPLE_BYTES
 
+Unit: TypeAlias = Literal["line", "paragraph", "document"]
 Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG = "expected one sentence per line: for running text use --layout paragraphs"
@@ -101,16 +102,17 @@ def line_chunks(
     reads: Iterator[bytes],
     name: str,
     *,
-    by: Literal["line", "paragraph"] = "line",
+    by: Unit = "line",
     overlong: Overlong = "cut",
     limit: int = MAX_LINE_BYTES,
     advice: str = _TOO_LONG,
 ) -> Iterator[Chunk]:
     r"""Cut what is read after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
 
-    Every chunk ends with `\n`. `overlong` says what becomes of a line or paragraph of more than `limit` bytes.
+    A document is kept whole. Every chunk ends with `\n`.
+    `overlong` says what becomes of a line or paragraph of more than `limit` bytes.
     """
-    cutter = _Cutter(name, by == "paragraph", overlong, limit, advice)
+    cutter = _Cutter(name, by, overlong, limit, advice)
     rest, line = bytearray(), 1
     for piece, is_last in _with_last(reads):
         end = len(piece) if is_last else cutter.last_end(rest, piece)
@@ -130,7 +132,7 @@ def line_chunks(
 
 def cut_overlong(data: bytes, name: str, overlong: Overlong) -> tuple[bytes, int]:
     """Lines of more than 16 MB cut at white space and how many cuts, or an error, as `overlong` says."""
-    return _Cutter(name, False, overlong, MAX_LINE_BYTES).cut(data, 1)
+    return _Cutter(name, "line", overlong, MAX_LINE_BYTES).cut(data, 1)
 
 
 def _with_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -149,17 +151,17 @@ def _n_lines(text: bytes | bytearray) -> int:
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Where units (lines, or paragraphs between blank lines) end, and what happens to those that are too long."""
+    """Where units (lines, paragraphs between blank lines, or the whole) end, and what happens to overlong ones."""
 
     name: str
-    paragraphs: bool
+    by: Unit
     overlong: Overlong
     limit: int
     advice: str = _TOO_LONG
 
     @property
     def separator(self) -> bytes:
-        return b"\n\n" if self.paragraphs else b"\n"
+        return b"\n\n" if self.by == "paragraph" else b"\n"
 
     @property
     def longest(self) -> int:
@@ -167,8 +169,8 @@ class _Cutter:
 
     def last_end(self, rest: bytearray, piece: bytes) -> int:
         """The end of the last whole unit, counted in `piece`, or 0; `rest`, which comes before it, has none."""
-        if not self.paragraphs:
-            return piece.rfind(b"\n") + 1
+        if self.by != "paragraph":
+            return piece.rfind(b"\n") + 1 if self.by == "line" else 0
         window = 1 << 16
         while True:
             begin = max(0, len(piece) - window)
@@ -188,11 +190,11 @@ class _Cutter:
 
     def cut(self, text: bytes, line: int) -> tuple[bytes, int]:
         """`text` (whole units) with those over the limit cut, and the number of cuts."""
-        if len(text) <= self.longest:
+        if len(text) <= self.longest or self.by == "document":
             return text, 0
         pieces: list[bytes] = []
         n_cut = 0
-        for unit in _BLANK_LINE.split(text) if self.paragraphs else text.removesuffix(b"\n").split(b"\n"):
+        for unit in _BLANK_LINE.split(text) if self.by == "paragraph" else text.removesuffix(b"\n").split(b"\n"):
             rest = unit
             while len(rest) > self.limit:
                 end = self.long_end(rest, line + len(pieces) - n_cut)

@@ -71,7 +71,7 @@ class Decoding:
         for source, encoding in self.found.items():
             sources.setdefault(encoding, []).append(source)
         advice = "if that is wrong, name the encoding: --encoding NAME"
-        return [f"read as {label(each)}, not UTF-8: {_listed(names)}; {advice}" for each, names in sources.items()]
+        return [f"read as {label(each)}, not UTF-8: {listed(names)}; {advice}" for each, names in sources.items()]
 
 
 def label(encoding: str) -> str:
@@ -79,7 +79,8 @@ def label(encoding: str) -> str:
     return _LABELS.get(encoding, encoding.upper())
 
 
-def _listed(names: Sequence[str], most: int = 3) -> str:
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """["a", "b", "c", "d"] -> "a, b, c and 1 more"."""
     rest = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
 

@@ -74,7 +74,7 @@ def line_blocks(
         for chunk in line_chunks(
             text.reads(),
             text.name,
-            by="paragraph" if layout == "wrapped" else "line",
+            by="paragraph" if layout == "wrapped" else "document" if layout == "document" else "line",
             overlong=overlong_of(layout),
         ):
             if last.data:

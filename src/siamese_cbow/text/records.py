@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 TextLayout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
 GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists that came from Python or a table
-AnyLayout: TypeAlias = TextLayout | GroupLayout
+AnyLayout: TypeAlias = TextLayout | GroupLayout | Literal["document"]  # the last one: a file is one row
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
 SAMPLE_BYTES = 1 << 20  # read before the first block, to see what the text is
@@ -28,12 +28,13 @@ class TextSettings:
     layout      sentences: one sentence per line, an empty line between documents
                 paragraphs: one paragraph per line, to be split into sentences, an empty line between documents
                 wrapped: running text with short lines, an empty line between paragraphs, a file is a document
-                auto: look at the first megabyte and choose
+                auto: look at several places and choose
     boundary    what adjacency never crosses in training: the end of a document, or already that of a paragraph
     language    of the sentence splitter, as a code such as "en", "de", "zh"
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
-    unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record, or a
-                sentence of running text. Training always reads sentences
+    unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record; a
+                sentence or a paragraph of running text; a document, which is a file or a record; auto: a paragraph of
+                wrapped text, else a line. Training always reads sentences
     encoding    of the text, such as "cp1252"; found out unless said
     kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
     languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
@@ -43,7 +44,7 @@ class TextSettings:
     boundary: Literal["document", "paragraph"] = "document"
     language: str = "en"
     text_column: str = "text"
-    unit: Literal["line", "sentence"] = "line"
+    unit: Literal["auto", "line", "sentence", "paragraph", "document"] = "line"
     encoding: str | None = None
     kind: Literal["text", "groups"] = "text"
     languages: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.chunks import Overlong, valid_utf8
-from siamese_cbow.text.encodings import Decoding
+from siamese_cbow.text.encodings import Decoding, listed
 from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, line_blocks
 from siamese_cbow.text.records import MARK, AnyLayout, RawBlock, TextSettings
-from siamese_cbow.text.sentences import WIDE_SPACE, sentence_lines
+from siamese_cbow.text.sentences import WIDE_SPACE, paragraph_lines, sentence_lines
 
 Say: TypeAlias = Callable[[str], None]
 _SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
@@ -99,6 +99,7 @@ class RowReader:
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
         self.aliases: dict[str, str] = {}
         self._decoding = self.settings.decoding()
+        self._wrapped: list[str] = []  # sources whose lines are not the rows, though nobody has said so
 
     @classmethod
     def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
@@ -115,6 +116,7 @@ class RowReader:
         """The text in order, about 4 MB at a time."""
         if self._inputs.items is not None:
             yield from self._item_blocks(iter(self._inputs.items))
+        self._wrapped.clear()
         for path in self._inputs.paths:
             try:
                 for block in self.file_blocks(path):
@@ -130,7 +132,9 @@ class RowReader:
     @property
     def remarks(self) -> list[str]:
         """What a user should know about how the text was read; known when its blocks have been read."""
-        return self._decoding.remarks()
+        names = [self.aliases.get(name, name) for name in dict.fromkeys(self._wrapped)]
+        wrapped = f"wrapped lines, so each paragraph is a row: {listed(names)}; for each line: --unit line"
+        return [*self._decoding.remarks(), *([wrapped] if names else [])]
 
     def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
         """The blocks of one file; None is standard input."""
@@ -149,7 +153,7 @@ class RowReader:
     def texts(self, progress: Progress = SILENT) -> Iterator[str]:
         """The text of each row; of a record as it stands in its table, with its line ends."""
         for block in self.blocks():
-            yield from block_texts(block) if self.settings.unit == "line" else self.rows(block).texts()
+            yield from block_texts(block) if unit_of(block, self.settings) == "line" else self.rows(block).texts()
             progress.advance(block.n_source_bytes)
 
     def _item_blocks(self, items: Iterator[Any]) -> Iterator[RawBlock]:
@@ -164,12 +168,20 @@ class RowReader:
             first += len(batch)
 
     def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
-        """A line is a row, unless sentences are wanted: then running text, whose lines are paragraphs or wrapped."""
-        if self.settings.unit == "line":
+        """How lines make rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""
+        unit = self.settings.unit
+        if unit == "line" or (marked and unit in ("auto", "document")):
             return "sentences"
-        if self.settings.layout != "auto":
-            return self.settings.layout
-        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs"
+        if unit == "document":
+            return "document"
+        layout = sample_evidence(sample).layout if self.settings.layout == "auto" else self.settings.layout
+        if unit == "sentence":
+            return "paragraphs" if self.settings.layout == "auto" and layout == "sentences" else layout
+        if unit == "paragraph":  # of one sentence per line, what stands between empty lines
+            return "paragraphs" if layout == "paragraphs" and not marked else "wrapped"
+        if layout == "wrapped":
+            self._wrapped.append(name)
+        return "wrapped" if layout == "wrapped" else "sentences"
 
 
 def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[str]:
@@ -194,12 +206,25 @@ def block_texts(block: RawBlock) -> list[str]:
 # From a raw block to rows
 
 
+def unit_of(block: RawBlock, settings: TextSettings) -> Literal["line", "sentence", "paragraph", "document"]:
+    """What a row of this block is."""
+    if settings.unit == "sentence":
+        return "sentence"
+    if block.layout == "document":
+        return "document"
+    return "paragraph" if block.layout == "wrapped" else "line"
+
+
 def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     """The rows of a block. Pure: the same block gives the same rows, in any thread."""
     text, _ = valid_utf8(block.data, block.source)
-    if settings.unit == "sentence":
-        sentences = map(bytes.strip, sentence_lines(block, settings).text.split(b"\n"))
-        rows = b"".join(sentence + b"\n" for sentence in sentences if sentence)
+    unit = unit_of(block, settings)
+    if unit == "document":
+        row = b" ".join(text.removesuffix(MARK).splitlines()).strip() + b"\n"
+        return Rows(row, block.source, np.array([block.first]), block.first)
+    if unit != "line":
+        pieces = sentence_lines(block, settings).text if unit == "sentence" else paragraph_lines(block)
+        rows = b"".join(piece + b"\n" for piece in map(bytes.strip, pieces.split(b"\n")) if piece)
         lines = _line_of_each(rows, text)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]

@@ -72,6 +72,12 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings) -> tupl
     return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
 
 
+def paragraph_lines(block: RawBlock) -> bytes:
+    """The paragraphs of a block, one per line: what stands between empty lines, unwrapped."""
+    text = _normal_line_ends(valid_utf8(block.data, block.source)[0])
+    return _unwrapped(text).replace(b"\0", b"")
+
+
 def _unwrapped(text: bytes) -> bytes:
     r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
     paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
