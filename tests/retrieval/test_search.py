@@ -197,9 +197,9 @@ def test_packed_files_and_tables(model: Model, tmp_path: Path) -> None:
 
 def test_lines_of_windows_and_broken_utf8(path_name: str, model: Model, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_bytes(b"ship\r\ncaf\xe9 guitar\r\n\xff\xfe\xfa\r\nsong")
+    path.write_bytes("été été ".encode() + b"ship\r\ncaf\xe9 guitar\r\nsong")
     found = sc.search("guitar song", path, model=model, k=2)
-    assert {(hit.line, hit.text) for hit in found} == {(2, "caf\ufffd guitar"), (4, "song")}
+    assert {(hit.line, hit.text) for hit in found} == {(2, "caf\ufffd guitar"), (3, "song")}
 
 
 def test_an_endless_line_is_cut_and_keeps_its_number(model: Model, tmp_path: Path) -> None:

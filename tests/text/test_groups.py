@@ -78,10 +78,10 @@ def test_a_file_without_any_pair_is_an_error(tmp_path: Path, content: bytes) -> 
 
 def test_broken_utf8_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
-    file.write_bytes(b"caf\xe9\tcoffee\n")
+    file.write_bytes("café café\tcaf".encode() + b"\xe9\n")
     corpus = Corpus(file, GROUPS)
     (lines,) = (corpus.lines(block) for block in corpus.blocks())
-    assert (lines.text.decode(), lines.n_broken) == ("caf\ufffd\ncoffee\n\n", 1)
+    assert (lines.text.decode(), lines.n_broken) == ("café café\ncaf\ufffd\n\n", 1)
 
 
 def test_lists_are_groups() -> None:

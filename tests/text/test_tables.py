@@ -160,12 +160,15 @@ def test_mistakes_in_csv_and_parquet_name_the_file(tmp_path: Path) -> None:
 
 
 def test_broken_utf8_in_a_table_is_replaced_and_counted(tmp_path: Path) -> None:
-    for ending, content in ((".csv", b"text\ncaf\xe9\n"), (".jsonl", b'{"text": "caf\xe9"}\n')):
+    for ending, content in (
+        (".csv", b"text\n\xc3\xa9\xc3\xa9 caf\xe9\n"),
+        (".jsonl", b'{"text": "\xc3\xa9\xc3\xa9 caf\xe9"}\n'),
+    ):
         file = tmp_path / f"a{ending}"
         file.write_bytes(content)
         corpus = Corpus(file)
         lines = [corpus.lines(block) for block in corpus.blocks()]
-        assert b"".join(part.text for part in lines).decode() == "caf\ufffd\n\n"
+        assert b"".join(part.text for part in lines).decode() == "éé caf\ufffd\n\n"
         assert sum(part.n_broken for part in lines) == 1
 
 

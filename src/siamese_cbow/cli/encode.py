@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.cli.options import N_ROWS, batched, model_option, open_model, progress_bar, text_options
+from siamese_cbow.cli.options import N_ROWS, batched, model_option, open_model, progress_bar, say, text_options
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.progress import SILENT
 from siamese_cbow.text.records import TextSettings
@@ -67,6 +67,8 @@ def encode(
             write(texts, vectors)
             if unknown is not None:
                 unknown_counts.update(model.unknown_counts(texts))
+    for remark in reader.remarks:
+        say(remark)
     if unknown is not None:
         _write_unknown(unknown, unknown_counts)
 

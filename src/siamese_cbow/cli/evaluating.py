@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.options import text_column_option
+from siamese_cbow.cli.options import encoding_option, say, text_column_option
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
+from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
     from siamese_cbow.evaluation.scores import Scores
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
               help="Instead of STS: how well the labels of this file (text, tab, label per line; or a table with a "
               "column `label`) can be read off the vectors. May be given several times.")  # fmt: skip
 @text_column_option
+@encoding_option
 @click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Of --probe, for cross-validation.")
 @click.option("--details", is_flag=True, help="Also print words, lexical overlap and unknown words of each set.")
 @click.option(
@@ -76,6 +78,7 @@ def evaluate(
     bootstrap: int,
     probes: tuple[Path, ...],
     text_column: str,
+    encoding: str | None,
     folds: int,
     details: bool,
     with_random: bool | None,
@@ -94,7 +97,7 @@ def evaluate(
 
     models = models or (PRETRAINED,)
     if probes:
-        _probe(models, probes, text_column, folds, seed, as_json)
+        _probe(models, probes, TextSettings(text_column=text_column, encoding=encoding), folds, seed, as_json)
         return
     if compare and len(models) < 2:
         raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
@@ -111,7 +114,7 @@ def evaluate(
 
 
 def _probe(
-    models: Sequence[str], files: Sequence[Path], text_column: str, folds: int, seed: int, as_json: bool
+    models: Sequence[str], files: Sequence[Path], text: TextSettings, folds: int, seed: int, as_json: bool
 ) -> None:
     """A row for each model and for tf-idf, for each file."""
     from siamese_cbow.evaluation.probe import TFIDF, most_frequent_share, probe, read_labelled
@@ -119,7 +122,9 @@ def _probe(
 
     systems = [*zip(short_names(models), (open_system(name, seed=seed) for name in models), strict=True), (TFIDF, None)]
     for file in files:
-        data = read_labelled(file, text_column=text_column)
+        data = read_labelled(file, text_column=text.text_column, decoding=(decoding := text.decoding()))
+        for remark in decoding.remarks():
+            say(remark)
         scores = [probe(system, data, name=shown, folds=folds, seed=seed) for shown, system in systems]
         if as_json:
             for score in scores:

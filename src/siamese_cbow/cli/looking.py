@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.options import batched, import_numpy_quickly, model_option, open_model
+from siamese_cbow.cli.options import batched, encoding_option, import_numpy_quickly, model_option, open_model, say
 from siamese_cbow.errors import InputError
+from siamese_cbow.text.records import TextSettings
+
+if TYPE_CHECKING:
+    from siamese_cbow.text.encodings import Decoding
 
 
 @click.command(name="similarity")
@@ -21,8 +25,14 @@ from siamese_cbow.errors import InputError
               help="Pairs: lines of two texts with a tab between, or a table; - is standard input.")  # fmt: skip
 @click.option("--text-column", "columns", metavar="A,B",
               help="The two columns of --file, where it is JSON lines, CSV, TSV or Parquet.")  # fmt: skip
+@encoding_option
 def similarity(
-    texts: tuple[str, ...], folder: Path | None, path: str | None, columns: str | None, other_language: str | None
+    texts: tuple[str, ...],
+    folder: Path | None,
+    path: str | None,
+    columns: str | None,
+    other_language: str | None,
+    encoding: str | None,
 ) -> None:
     """Print how similar two texts are, from -1 to 1.
 
@@ -34,9 +44,12 @@ def similarity(
     model = open_model(folder)
     other = open_model(folder, language=other_language) if other_language else model
     if path is not None:
-        for pairs in batched(_pairs(path, columns), length=lambda pair: len(pair[0]) + len(pair[1])):
+        decoding = TextSettings(encoding=encoding).decoding()
+        for pairs in batched(_pairs(path, columns, decoding), length=lambda pair: len(pair[0]) + len(pair[1])):
             scores = model.similarity_pairwise(model.encode([a for a, _ in pairs]), other.encode([b for _, b in pairs]))
             click.echo("".join(f"{score:.6f}\n" for score in scores.tolist()), nl=False)
+        for remark in decoding.remarks():
+            say(remark)
         return
     vectors = [each.encode(text) for each, text in zip((model, other), texts, strict=True)]
     for text, vector in zip(texts, vectors, strict=True):
@@ -45,7 +58,7 @@ def similarity(
     click.echo(f"{float(model.similarity(*vectors)[0, 0]):.6f}")
 
 
-def _pairs(path: str, columns: str | None) -> Iterator[tuple[str, ...]]:
+def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple[str, ...]]:
     """Two columns of a table; or the two texts of each line, also of .tsv files where no columns are named."""
     from siamese_cbow.text.reader import format_of, read_columns
     from siamese_cbow.text.row_reader import iter_lines
@@ -54,11 +67,11 @@ def _pairs(path: str, columns: str | None) -> Iterator[tuple[str, ...]]:
         names = columns.split(",")
         if len(names) != 2:
             raise InputError(f"--text-column is {columns!r}; expected two columns of {path}: --text-column A,B")
-        yield from read_columns(path, names)
+        yield from read_columns(path, names, decoding=decoding)
         return
     if format_of(path).is_table and format_of(path).name != "TSV":
         raise InputError(f"{path} is a table; say which two columns to compare: --text-column A,B")
-    for number, line in enumerate(iter_lines(path), start=1):
+    for number, line in enumerate(iter_lines(path, decoding), start=1):
         fields = line.split("\t")
         if len(fields) < 2:
             raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected two texts with a tab between")

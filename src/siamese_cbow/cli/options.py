@@ -99,24 +99,53 @@ text_column_option = click.option(
     help="The column of JSON lines, CSV, TSV and Parquet that holds the text.",
 )
 
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Of the text: utf-8, windows-1252, cp932, utf-16, ...  [default: UTF-8, else found out and said]",
+)
 
-def text_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds --sentences, --sentence-language and --text-column; the command gets them as `text`, a `TextSettings`."""
 
-    @wraps(function)
-    def command(*args: Any, sentences: bool, sentence_language: str, text_column: str, **options: Any) -> None:
-        unit: Any = "sentence" if sentences else "line"
-        text = TextSettings(unit=unit, language=sentence_language, text_column=text_column)
-        function(*args, text=text, **options)
+def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds the options that say how text is read; the command gets them as `text`, a `TextSettings`.
 
-    for option in (
-        text_column_option,
-        click.option("--sentence-language", default=TextSettings.language, metavar="CODE",
-                     help="For splitting into sentences: en, de, zh, ..."),
-        click.option("--sentences", is_flag=True, help="Cut running text into sentences, and take those."),
-    ):  # fmt: skip
-        option(command)
-    return command
+    default  what a row is unless said
+    """
+
+    def with_options(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(
+            *args: Any,
+            sentences: bool,
+            unit: str | None,
+            sentence_language: str,
+            text_column: str,
+            encoding: str | None,
+            **options: Any,
+        ) -> None:
+            if sentences and unit not in (None, "sentence"):
+                raise click.UsageError(f"got --sentences and --unit {unit}; expected one of them")
+            row: Any = "sentence" if sentences else unit or default
+            text = TextSettings(unit=row, language=sentence_language, text_column=text_column, encoding=encoding)
+            function(*args, text=text, **options)
+
+        for option in (
+            text_column_option,
+            encoding_option,
+            click.option("--sentence-language", default=TextSettings.language, metavar="CODE",
+                         help="For splitting into sentences: en, de, zh, ..."),
+            click.option("--sentences", is_flag=True, help="The same as --unit sentence."),
+            click.option("--unit", type=click.Choice(["line", "sentence", "paragraph", "document"]),
+                         help=f"What a row is; of tables, a line is a record.  [default: {_DEFAULT_UNITS[default]}]"),
+        ):  # fmt: skip
+            option(command)
+        return command
+
+    return with_options
+
+
+_DEFAULT_UNITS = {"line": "line", "auto": "line, or paragraph where lines are wrapped"}
+text_options = text_options_of("line")
 
 
 def files_or_stdin(files: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from siamese_cbow.cli.options import text_column_option
+from siamese_cbow.cli.options import encoding_option, text_column_option
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.stream.preparation import prepare as prepare_stream
@@ -40,6 +40,7 @@ PASSED = ("min_count", "max_words", "vocabulary", "max_distinct", "restart", "th
 @click.option("--sentence-language", "--language", "language", default=TEXT.language, metavar="CODE",
               help="For splitting into sentences: en, de, zh, ...")  # fmt: skip
 @text_column_option
+@encoding_option
 @click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
               help="groups: phrase pairs (PPDB, or tab-separated), not running text.")  # fmt: skip
 @click.option("--languages", default="", metavar="LIST", show_default=False,
@@ -62,7 +63,7 @@ def prepare(text: tuple[str, ...], output: Path, **options: Any) -> None:
     --restart.
     """
     settings = TextSettings(
-        **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "kind")},
+        **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "encoding", "kind")},
         languages=tuple(code.strip() for code in options["languages"].split(",") if options["languages"]),
     )
     tokenizer = Tokenizer(options["tokenizer"], lowercase=options["lowercase"], punctuation=options["punctuation"])

@@ -21,7 +21,7 @@ from siamese_cbow.cli.options import (
     open_model,
     progress_bar,
     say,
-    text_options,
+    text_options_of,
 )
 from siamese_cbow.progress import bar
 from siamese_cbow.text.records import TextSettings
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
               help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
 @click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
               help="Whether hits tell their line.")  # fmt: skip
-@text_options
+@text_options_of("auto")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
               help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
@@ -198,7 +198,7 @@ class HitLines:
 @click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
               help="The folder of the index.")  # fmt: skip
 @model_option
-@text_options
+@text_options_of("auto")
 @click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
 @click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
 @click.option("--threads", type=int, help="[default: all cores]")
@@ -224,10 +224,11 @@ def index(
     kept, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
     folder = folder or kept
     model = open_model(folder, fallback=fallback)
+    said = text if text != TextSettings(unit="auto") else None
     with bar("indexing", None, unit="B") as progress:
         changes = update(
-            folder_of_index, files, model=model, text=text if text != TextSettings() else None, rebuild=rebuild,
-            model_folder=folder, threads=threads, progress=progress,
+            folder_of_index, files, model=model, text=said, rebuild=rebuild, model_folder=folder, threads=threads,
+            progress=progress,
         )  # fmt: skip
     files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} gone"
     click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} as before", err=True)

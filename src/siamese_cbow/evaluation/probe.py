@@ -19,6 +19,7 @@ import numpy as np
 
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.reader import format_of, read_columns
 from siamese_cbow.text.row_reader import iter_lines
 
@@ -60,10 +61,14 @@ class ProbeScore:
         return {"name": self.name, "probe": self.data, **means, "folds": list(self.accuracies)}
 
 
-def read_labelled(path: str | Path, *, text_column: str = TEXT) -> Labelled:
+def read_labelled(path: str | Path, *, text_column: str = TEXT, decoding: Decoding | None = None) -> Labelled:
     """The texts and labels of a table with a column `label`, or of lines: a text, a tab, a label."""
     path = Path(path)
-    rows = list(read_columns(path, [text_column], [LABEL]) if _has_columns(path, text_column) else _tab_rows(path))
+    decoding = decoding or Decoding()
+    if _has_columns(path, text_column, decoding):
+        rows = list(read_columns(path, [text_column], [LABEL], decoding))
+    else:
+        rows = list(_tab_rows(path, decoding))
     if not rows:
         raise InputError(f"{path} is empty; expected a text and a label per line, or per record")
     for number, (text, label) in enumerate(rows, start=1):
@@ -72,15 +77,15 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT) -> Labelled:
     return Labelled(path.name, [text for text, _ in rows], [label for _, label in rows])
 
 
-def _has_columns(path: Path, text_column: str) -> bool:
+def _has_columns(path: Path, text_column: str, decoding: Decoding) -> bool:
     """Whether a file is a table; a .tsv file may do without a header that names the label, and then it is lines."""
     if format_of(path).name != "TSV" or text_column != TEXT:
         return format_of(path).is_table
-    return LABEL in next(iter_lines(path), "").split("\t")
+    return LABEL in next(iter_lines(path, decoding), "").split("\t")
 
 
-def _tab_rows(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(iter_lines(path), start=1):
+def _tab_rows(path: Path, decoding: Decoding) -> Iterator[tuple[str, ...]]:
+    for number, line in enumerate(iter_lines(path, decoding), start=1):
         text, tab, label = line.rpartition("\t")
         if not tab:
             raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected a text, a tab and a label")

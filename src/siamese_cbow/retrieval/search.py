@@ -62,11 +62,11 @@ def search(
     k              how many; None for all that reach the threshold
     threshold      the lowest score of a hit
     before, after  how many rows around a hit come with it
-    text           how text is read, and what a row is; a line, unless said
+    text           how text is read, and what a row is; a line, or a paragraph of wrapped text, unless said
     """
     check_wanted(k, threshold, before, after)
     vector = query_vector(model, query)
-    reader = RowReader.of(inputs, text, progress.say)
+    reader = RowReader.of(inputs, text or TextSettings(unit="auto"), progress.say)
     hits = BestHits(k, before, after)
     for block, rows, scored in _scored_blocks(reader, model, vector, Cutoff(k, threshold), thread_count(threads)):
         hits.take(rows, scored)

@@ -82,7 +82,7 @@ def _update(
     is_alone: bool,
 ) -> Changes:
     old = _old_manifest(folder, model, text, rebuild=rebuild)
-    reader = _reader(inputs, old, text or (old.settings if old else None))
+    reader = _reader(inputs, old, text or (old.settings if old else TextSettings(unit="auto")))
     manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
         manifest.segments, manifest.files = deepcopy(old.segments), dict(old.files)
@@ -98,6 +98,8 @@ def _update(
     if todo:
         named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
         _add_segment(folder, manifest, todo, reader, named, model, threads, progress)
+        for remark in reader.remarks:
+            progress.say(remark)
     manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
     if manifest != old:
         manifest.write(folder)
@@ -135,7 +137,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
     return old
 
 
-def _reader(inputs: Any, old: Manifest | None, settings: TextSettings | None) -> RowReader:
+def _reader(inputs: Any, old: Manifest | None, settings: TextSettings) -> RowReader:
     """Of the files that were given, and of those that the index knows and that are still there."""
     names = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]

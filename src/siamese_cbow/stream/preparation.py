@@ -187,7 +187,7 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             **writer.finish(merged.vocabulary, seed=settings.seed()),
             "n_distinct": merged.n_distinct,
             "n_forgotten": sum(counter.n_forgotten for counter in counters),
-            "messages": spool.tallies.messages(),
+            "messages": [*corpus.remarks, *spool.tallies.messages()],
         }
         (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
     stream = Stream.load(folder, vocabulary=merged.vocabulary)

@@ -4,6 +4,8 @@ In the order of the flow:
 
     records      settings in, raw blocks, finished lines out [TextSettings, RawBlock, Lines]
     opening      files and standard input as bytes: opened, decompressed, checked to be text [STDIN, open_bytes]
+    alphabets    which of several encodings gives the letters of one language
+    encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
     chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
     inputs       what was given: files, folders and globs, or the texts themselves [Texts]
     table_files  JSON lines, CSV, TSV and Parquet: the cells of some columns

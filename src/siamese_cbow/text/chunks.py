@@ -1,4 +1,4 @@
-r"""Bytes as text: cleaned, cut into chunks of whole lines (or paragraphs), and made valid UTF-8.
+r"""Bytes as text in UTF-8: cleaned, and cut into chunks of whole lines (or paragraphs).
 
     read:  "a b\nc d\ne"  in pieces of 5 bytes     chunks:  "a b\n"  "c d\n"  "e\n"
 
@@ -20,9 +20,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.opening import ByteStream, check_is_text, open_bytes
+from siamese_cbow.text.encodings import Decoder, Decoding, broken_error, is_too_broken
+from siamese_cbow.text.opening import ByteStream, check_is_no_other_file, check_is_text, open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, SAMPLE_BYTES
 
+Unit: TypeAlias = Literal["line", "paragraph", "document"]
 Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG = "expected one sentence per line: for running text use --layout paragraphs"
@@ -30,32 +32,52 @@ _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 
 @contextmanager
-def open_text(path: Path | None) -> Iterator[TextStream]:
-    """Open a file, or standard input (None), as text; what is no text is an error."""
+def open_text(path: Path | None, decoding: Decoding | None = None) -> Iterator[TextStream]:
+    """Open a file, or standard input (None), as text; what is no text is an error.
+
+    decoding  in which encoding it is, and where to note which one was found
+    """
     with open_bytes(path) as stream:
-        yield TextStream(stream)
+        yield TextStream(stream, decoding or Decoding())
 
 
 class TextStream:
-    """The bytes of an input that was found to be text: no byte order mark, no NULs, and a head to look at."""
+    """The bytes of an input that was found to be text, in UTF-8: no byte order mark, no NULs.
 
-    def __init__(self, stream: ByteStream) -> None:
+    head    the first megabyte
+    sample  whole lines from all over the file, or from the head where the rest can't be had yet
+    """
+
+    def __init__(self, stream: ByteStream, decoding: Decoding) -> None:
         self.name = stream.name
         self._stream = stream
         start = stream.read(SAMPLE_BYTES)
+        check_is_no_other_file(start, stream.name)
+        self._decoder = Decoder(stream.name, decoding, start, stream.elsewhere() if len(start) == SAMPLE_BYTES else [])
+        start = self._decoder.utf8(start).removeprefix(_BOM)
         check_is_text(start, stream.name)
         self._old_mac = b"\r" in start and b"\n" not in start
-        self.head = self._clean(start.removeprefix(_BOM))
+        self.head = self._clean(start)
+        self.sample = self._spread([self._clean(place) for place in self._decoder.places()])
 
     def reads(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         """All the text, head included, in pieces of `size` bytes."""
         yield from (self.head[i : i + size] for i in range(0, len(self.head), size))
         while piece := self._stream.read(size):
-            yield self._clean(piece)
+            yield self._clean(self._decoder.utf8(piece))
+        if rest := self._decoder.utf8(b"", is_last=True):
+            yield rest
 
     def advance(self) -> int:
         """Bytes of the (compressed) input consumed since this was asked last."""
         return self._stream.advance()
+
+    def _spread(self, places: list[bytes]) -> bytes:
+        """A quarter of the head and all other places, with empty lines between; the whole head if there are none."""
+        if not any(places):
+            return self.head
+        start = self.head[: len(self.head) // 4]
+        return b"\n\n".join((start[: start.rfind(b"\n") + 1], *places))
 
     def _clean(self, piece: bytes) -> bytes:
         """NULs become spaces; where `\\r` alone ends lines (old Macintosh files), it becomes `\\n`."""
@@ -80,16 +102,17 @@ def line_chunks(
     reads: Iterator[bytes],
     name: str,
     *,
-    by: Literal["line", "paragraph"] = "line",
+    by: Unit = "line",
     overlong: Overlong = "cut",
     limit: int = MAX_LINE_BYTES,
     advice: str = _TOO_LONG,
 ) -> Iterator[Chunk]:
     r"""Cut what is read after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
 
-    Every chunk ends with `\n`. `overlong` says what becomes of a line or paragraph of more than `limit` bytes.
+    A document is kept whole. Every chunk ends with `\n`.
+    `overlong` says what becomes of a line or paragraph of more than `limit` bytes.
     """
-    cutter = _Cutter(name, by == "paragraph", overlong, limit, advice)
+    cutter = _Cutter(name, by, overlong, limit, advice)
     rest, line = bytearray(), 1
     for piece, is_last in _with_last(reads):
         end = len(piece) if is_last else cutter.last_end(rest, piece)
@@ -109,7 +132,7 @@ def line_chunks(
 
 def cut_overlong(data: bytes, name: str, overlong: Overlong) -> tuple[bytes, int]:
     """Lines of more than 16 MB cut at white space and how many cuts, or an error, as `overlong` says."""
-    return _Cutter(name, False, overlong, MAX_LINE_BYTES).cut(data, 1)
+    return _Cutter(name, "line", overlong, MAX_LINE_BYTES).cut(data, 1)
 
 
 def _with_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -128,17 +151,17 @@ def _n_lines(text: bytes | bytearray) -> int:
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Where units (lines, or paragraphs between blank lines) end, and what happens to those that are too long."""
+    """Where units (lines, paragraphs between blank lines, or the whole) end, and what happens to overlong ones."""
 
     name: str
-    paragraphs: bool
+    by: Unit
     overlong: Overlong
     limit: int
     advice: str = _TOO_LONG
 
     @property
     def separator(self) -> bytes:
-        return b"\n\n" if self.paragraphs else b"\n"
+        return b"\n\n" if self.by == "paragraph" else b"\n"
 
     @property
     def longest(self) -> int:
@@ -146,8 +169,8 @@ class _Cutter:
 
     def last_end(self, rest: bytearray, piece: bytes) -> int:
         """The end of the last whole unit, counted in `piece`, or 0; `rest`, which comes before it, has none."""
-        if not self.paragraphs:
-            return piece.rfind(b"\n") + 1
+        if self.by != "paragraph":
+            return piece.rfind(b"\n") + 1 if self.by == "line" else 0
         window = 1 << 16
         while True:
             begin = max(0, len(piece) - window)
@@ -167,11 +190,11 @@ class _Cutter:
 
     def cut(self, text: bytes, line: int) -> tuple[bytes, int]:
         """`text` (whole units) with those over the limit cut, and the number of cuts."""
-        if len(text) <= self.longest:
+        if len(text) <= self.longest or self.by == "document":
             return text, 0
         pieces: list[bytes] = []
         n_cut = 0
-        for unit in _BLANK_LINE.split(text) if self.paragraphs else text.removesuffix(b"\n").split(b"\n"):
+        for unit in _BLANK_LINE.split(text) if self.by == "paragraph" else text.removesuffix(b"\n").split(b"\n"):
             rest = unit
             while len(rest) > self.limit:
                 end = self.long_end(rest, line + len(pieces) - n_cut)
@@ -197,15 +220,22 @@ class _Cutter:
 # UTF-8
 
 
-def valid_utf8(data: bytes) -> tuple[bytes, int]:
+_FEW = 64  # broken characters in a block that may be an accident
+
+
+def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
     r"""`data` with broken UTF-8 replaced by U+FFFD, and the number of replacements.
 
-    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1)
+    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1). Where there is too much of it, an error: this part of
+    `source` is in another encoding, though it began as UTF-8.
     """
     if data.isascii() or _is_utf8(data):
         return data, 0
     repaired = data.decode("utf-8", "replace").encode()
-    return repaired, repaired.count(b"\xef\xbf\xbd") - data.count(b"\xef\xbf\xbd")
+    n_broken = repaired.count(b"\xef\xbf\xbd") - data.count(b"\xef\xbf\xbd")
+    if n_broken > _FEW and is_too_broken(n_broken, n_characters := len(repaired.decode())):
+        raise broken_error(source, n_broken, n_characters, "utf-8", [data])
+    return repaired, n_broken
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -40,6 +40,7 @@ class Corpus:
         self.inputs = inputs
         self.settings = settings or TextSettings()
         self.layouts: dict[str, AnyLayout] = {}
+        self._decoding = self.settings.decoding()
         self._was_read = False
         self._pooled = Evidence()
         self._inputs = Inputs(inputs, endings(self.settings.kind))
@@ -49,6 +50,11 @@ class Corpus:
     def can_be_read_again(self) -> bool:
         """False for standard input, pipes and generators: their text is gone after one `blocks()`."""
         return self._inputs.can_be_read_again
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know about how the text was read; known when its blocks have been read."""
+        return self._decoding.remarks()
 
     def layout_of(self, source: str | Path) -> AnyLayout:
         """In which layout a source was read; known when its blocks have been read."""
@@ -70,7 +76,7 @@ class Corpus:
             blocks = record_blocks(batches, ITERABLE, self._choose)
         else:
             blocks = itertools.chain.from_iterable(
-                file_blocks(path, self.settings, self._choose) for path in self._inputs.paths
+                file_blocks(path, self.settings, self._choose, self._decoding) for path in self._inputs.paths
             )
         return blocks if groups else _merged(blocks)
 

@@ -48,7 +48,7 @@ def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:
 
     n_columns  how many members a group must have; two or more unless said
     """
-    text, n_broken = valid_utf8(block.data)
+    text, n_broken = valid_utf8(block.data, block.source)
     groups: list[bytes] = []
     short: list[int] = []
     for number, columns in _rows(text, block):

@@ -1,8 +1,10 @@
 r"""Which layout a text has: sentences, paragraphs or wrapped lines. Looks at a sample, counts, decides.
 
-wrapped     lines are as full as they can be (the next line's first word would not have fitted any more), and
-            sentences end in the middle of some
-paragraphs  many lines hold a sentence end in the middle: "... in May. The ..."
+The sample comes from all over the file where that can be had: what stands first may be a title, a table or a preface.
+
+wrapped     lines are as full as they can be (the next line's first word would not have fitted any more) and end
+            inside of sentences, and sentences end in the middle of some
+paragraphs  there are many sentence ends in the middle of lines: "... in May. The ..."
 sentences   everything else, such as "he said . then he left ." (lower-cased and tokenised corpora)
 """
 
@@ -11,26 +13,35 @@ from __future__ import annotations
 import itertools
 import operator
 import re
+import unicodedata
 from typing import NamedTuple
 
 from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
 
 _NARROWEST, _WIDEST = 40, 120  # nobody wraps lines narrower or wider
 _MANY_LINES = 50
+_CHINESE = "\u2e80"  # from here on, characters are wide and words have no spaces
+_WINDOW = 400  # lines with a width of their own: a file may hold several books
+_MOST_ENDS = 5  # that count of one line: a single long paragraph tells nothing of the others
 # A mark after three letters (not "Dr. ", not "J. "), white space, a letter; whether it is a small one is asked later.
+# French has white space before some marks and inside its quotation marks, and a dash before speech. The marks of the
+# second line end no abbreviations.
 _INNER_END = re.compile(
-    r"""[.!?…؟۔।](?:(?<=[^\W\d_]{3}.)|(?<=[^\W\d_]{3}\ .))[.!?…]*["'”’»)\]]*\s+["'“‘«(\[¿¡]*([^\W\d_])"""
+    r"""[.!?…](?:(?<=[^\W\d_]{3}.)|(?<=[^\W\d_]{3}\s.))[.!?…]*\s?["'”’»)\]]*\s+["'“‘«„(\[¿¡—–-]*\s?([^\W\d_])"""
+    r"""|[؟۔।॥။።][؟۔।॥။።!]*["'”’»)\]]*\s+["'“‘«(\[]*([^\W\d_])"""
     r"""|[。！？][”’」』）]*([^\s。！？”’」』）])"""
 )
+_LAST_END = re.compile(r"""[.!?…؟۔।॥။።。！？]\s?["'”’»)\]」』）]*$""")
 
 
 class Evidence(NamedTuple):
     """Counts over the lines of a sample."""
 
     n_lines: int = 0
-    n_inner_end: int = 0  # lines with a sentence end in the middle
+    n_inner_ends: int = 0  # sentence ends in the middle of lines, at most five of each
     n_pairs: int = 0  # lines followed by another line of the same paragraph
     n_full: int = 0  # of those, lines that the next word would have made too long
+    n_going_on: int = 0  # of those, lines that end inside a sentence
 
     def pooled(self, other: Evidence) -> Evidence:
         """The counts over both samples."""
@@ -44,37 +55,55 @@ class Evidence(NamedTuple):
     @property
     def layout(self) -> TextLayout:
         """The layout that explains the counts."""
-        if self.n_pairs >= 8 and self.n_full > 0.5 * self.n_pairs and self.n_inner_end > 0.02 * self.n_lines:
+        is_full = self.n_full > 0.5 * self.n_pairs and self.n_going_on > 0.3 * self.n_pairs
+        if self.n_pairs >= 8 and is_full and self.n_inner_ends > 0.02 * self.n_lines:
             return "wrapped"
-        return "paragraphs" if self.n_inner_end > 0.35 * self.n_lines else "sentences"
+        return "paragraphs" if self.n_inner_ends > 0.35 * self.n_lines else "sentences"
 
 
 def sample_evidence(sample: bytes) -> Evidence:
-    """What the first megabyte of a text, or of records, shows."""
+    """What a megabyte of a text, or of records, shows."""
     text = sample.replace(MARK, b"\n")
     return evidence_of(text[:SAMPLE_BYTES], is_whole=len(text) < SAMPLE_BYTES)
 
 
 def evidence_of(sample: bytes, *, is_whole: bool) -> Evidence:
     """Count over a sample of text; of a sample that isn't the whole text the last line is left out."""
-    lines = sample.decode("utf-8", "replace").split("\n")
+    lines = _with_letters_only(sample.decode("utf-8", "replace")).split("\n")
     if not is_whole and len(lines) > 1:
         del lines[-1]
     lines = [line.strip() for line in lines]
     texts = [line for line in lines if line]
-    n_pairs, n_full = _full_lines(lines)
-    return Evidence(len(texts), sum(map(_has_inner_end, texts)), n_pairs, n_full)
+    windows = [_full_lines(lines[i : i + _WINDOW]) for i in range(0, len(lines), _WINDOW)]
+    return Evidence(len(texts), sum(map(_n_inner_ends, texts)), *map(sum, zip(*windows, strict=True)))
 
 
-def _has_inner_end(line: str) -> bool:
-    return any(not (match[1] or match[2]).islower() for match in _INNER_END.finditer(line))
+def _with_letters_only(text: str) -> str:
+    """Vowel signs and accents that are characters of their own are letters, too: of Hindi, every third one is."""
+    marks = [each for each in set(text) if each > "\u02ff" and unicodedata.category(each).startswith("M")]
+    return text.translate(dict.fromkeys(map(ord, marks), "a")) if marks else text
 
 
-def _full_lines(lines: list[str]) -> tuple[int, int]:
-    """(lines followed by another, those of them that are full): the width is what 98% of all lines keep to."""
-    lengths = sorted(len(line) for line in lines if line)
+def _n_inner_ends(line: str) -> int:
+    return min(sum(not match[match.lastindex or 1].islower() for match in _INNER_END.finditer(line)), _MOST_ENDS)
+
+
+def _full_lines(lines: list[str]) -> tuple[int, int, int]:
+    """(lines followed by another, those that are full, those that go on): the width is what 98% of lines keep to."""
+    lengths = sorted(_width(line) for line in lines if line)
     width = lengths[int(0.98 * len(lengths))] if lengths else 0
     if not _NARROWEST <= width <= _WIDEST:
-        return 0, 0
+        return 0, 0, 0
     pairs = [(line, after) for line, after in itertools.pairwise(lines) if line and after]
-    return len(pairs), sum(len(line) + 1 + len(after.split(None, 1)[0]) > width for line, after in pairs)
+    full = [line for line, after in pairs if _width(line) + _first_width(after) > width]
+    return len(pairs), len(full), sum(not _LAST_END.search(line) for line in full)
+
+
+def _width(line: str) -> int:
+    """In columns: Chinese characters take two."""
+    return len(line) if line.isascii() else len(line) + sum(each >= _CHINESE for each in line)
+
+
+def _first_width(line: str) -> int:
+    """Of the first word with the space before it; Chinese is broken between any two characters."""
+    return 4 if line[0] >= _CHINESE else 1 + _width(line.split(None, 1)[0])

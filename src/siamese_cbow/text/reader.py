@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import FORMATS, FileFormat
 from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_text
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, RawBlock, TextSettings
 
@@ -27,8 +28,8 @@ from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, RawBlock, Te
 Choose: TypeAlias = Callable[[bytes, str, bool], tuple[AnyLayout, Overlong]]
 # The cells of each column, and the bytes of the file they came from.
 CellBatch: TypeAlias = tuple[list[list[bytes]], int]
-# From a path, columns that must be text, and columns that may hold anything, to the cells of all of them.
-ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str]], Iterator[CellBatch]]
+# From a path, columns that must be text, columns that may hold anything, and the encoding, to the cells of all of them.
+ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str], Decoding], Iterator[CellBatch]]
 
 
 def format_of(path: str | Path | None) -> FileFormat:
@@ -51,21 +52,23 @@ def _cells_reader(path: Path, kind: Literal["text", "groups"]) -> ReadCells | No
     return read
 
 
-def file_blocks(path: Path | None, settings: TextSettings, choose: Choose) -> Iterator[RawBlock]:
+def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decoding: Decoding) -> Iterator[RawBlock]:
     """The blocks of one file, or of standard input (None)."""
     read = _cells_reader(path, settings.kind) if path else None
     if path is None or read is None:
-        yield from line_blocks(path, choose)
+        yield from line_blocks(path, choose, decoding)
         return
-    yield from record_blocks(_marked(read(path, [settings.text_column], [])), str(path), choose)
+    yield from record_blocks(_marked(read(path, [settings.text_column], [], decoding)), str(path), choose)
 
 
-def line_blocks(path: Path | None, choose: Choose) -> Iterator[RawBlock]:
+def line_blocks(path: Path | None, choose: Choose, decoding: Decoding) -> Iterator[RawBlock]:
     """The blocks of a file as plain text, whatever its ending; the last one ends with a mark."""
-    with open_text(path) as text:
-        layout, overlong = choose(text.head, text.name, False)
+    with open_text(path, decoding) as text:
+        layout, overlong = choose(text.sample, text.name, False)
         last = RawBlock(b"", text.name, layout, 0)
-        by: Literal["line", "paragraph"] = "paragraph" if layout == "wrapped" else "line"
+        by: Literal["line", "paragraph", "document"] = "line"
+        if layout in ("wrapped", "document"):
+            by = "paragraph" if layout == "wrapped" else "document"
         for chunk in line_chunks(text.reads(), text.name, by=by, overlong=overlong):
             if last.data:
                 yield last
@@ -100,7 +103,9 @@ def _marked(batches: Iterable[CellBatch]) -> Iterator[tuple[bytes, int, int]]:
             yield b"", 0, n_source_bytes
 
 
-def read_columns(path: str | Path, texts: Sequence[str], others: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+def read_columns(
+    path: str | Path, texts: Sequence[str], others: Sequence[str] = (), decoding: Decoding | None = None
+) -> Iterator[tuple[str, ...]]:
     """Some columns of a table, a tuple for each record; `others` may also hold numbers.
 
     `read_columns("films.csv", ["text"], ["label"])` -> ("great film", "good"), ("dull film", "bad")
@@ -109,6 +114,6 @@ def read_columns(path: str | Path, texts: Sequence[str], others: Sequence[str] =
     read = _cells_reader(path, "text")
     if read is None:
         raise InputError(f"{path} is plain text, which has no columns; expected JSON lines, CSV, TSV or Parquet")
-    for columns, _ in read(path, texts, others):
+    for columns, _ in read(path, texts, others, decoding or Decoding()):
         for cells in zip(*columns, strict=True):
             yield tuple(cell.decode("utf-8", "replace") for cell in cells)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from siamese_cbow.errors import SettingsError
 
+if TYPE_CHECKING:
+    from siamese_cbow.text.encodings import Decoding
+
 TextLayout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
 GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists that came from Python or a table
-AnyLayout: TypeAlias = TextLayout | GroupLayout
+AnyLayout: TypeAlias = TextLayout | GroupLayout | Literal["document"]  # the last one: a file is one row
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
 SAMPLE_BYTES = 1 << 20  # read before the first block, to see what the text is
@@ -24,12 +28,14 @@ class TextSettings:
     layout      sentences: one sentence per line, an empty line between documents
                 paragraphs: one paragraph per line, to be split into sentences, an empty line between documents
                 wrapped: running text with short lines, an empty line between paragraphs, a file is a document
-                auto: look at the first megabyte and choose
+                auto: look at several places and choose
     boundary    what adjacency never crosses in training: the end of a document, or already that of a paragraph
     language    of the sentence splitter, as a code such as "en", "de", "zh"
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
-    unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record, or a
-                sentence of running text. Training always reads sentences
+    unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record; a
+                sentence or a paragraph of running text; a document, which is a file or a record; auto: a paragraph of
+                wrapped text, else a line. Training always reads sentences
+    encoding    of the text, such as "cp1252"; found out unless said
     kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
     languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
     """
@@ -38,7 +44,8 @@ class TextSettings:
     boundary: Literal["document", "paragraph"] = "document"
     language: str = "en"
     text_column: str = "text"
-    unit: Literal["line", "sentence"] = "line"
+    unit: Literal["auto", "line", "sentence", "paragraph", "document"] = "line"
+    encoding: str | None = None
     kind: Literal["text", "groups"] = "text"
     languages: tuple[str, ...] = ()
 
@@ -49,6 +56,7 @@ class TextSettings:
                 allowed = ", ".join(get_args(hints[name]))
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; expected one of {allowed}")
         _check_code("language", self.language)
+        _check_encoding(self.encoding)
         object.__setattr__(self, "languages", _checked_languages(self.languages, self.kind))
 
     @property
@@ -56,16 +64,36 @@ class TextSettings:
         """How many columns a line of groups must have; None where two or more will do."""
         return len(self.languages) or None
 
+    def decoding(self) -> Decoding:
+        """How bytes become text, and where to note what was found out about them."""
+        from siamese_cbow.text.encodings import Decoding
+
+        return Decoding(self.encoding)
+
     def for_training(self) -> dict[str, Any]:
-        """What decides how text becomes training data, as plain values; languages only where there are some."""
+        """What decides how text becomes training data, as plain values; languages and encoding only if said."""
         plain = {**asdict(self), "languages": list(self.languages)}
         del plain["unit"]
-        return plain if self.languages else {name: value for name, value in plain.items() if name != "languages"}
+        later = ("languages", "encoding")  # younger than some streams, which lack them
+        return {name: value for name, value in plain.items() if value or name not in later}
 
 
 def _check_code(name: str, code: str) -> None:
     if not code.replace("-", "").replace("_", "").isalnum():
         raise SettingsError(f"{name} is {code!r}; expected a code such as 'en', 'de' or 'zh'")
+
+
+def _check_encoding(encoding: str | None) -> None:
+    if encoding is None:
+        return
+    try:
+        b"a".decode(encoding, "replace")
+        codecs.getincrementaldecoder(encoding)("replace").decode(b"a")
+    except (LookupError, ValueError):
+        raise SettingsError(
+            f"encoding is {encoding!r}; expected one that Python knows, such as utf-8, utf-16, windows-1252, cp932 "
+            "(Shift-JIS) or gb18030"
+        ) from None
 
 
 def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:

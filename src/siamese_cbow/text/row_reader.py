@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.chunks import Overlong, valid_utf8
+from siamese_cbow.text.encodings import Decoding, listed
 from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import endings, file_blocks, line_blocks
@@ -80,7 +81,7 @@ class RowReader:
 
     settings     how text is read, and what a row is
     say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
-                 in. Without it, and of a file that was named itself, that is an error
+                 in. Without it, and of a file that was named itself, that is an error. Gets `remarks` at the end, too
     overlong     what becomes of lines of more than 16 MB
     files        as `Corpus` has them, and `total_bytes`
     aliases      file -> the name to tell instead
@@ -95,6 +96,8 @@ class RowReader:
         self._inputs, self._say, self._overlong = Inputs(inputs, endings("text")), say, overlong
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
         self.aliases: dict[str, str] = {}
+        self._decoding = self.settings.decoding()
+        self._wrapped: list[str] = []  # sources whose lines are not the rows, though nobody has said so
 
     @classmethod
     def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
@@ -111,6 +114,7 @@ class RowReader:
         """The text in order, about 4 MB at a time."""
         if self._inputs.items is not None:
             yield from self._item_blocks(iter(self._inputs.items))
+        self._wrapped.clear()
         for path in self._inputs.paths:
             try:
                 for block in self.file_blocks(path):
@@ -119,10 +123,20 @@ class RowReader:
                 if self._say is None or self._inputs.is_named(path):
                     raise
                 self._say(f"left out: {error}")
+        if self._say is not None:
+            for remark in self.remarks:
+                self._say(remark)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know about how the text was read; known when its blocks have been read."""
+        names = [self.aliases.get(name, name) for name in dict.fromkeys(self._wrapped)]
+        wrapped = f"wrapped lines, so each paragraph is a row: {listed(names)}; for each line: --unit line"
+        return [*self._decoding.remarks(), *([wrapped] if names else [])]
 
     def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
         """The blocks of one file; None is standard input."""
-        return file_blocks(path, self.settings, self._choose)
+        return file_blocks(path, self.settings, self._choose, self._decoding)
 
     def rows(self, block: RawBlock) -> Rows:
         """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
@@ -137,7 +151,7 @@ class RowReader:
     def texts(self, progress: Progress = SILENT) -> Iterator[str]:
         """The text of each row; of a record as it stands in its table, with its line ends."""
         for block in self.blocks():
-            yield from block_texts(block) if self.settings.unit == "line" else self.rows(block).texts()
+            yield from block_texts(block) if unit_of(block, self.settings) == "line" else self.rows(block).texts()
             progress.advance(block.n_source_bytes)
 
     def _item_blocks(self, items: Iterator[Any]) -> Iterator[RawBlock]:
@@ -152,27 +166,38 @@ class RowReader:
             first += len(batch)
 
     def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
-        """A line is a row, unless sentences are wanted: then running text, whose lines are paragraphs or wrapped."""
-        if self.settings.unit == "line":
-            return "sentences", self._overlong
-        if self.settings.layout != "auto":
-            return self.settings.layout, self._overlong
-        return "wrapped" if sample_evidence(sample).layout == "wrapped" else "paragraphs", self._overlong
+        return self._layout(sample, name, marked), self._overlong
+
+    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+        """How lines make rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""
+        unit = self.settings.unit
+        if unit == "line" or (marked and unit in ("auto", "document")):
+            return "sentences"
+        if unit == "document":
+            return "document"
+        layout = sample_evidence(sample).layout if self.settings.layout == "auto" else self.settings.layout
+        if unit == "sentence":
+            return "paragraphs" if self.settings.layout == "auto" and layout == "sentences" else layout
+        if unit == "paragraph":  # of one sentence per line, what stands between empty lines
+            return "paragraphs" if layout == "paragraphs" and not marked else "wrapped"
+        if layout == "wrapped":
+            self._wrapped.append(name)
+        return "wrapped" if layout == "wrapped" else "sentences"
 
 
-def iter_lines(path: str | Path) -> Iterator[str]:
+def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[str]:
     r"""Every line of a (compressed) file, whatever its ending, or of standard input (`-`), without its line end.
 
     One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
     file = None if path == "-" else Path(path).expanduser()
-    for block in line_blocks(file, lambda *sample: ("sentences", "keep")):
+    for block in line_blocks(file, lambda *sample: ("sentences", "keep"), decoding or Decoding()):
         yield from block_texts(block)
 
 
 def block_texts(block: RawBlock) -> list[str]:
     """The lines, or records, of a block as they are."""
-    text = block.data.decode("utf-8", "replace")
+    text = valid_utf8(block.data, block.source)[0].decode()
     if block.marked:
         return [record.removesuffix("\n") for record in text.split(MARK.decode())[:-1]]
     lines = text.removesuffix(MARK.decode()).split("\n")[:-1]
@@ -182,14 +207,27 @@ def block_texts(block: RawBlock) -> list[str]:
 # From a raw block to rows
 
 
+def unit_of(block: RawBlock, settings: TextSettings) -> Literal["line", "sentence", "paragraph", "document"]:
+    """What a row of this block is."""
+    if settings.unit == "sentence":
+        return "sentence"
+    if block.layout == "document":
+        return "document"
+    return "paragraph" if block.layout == "wrapped" else "line"
+
+
 def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     """The rows of a block. Pure: the same block gives the same rows, in any thread."""
-    text, _ = valid_utf8(block.data)
-    if settings.unit == "sentence":
-        from siamese_cbow.text.sentences import line_of_each, sentence_lines
+    text, _ = valid_utf8(block.data, block.source)
+    unit = unit_of(block, settings)
+    if unit == "document":
+        row = b" ".join(text.removesuffix(MARK).splitlines()).strip() + b"\n"
+        return Rows(row, block.source, np.array([block.first]), block.first)
+    if unit != "line":
+        from siamese_cbow.text.sentences import line_of_each, paragraph_lines, sentence_lines
 
-        sentences = map(bytes.strip, sentence_lines(block, settings).text.split(b"\n"))
-        rows = b"".join(sentence + b"\n" for sentence in sentences if sentence)
+        pieces = sentence_lines(block, settings).text if unit == "sentence" else paragraph_lines(block)
+        rows = b"".join(piece + b"\n" for piece in map(bytes.strip, pieces.split(b"\n")) if piece)
         lines = line_of_each(rows, text)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]

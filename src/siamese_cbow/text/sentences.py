@@ -53,7 +53,7 @@ def sentence_lines(block: RawBlock, settings: TextSettings) -> Lines:
     Where lines are sentences already, everything is done on the whole block at once, at several GB/s: look for what is
     rare (`\r`, bytes above 127, blank lines with spaces) and touch the block only when it is there.
     """
-    text, n_broken = valid_utf8(block.data)
+    text, n_broken = valid_utf8(block.data, block.source)
     text = _normal_line_ends(text)
     n_cut = block.n_cut
     if block.layout == "sentences":
@@ -72,6 +72,12 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings) -> tupl
     else:
         text = _BLANKS.sub(b"\n\0\n" if block.blank_ends_document else b"\n", b"\n" + text)[1:]
     return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
+
+
+def paragraph_lines(block: RawBlock) -> bytes:
+    """The paragraphs of a block, one per line: what stands between empty lines, unwrapped."""
+    text = _normal_line_ends(valid_utf8(block.data, block.source)[0])
+    return _unwrapped(text).replace(b"\0", b"")
 
 
 def _unwrapped(text: bytes) -> bytes:

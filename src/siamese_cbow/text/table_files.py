@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.chunks import Chunk, TextStream, line_chunks, open_text
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.inputs import encoded, lines_bytes
 from siamese_cbow.text.opening import PiecesFile, ending_of, open_bytes
 from siamese_cbow.text.reader import CellBatch, ReadCells
@@ -51,11 +52,11 @@ def _with_clear_errors(read: ReadCells) -> ReadCells:
     """Whatever a library says about a table, said with the name of the file."""
 
     @wraps(read)
-    def clearly(path: Path, texts: Sequence[str], others: Sequence[str]) -> Iterator[CellBatch]:
+    def clearly(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
         import pyarrow as pa
 
         try:
-            yield from read(path, texts, others)
+            yield from read(path, texts, others, decoding)
         except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
             if isinstance(error, SiameseCBOWError):
                 raise
@@ -92,7 +93,7 @@ def _list_cell(cell: Sequence[str | None]) -> bytes:
 
 
 @_with_clear_errors
-def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str]) -> Iterator[CellBatch]:
+def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
     """The cells of columns that must be text, and of others."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -136,13 +137,13 @@ def _batch_rows(file: Any, columns: Sequence[str]) -> int:
 
 
 @_with_clear_errors
-def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str]) -> Iterator[CellBatch]:
+def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
     """The cells of some columns; of CSV every one is text. What ends in .tsv has tabs and no quoting."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     tabs, columns = ending_of(path) == ".tsv", [*texts, *others]
-    with open_text(path) as text:
+    with open_text(path, decoding) as text:
         header = _header(text, tabs)
         for column in columns:
             if column not in header:
@@ -174,10 +175,10 @@ def _header(text: TextStream, tabs: bool) -> list[str]:
 
 
 @_with_clear_errors
-def json_cells(path: Path, texts: Sequence[str], others: Sequence[str]) -> Iterator[CellBatch]:
+def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
     """The cells of some columns: by Arrow where one is wanted, else, or where Arrow refuses, by Python."""
     columns = [*texts, *others]
-    with open_text(path) as text:
+    with open_text(path, decoding) as text:
         kinds: list[Any] = []
         for chunk in line_chunks(text.reads(), str(path), overlong="refuse", limit=MAX_ROW_BYTES, advice=_TOO_LONG):
             kinds = kinds or [_column_type(chunk.data, path, column, texts) for column in columns]

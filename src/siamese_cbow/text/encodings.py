@@ -1,0 +1,266 @@
+r"""Which encoding a text is in, and the text in UTF-8.
+
+    decoder = Decoder("a.txt", Decoding(), b"Stra\xdfe")      decoder.utf8(b"Stra\xdfe")  ->  b"Stra\xc3\x9fe"
+
+UTF-8 passes through untouched, at no cost; what is wrong in it is replaced and counted later. Everything else is
+recognised by samples from several places of the file: UTF-16 and UTF-32 by their byte order mark or by what they decode
+to, other encodings by charset-normalizer. Text that is ASCII so far is decided when the first other byte comes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from siamese_cbow.errors import InputError
+from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin
+
+MOST_BROKEN = 0.01  # of all characters; more is another encoding
+UTF8 = "utf-8"
+_REPLACEMENT = "\ufffd"
+_BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, UTF8),
+)
+_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_LABELS = {
+    **{f"cp125{i}": f"Windows-125{i}" for i in range(8)},
+    "cp932": "Shift-JIS",
+    "cp949": "EUC-KR",
+    "cp866": "DOS (cp866)",
+    "cp850": "DOS (cp850)",
+    "tis_620": "TIS-620",
+    "gb18030": "GB 18030",
+    "big5": "Big5",
+    "euc_jp": "EUC-JP",
+    "koi8_r": "KOI8-R",
+    "iso8859_2": "ISO-8859-2",
+    "mac_roman": "Mac Roman",
+    "iso2022_jp": "ISO-2022-JP",
+}
+# Those that people have; the many others differ from one of them in a few signs, and only make the choice worse.
+_CANDIDATES = [name for name in _LABELS if name != "iso2022_jp"]
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
+_SAMPLE = 1 << 15  # bytes that charset-normalizer looks at
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_EAST_ASIAN = re.compile("[\u3000-\u30ff\uff00-\uff60\uac00-\ud7a3]")
+
+
+@dataclass
+class Decoding:
+    """How bytes become text, and what was found out on the way.
+
+    encoding  what the user says it is; None: find out
+    found     source -> encoding, of those that were found to be in another than UTF-8
+    """
+
+    encoding: str | None = None
+    found: dict[str, str] = field(default_factory=dict)
+
+    def remarks(self) -> list[str]:
+        """A line for each encoding: "read as Windows-1252, not UTF-8: a.txt, b.txt and 3 more (...)"."""
+        sources: dict[str, list[str]] = {}
+        for source, encoding in self.found.items():
+            sources.setdefault(encoding, []).append(source)
+        advice = "if that is wrong, name the encoding: --encoding NAME"
+        return [f"read as {label(each)}, not UTF-8: {listed(names)}; {advice}" for each, names in sources.items()]
+
+
+def label(encoding: str) -> str:
+    """How people call it: `label("cp1252")` -> 'Windows-1252'."""
+    return _LABELS.get(encoding, encoding.upper())
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """["a", "b", "c", "d"] -> "a, b, c and 1 more"."""
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+class Decoder:
+    """The text of one input in UTF-8, piece by piece.
+
+    start      its first bytes, the whole of a short one
+    elsewhere  bytes from other places of it, if there are any to be had
+    """
+
+    def __init__(self, name: str, decoding: Decoding, start: bytes, elsewhere: Sequence[bytes] = ()) -> None:
+        self.name, self._decoding = name, decoding
+        self._n_characters = self._n_broken = 0
+        self._codec: codecs.IncrementalDecoder | None = None
+        self.encoding = decoding.encoding and codecs.lookup(decoding.encoding).name.removesuffix("-sig")
+        self._samples = (start, *elsewhere)
+        if self.encoding is None:
+            self.encoding = wide_encoding(start) or self._found(self._samples)
+        self._use(self.encoding)
+
+    def utf8(self, piece: bytes, *, is_last: bool = False) -> bytes:
+        """The next piece of the input in UTF-8; with `is_last`, what is left of a character at its end as well."""
+        if self.encoding is None and not piece.isascii():
+            self.encoding = self._found((piece,))
+            self._use(self.encoding)
+        if self._codec is None:
+            return piece
+        text = self._codec.decode(piece, is_last)
+        self._n_characters += len(text)
+        self._n_broken += text.count(_REPLACEMENT)
+        if is_too_broken(self._n_broken, self._n_characters):
+            raise self._broken(self._n_broken, self._n_characters, (piece,))
+        return text.encode("utf-8", "replace")
+
+    def places(self) -> list[bytes]:
+        """The samples from elsewhere in UTF-8, whole lines only."""
+        places = []
+        for sample in self._samples[1:]:
+            whole = sample.decode(self.encoding, "replace").encode() if self._codec and self.encoding else sample
+            places.append(whole[whole.find(b"\n") + 1 : whole.rfind(b"\n") + 1])
+        self._samples = ()  # seen, and no longer needed
+        return places
+
+    def _use(self, encoding: str | None) -> None:
+        if encoding not in (None, UTF8):
+            self._codec = codecs.getincrementaldecoder(encoding)("replace")
+            if self._decoding.encoding is None:
+                self._decoding.found[self.name] = encoding
+
+    def _found(self, samples: Sequence[bytes]) -> str | None:
+        """The encoding of these samples; None while they are ASCII."""
+        if all(sample.isascii() for sample in samples):
+            return "iso2022_jp" if b"\x1b$" in samples[0] else None
+        counts = [_utf8_counts(sample, is_start=i == 0) for i, sample in enumerate(samples)]
+        n_characters, n_wide, n_broken = map(sum, zip(*counts, strict=True))
+        # Without either, the only bytes beyond ASCII are the last ones.
+        encoding = UTF8 if n_wide > n_broken else likely_encoding(samples) or UTF8
+        if encoding == UTF8 and is_too_broken(n_broken, n_characters):
+            raise self._broken(n_broken, n_characters, samples)
+        return encoding
+
+    def _broken(self, n_broken: int, n_characters: int, samples: Sequence[bytes]) -> InputError:
+        return broken_error(self.name, n_broken, n_characters, self.encoding or UTF8, samples)
+
+
+def is_too_broken(n_broken: int, n_characters: int) -> bool:
+    """Whether this is another encoding; a single wrong character never is."""
+    return n_broken > max(1, MOST_BROKEN * n_characters)
+
+
+def broken_error(name: str, n_broken: int, n_characters: int, encoding: str, samples: Iterable[bytes]) -> InputError:
+    """The error to raise: says which encoding is likely, if any."""
+    likely = likely_encoding(tuple(samples))
+    advice = (
+        f"it looks like {label(likely)}: type --encoding {likely}"
+        if likely not in (None, encoding)
+        else "name its encoding with --encoding NAME, or convert it to UTF-8"
+    )
+    return InputError(
+        f"{name} is not {label(encoding)}: {n_broken:,} of {n_characters:,} characters can't be decoded; {advice}"
+    )
+
+
+def _utf8_counts(sample: bytes, *, is_start: bool) -> tuple[int, int, int]:
+    """(characters, those of several bytes, broken ones) of a sample that may begin and end inside a character."""
+    if not is_start:
+        sample = sample.lstrip(bytes(range(0x80, 0xC0))) if sample[:1] >= b"\x80" else sample
+    text = codecs.getincrementaldecoder(UTF8)("replace").decode(sample)
+    n_broken = text.count(_REPLACEMENT) - sample.count(_REPLACEMENT.encode())
+    n_ascii = len(sample.translate(None, bytes(range(0x80, 0x100))))
+    return len(text), len(text) - n_ascii - n_broken, n_broken
+
+
+# UTF-16 and UTF-32
+
+
+def wide_encoding(start: bytes) -> str | None:
+    r"""UTF-16 or UTF-32, by the byte order mark or by what it decodes to: `b"h\0i\0 ..."` -> 'utf-16-le'.
+
+    Text in bytes has no control bytes and these encodings are full of them, which is what tells them apart. Spaces and
+    line ends then tell which one it is: in the other byte order they are rare letters.
+    """
+    for mark, encoding in _BOMS:
+        if start.startswith(mark):
+            return encoding
+    start = start[: 1 << 14]
+    if len(start.translate(None, _CONTROL)) > 0.98 * len(start):
+        return None
+    plausible = {encoding: n for encoding in _WIDE if (n := _n_separators(start, encoding)) is not None}
+    return max(plausible, key=lambda encoding: plausible[encoding]) if plausible else None
+
+
+def _n_separators(data: bytes, encoding: str) -> int | None:
+    """How many white spaces and full stops there are if `data` is in `encoding`; None if it can't be."""
+    size = 4 if "32" in encoding else 2
+    try:
+        text = data[: len(data) // size * size - size].decode(encoding)  # the last unit may be half of a pair
+    except UnicodeDecodeError:
+        return None
+    odd = sum(unicodedata.category(each) in ("Cn", "Co", "Cs", "Cc") and each not in "\t\n\r\f\x0b" for each in text)
+    if len(text) < 8 or odd > 0.01 * len(text):
+        return None
+    # Two letters of ASCII look like one ideograph; these marks, kana and Hangul don't come about by accident.
+    ideographs = sum("\u2e80" <= each <= "\ua4ff" for each in text)
+    if ideographs >= 0.2 * len(text) and len(_EAST_ASIAN.findall(text)) <= 0.02 * len(text):
+        return None
+    return sum(text.count(each) for each in " \n\u3001\u3002\uff0c")
+
+
+# Other encodings
+
+
+def likely_encoding(samples: Sequence[bytes]) -> str | None:
+    """The encoding of text that is not UTF-8, by the lines of it that are not ASCII; None where none fits."""
+    from charset_normalizer import from_bytes
+
+    telling = _telling_lines(samples)
+    if not telling:
+        return None
+    if _stand_alone(telling):  # then they are letters in words of Latin ones, and the alphabets know better
+        encoding, share = best_fit(telling, LATIN)
+        if share > 0.6:
+            return encoding
+    matches = list(from_bytes(telling, cp_isolation=_CANDIDATES, threshold=0.3))
+    if not matches:
+        return None
+    least = min(match.chaos for match in matches)
+    close = [name for match in matches if match.chaos <= least + 0.1 for name in match.could_be_from_charset]
+    return best_fit(telling, close)[0] if is_latin(telling, close[0]) else close[0]
+
+
+def _stand_alone(data: bytes) -> bool:
+    """Whether most bytes beyond ASCII have none beside them, as in "Stra?e"."""
+    high = np.frombuffer(b"\n" + data + b"\n", np.uint8) > 127
+    return int((high[1:] & high[:-1]).sum()) < 0.2 * int(high.sum())
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _telling_lines(samples: Sequence[bytes]) -> bytes:
+    """Lines that are not UTF-8, a share of each sample; what stands between its first and last line end."""
+    share = max(_SAMPLE // max(1, len(samples)), 1 << 11)
+    telling: list[bytes] = []
+    for i, sample in enumerate(samples):
+        lines = sample.split(b"\n")
+        lines = lines[1 if i else 0 : -1] if len(lines) > 2 else lines
+        size = 0
+        for line in lines:
+            if (first := _NOT_ASCII.search(line)) and not _is_utf8(line):
+                # Of an endless line, what stands around; a wrong start in the middle of a character is rare.
+                line = line if len(line) <= share else line[max(0, first.start() - 40) : first.start() + share]
+                telling.append(line)
+                size += len(line)
+                if size >= share:
+                    break
+    return b"\n".join(telling)
