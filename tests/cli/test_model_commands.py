@@ -87,10 +87,10 @@ def test_encode_standard_input_to_standard_output(
     model: Model, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for arguments in (["encode", "-"], ["encode", "-", "-o", "-"]):
-        stdin(monkeypatch, b"east\r\n\xff west\nno end")
+        stdin(monkeypatch, b"east\r\n\xc3\xa9\xc3\xa9\xff west\nno end")
         main(arguments)
         rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        assert [row["text"] for row in rows] == ["east", "\ufffd west", "no end"]
+        assert [row["text"] for row in rows] == ["east", "éé\ufffd west", "no end"]
         np.testing.assert_array_equal(np.float32([row["vector"] for row in rows]), model.encode(["east", "west", ""]))
 
 

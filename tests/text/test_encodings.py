@@ -164,6 +164,12 @@ def test_a_wrong_one_is_an_error_that_names_the_likely_one(
         list(RowReader(tmp_path / "a.txt", TextSettings(encoding=wrong)).texts())
 
 
+def test_a_wrong_one_is_an_error_in_short_files_too(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(TEXTS["German"].encode("cp1252"))
+    with pytest.raises(InputError, match="it looks like Windows-1252: type --encoding cp1252"):
+        list(iter_lines(tmp_path / "a.txt", Decoding("utf-8")))
+
+
 @pytest.mark.parametrize("encoding", ["latin-99", "base64", "rot13", "undefined", ""])
 def test_encodings_that_there_are_not(encoding: str) -> None:
     with pytest.raises(SettingsError, match=r"expected one that Python knows, such as utf-8"):

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import InputError, SiameseCBOWError
-from siamese_cbow.text import chunks, inputs
+from siamese_cbow.text import chunks, encodings, inputs
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of, open_bytes
@@ -310,6 +310,7 @@ def test_iter_lines_counts_lines_like_the_file_does(
 ) -> None:
     monkeypatch.setattr(chunks, "check_is_text", lambda *_: None)
     monkeypatch.setattr(chunks, "check_is_no_other_file", lambda *_: None)
+    monkeypatch.setattr(encodings, "MOST_BROKEN", 1)
     monkeypatch.setattr(chunks, "SAMPLE_BYTES", 7)
     monkeypatch.setattr(chunks.TextStream.reads, "__defaults__", (5,))
     file = tmp_path / "a.txt"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from siamese_cbow.progress import SILENT, Progress, Silent, bar
+from siamese_cbow.progress import Progress, Silent, bar
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def open_model(
 
 
 class _Remarks(Silent):
-    """What there is to say about a model, on standard error."""
+    """No bar, but what there is to say, on standard error."""
 
     def say(self, message: str) -> None:
         click.echo(message, err=True)
@@ -163,7 +163,7 @@ def say(message: str) -> None:
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:
     """A bar where somebody is watching and the work is long enough for it: importing it takes a tenth of a second."""
     small = total is not None and total < 50_000_000
-    return nullcontext(SILENT) if small or not sys.stderr.isatty() else bar(title, total, unit="B")
+    return nullcontext(_Remarks()) if small or not sys.stderr.isatty() else bar(title, total, unit="B")
 
 
 def batched(

@@ -100,6 +100,8 @@ class Decoder:
         self._samples = (start, *elsewhere)
         if self.encoding is None:
             self.encoding = wide_encoding(start) or self._found(self._samples)
+        elif self.encoding == UTF8:
+            self._check_utf8(self._samples)
         self._use(self.encoding)
 
     def utf8(self, piece: bytes, *, is_last: bool = False) -> bytes:
@@ -135,13 +137,17 @@ class Decoder:
         """The encoding of these samples; None while they are ASCII."""
         if all(sample.isascii() for sample in samples):
             return "iso2022_jp" if b"\x1b$" in samples[0] else None
-        counts = [_utf8_counts(sample, is_start=i == 0) for i, sample in enumerate(samples)]
-        n_characters, n_wide, n_broken = map(sum, zip(*counts, strict=True))
+        _, n_wide, n_broken = _utf8_counts(samples)
         # Without either, the only bytes beyond ASCII are the last ones.
         encoding = UTF8 if n_wide > n_broken else likely_encoding(samples) or UTF8
-        if encoding == UTF8 and is_too_broken(n_broken, n_characters):
-            raise self._broken(n_broken, n_characters, samples)
+        if encoding == UTF8:
+            self._check_utf8(samples)
         return encoding
+
+    def _check_utf8(self, samples: Sequence[bytes]) -> None:
+        n_characters, _, n_broken = _utf8_counts(samples)
+        if is_too_broken(n_broken, n_characters):
+            raise self._broken(n_broken, n_characters, samples)
 
     def _broken(self, n_broken: int, n_characters: int, samples: Sequence[bytes]) -> InputError:
         return broken_error(self.name, n_broken, n_characters, self.encoding or UTF8, samples)
@@ -165,7 +171,14 @@ def broken_error(name: str, n_broken: int, n_characters: int, encoding: str, sam
     )
 
 
-def _utf8_counts(sample: bytes, *, is_start: bool) -> tuple[int, int, int]:
+def _utf8_counts(samples: Sequence[bytes]) -> tuple[int, int, int]:
+    """(characters, those of several bytes, broken ones) of all samples."""
+    counts = [_utf8_counts_of(sample, is_start=i == 0) for i, sample in enumerate(samples)]
+    n_characters, n_wide, n_broken = map(sum, zip(*counts, strict=True))
+    return n_characters, n_wide, n_broken
+
+
+def _utf8_counts_of(sample: bytes, *, is_start: bool) -> tuple[int, int, int]:
     """(characters, those of several bytes, broken ones) of a sample that may begin and end inside a character."""
     if not is_start:
         sample = sample.lstrip(bytes(range(0x80, 0xC0))) if sample[:1] >= b"\x80" else sample

@@ -97,6 +97,7 @@ class RowReader:
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
         self.aliases: dict[str, str] = {}
         self._decoding = self.settings.decoding()
+        self._said: set[str] = set()
         self._wrapped: list[str] = []  # sources whose lines are not the rows, though nobody has said so
 
     @classmethod
@@ -125,7 +126,9 @@ class RowReader:
                 self._say(f"left out: {error}")
         if self._say is not None:
             for remark in self.remarks:
-                self._say(remark)
+                if remark not in self._said:  # text that is read again needs no second word
+                    self._said.add(remark)
+                    self._say(remark)
 
     @property
     def remarks(self) -> list[str]:
