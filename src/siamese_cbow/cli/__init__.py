@@ -30,7 +30,7 @@ from typing import Any
 
 import click
 
-from siamese_cbow.errors import SiameseCBOWError
+from siamese_cbow.errors import Interrupted, SiameseCBOWError
 
 # command -> (module below this package:function, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
@@ -86,6 +86,8 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             _forget_output()
             ctx.exit(0)
+        except KeyboardInterrupt:
+            raise Interrupted("stopped by SIGINT before it was done; give the same command again", 2) from None
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -65,8 +65,9 @@ class Run:
         }
         learnt = self.state.folded(self.plan.stems)
         self._check_lengths(learnt)
-        vectors, _ = folded(learnt, vocabulary, self.plan.end, overwrite=True)
-        if not vectors.any():
+        vectors, undo = folded(learnt, vocabulary, self.plan.end, overwrite=True)
+        largest_removed = max(undo.removed.max(initial=0), -undo.removed.min(initial=0))
+        if max(vectors.max(), -vectors.min()) <= 1e-6 * largest_removed:  # zero, or what rounding has left
             raise SettingsError(
                 "every vector would be zero, so that all texts are alike: what is done at the end leaves nothing; "
                 "try --common-directions 0, --length-power 1 and --idf-power 0, or prepare more text"
@@ -79,7 +80,8 @@ class Run:
     def _check_lengths(self, vectors: Vectors) -> None:
         """Raises an error where a row has grown so long that its length is no number: it would be scaled to zero."""
         for part in blocks(len(vectors)):
-            lengths = np.linalg.norm(vectors[part], axis=1)
+            with np.errstate(over="ignore"):
+                lengths = np.linalg.norm(vectors[part], axis=1)
             if not np.isfinite(lengths).all():
                 row = part.start + int(np.argmin(np.isfinite(lengths)))
                 raise SettingsError(

@@ -104,7 +104,7 @@ class Recipe:
     init: str | None = option(
         None, "Go on with this model (a folder, `pretrained`, user/name on the Hub) or start with a file's vectors."
     )
-    init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0)
+    init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0, at_most=1e6)
 
     # end
     postprocess: Postprocess | None = option(None, "Steps after the end, see `Postprocess`; a table in a file.")

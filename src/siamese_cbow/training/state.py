@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.batch_records import Matrices
@@ -132,12 +132,18 @@ def random_matrices(
 ) -> Matrices:
     """Rows of normal(0, std) numbers, and an optimiser that remembers nothing yet; others for each side and seed."""
     shape = layout.n_strips * n_rows, layout.width
-    vectors = aligned(shape)
+    try:
+        vectors, memory = aligned(shape), [aligned(state) for state in state_shapes(optimizer, *shape)]
+    except (MemoryError, ValueError) as error:
+        raise SettingsError(
+            f"no memory for {n_rows:,} vectors of {dim:,} numbers and what {optimizer} keeps of them ({error}); "
+            "lower --dim, or prepare with a higher --min-count or with --max-words"
+        ) from None
     rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
     for first in range(0, n_rows, 4096):
         drawn = rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
         spread(drawn * np.float32(std), first, vectors, layout)
-    return Matrices(vectors, *(aligned(state) for state in state_shapes(optimizer, *shape)))
+    return Matrices(vectors, *memory)
 
 
 def first_state(

@@ -117,7 +117,8 @@ def folded(
     rows: Vectors = np.multiply(vectors, weights[:, None], out=vectors if overwrite else None)
     mean, directions, factors = np.zeros(dim), np.zeros((0, dim)), np.zeros(0)
     if settings.common_directions and dim > 1:
-        directions = common_directions(rows, np.asarray(vocabulary.counts), min(settings.common_directions, dim - 1))
+        n = min(settings.common_directions, dim - 1, len(rows) - 1)  # of so few words, more would leave nothing
+        directions = common_directions(rows, np.asarray(vocabulary.counts), n)
         return rows, Undo(weights, mean, directions, np.zeros(len(directions)), _take_out(rows, directions))
     if settings.looks_at_sentences:
         moments = _moments(rows, vocabulary, settings, stream)
