@@ -63,4 +63,4 @@ def matrices(rng: np.random.Generator, like: Rule, layout: StripLayout = WHOLE) 
 
 def objective_of(name: ObjectiveName, *, shared: bool = True, sharpness: float = 1.0) -> Objective:
     kind = OBJECTIVES[name]
-    return Objective(kind.number, np.float32(sharpness), np.float32(MARGIN), kind.unit, shared)
+    return Objective(kind.number, kind.sampled, np.float32(sharpness), np.float32(MARGIN), kind.unit, shared)

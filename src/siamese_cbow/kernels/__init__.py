@@ -1,12 +1,11 @@
 """Kernels: arrays and scalars in, arrays and scalars out. Each fast one has a plain NumPy reference.
 
     tables           tables of objectives and optimisers, from which all else about them is derived
-          [OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName, objective_kind, optimizers_with, sampled_objectives]
+          [OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName, optimizers_with, sampled_objectives]
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train
-    means_reference  means of rows in plain NumPy, which answer small calls [mean_of_rows]
-    means            the same at the speed of the memory [means]
-    bounds           which texts may come near a query [promising]
+    means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, mean_of_rows]
+    means            the same at the speed of the memory, and a bound that spares most of them [means, promising]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that
 kernels train in, and `machine` for how they are compiled.

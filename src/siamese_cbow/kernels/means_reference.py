@@ -16,6 +16,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
+COLUMNS = 16  # of the rows in `means.promising`: one cache line; here, as those who prepare them load no numba
 
 
 class Takes(Protocol):

@@ -55,14 +55,6 @@ OPTIMIZERS: Mapping[OptimizerName, OptimizerKind] = {
 }
 
 
-def objective_kind(number: int) -> ObjectiveKind:
-    """The objective with this number: `objective_kind(0).reference` -> "softmax"."""
-    for kind in OBJECTIVES.values():
-        if kind.number == number:
-            return kind
-    raise ValueError(f"no objective has the number {number}; expected one of {[k.number for k in OBJECTIVES.values()]}")
-
-
 def sampled_objectives(sampled: bool = True) -> str:
     """Their names in words: "softmax, sigmoid and logistic"; with `sampled=False` "contrastive and margin"."""
     return _listed([name for name, kind in OBJECTIVES.items() if kind.sampled == sampled])

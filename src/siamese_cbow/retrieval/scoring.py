@@ -2,8 +2,8 @@
 
 Little text is encoded as `model.encode` does it, without waiting for numba. Much text (`encoding.is_much`) goes through
 the scanner as it was read, without making strings, and only rows whose cosine may reach the cutoff
-(`kernels/bounds.py`) are averaged: with the same kernel and so with the same result. The cutoff rises as good rows are
-found.
+(`kernels.means.promising`) are averaged: with the same kernel and so with the same result. The cutoff rises as good
+rows are found.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
+from siamese_cbow.kernels.means_reference import COLUMNS
 from siamese_cbow.model.model import Model
 from siamese_cbow.text.row_reader import Rows
 
 PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
-COLUMNS = 16  # of the bound; not imported, as that would load numba
 SAMPLE_ROWS = 500  # rows that tell the main directions
 MARGIN = 1e-4  # far more than sums in float32 are off
 
@@ -80,8 +80,7 @@ class BulkScorer:
     def __init__(self, model: Model, query: Vectors, sample: list[str]) -> None:
         with ThreadPoolExecutor(1) as pool:  # multiplies while numba is being loaded
             low = pool.submit(projected, model, query, sample)
-            from siamese_cbow.kernels.bounds import promising
-            from siamese_cbow.kernels.means import means
+            from siamese_cbow.kernels.means import means, promising
             from siamese_cbow.words.lookup import Lookup
 
             self._look_up = Lookup(model.vocabulary, model.tokenizer, model.fallback).look_up

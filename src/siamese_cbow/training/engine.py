@@ -29,7 +29,6 @@ from siamese_cbow.kernels.batch.batch_records import (
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.objectives.in_batch import IN_BATCH_PHASES, TILE, InBatchWork, train_in_batch
 from siamese_cbow.kernels.objectives.sampled import SAMPLED_PHASES, SampledWork, train_sampled
-from siamese_cbow.kernels.tables import objective_kind
 from siamese_cbow.machine.memory import Scratch, aligned
 from siamese_cbow.machine.threads import Phases, ThreadTeam
 from siamese_cbow.training.strips import StripLayout
@@ -129,7 +128,7 @@ class Engine:
         self.batches_per_chunk = self.picker.n_batches(_CHUNK_TOKENS)
         self._kernel: Callable[..., None]
         self._work: InBatchWork | SampledWork
-        if objective_kind(objective.kind).sampled:
+        if objective.sampled:
             self._kernel, self._n_phases = train_sampled, SAMPLED_PHASES
             self._work = _sampled_work(shape, objective, self.picker.capacity, layout, team.n_threads)
         else:

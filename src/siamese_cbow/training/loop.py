@@ -182,6 +182,7 @@ def objective_of(recipe: Recipe) -> Objective:
     kind = OBJECTIVES[recipe.objective]
     return Objective(
         kind=kind.number,
+        sampled=kind.sampled,
         sharpness=np.float32(recipe.gamma if kind.setting == "gamma" else 1 / recipe.temperature),
         margin=np.float32(recipe.margin),
         unit=kind.unit,

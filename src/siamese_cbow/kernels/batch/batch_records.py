@@ -113,6 +113,7 @@ class Objective(NamedTuple):
     """What is minimised, as numbers."""
 
     kind: int  # its number in `tables.OBJECTIVES`
+    sampled: bool  # a few candidates for each anchor rather than the whole batch
     sharpness: np.float32  # 1 / temperature, or gamma
     margin: np.float32
     unit: bool  # cosines rather than dot products
@@ -200,25 +201,18 @@ def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
 
 @njit(**INLINE)
 def count_examples(
-    loss: NDArray[np.float64],
-    examples: NDArray[np.int64],
-    losses: NDArray[np.float64],
-    is_example: NDArray[np.int64],
-    n: NDArray[np.int64],
-    tile: Tile,
+    chunk: Batches, losses: NDArray[np.float64], is_example: NDArray[np.int64], n: NDArray[np.int64], tile: Tile
 ) -> int:
-    """The number of examples in a tile's batch; who has its first tile reports them too, summed in fixed order.
+    """The examples among the n[b] sentences of a tile's batch b; with its first tile they are reported, too.
 
-    loss, examples      (n_batches,) of the chunk
-    losses, is_example  (n[batch] or more,) of the batch
+    losses, is_example  (capacity,) of the batch, always summed in the same order
     """
     n_examples, b = 0, tile.batch
     for k in range(n[b]):
         n_examples += is_example[k]
     if tile.begin + tile.strip == 0:
-        total = 0.0
+        loss = 0.0
         for k in range(n[b]):
-            total += losses[k]
-        loss[b] = total
-        examples[b] = n_examples
+            loss += losses[k]
+        chunk.loss[b], chunk.examples[b] = loss, n_examples
     return n_examples

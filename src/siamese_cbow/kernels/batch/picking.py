@@ -138,9 +138,7 @@ def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pi
                 s = picked.sentences[b, drawn] if shape.negatives_from_batch else drawn
                 if _may_oppose(text, shape.groups, picked.sentences[b, k], s):
                     if not shape.negatives_from_batch:
-                        picked.sentences[b, end] = s
-                        picked.runs[b, end] = -1
-                        picked.anchors[b, end] = 0
+                        picked.sentences[b, end], picked.runs[b, end], picked.anchors[b, end] = s, -1, 0
                         drawn = end
                         end += 1
                     picked.negatives[b, k, i] = drawn

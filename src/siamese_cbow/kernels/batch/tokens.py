@@ -9,10 +9,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Ids
+from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.batch_records import Batches, Grouping, Keys, Picked, Shape, Text, Tokens
 from siamese_cbow.kernels.batch.random import fraction
-from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.memory import prefetch
+from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import Tile
 
 
@@ -54,9 +56,18 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
                 tokens.rows[end] = text.stems[w]
                 end += stays & (text.stems[w] >= 0)
     tokens.starts[b, picked.n_sentences[b]] = end
-    tokens.raw[b] = raw
-    tokens.cut[b] = cut
+    tokens.raw[b], tokens.cut[b] = raw, cut
     return end
+
+
+@njit(**INLINE)
+def sum_words(tokens: Tokens, vectors: Vectors, tile: Tile, k: int, sums: Vectors, place: int) -> None:
+    """sums[place] = the sum of the rows of sentence k, while those of the next one in the tile are asked for."""
+    starts, b = tokens.starts, tile.batch
+    if k + 1 < tile.end:
+        for t in range(starts[b, k + 1], starts[b, k + 2]):
+            prefetch(vectors, tokens.rows[t])
+    gather(vectors, tokens.rows, starts[b, k], starts[b, k + 1], sums, place)
 
 
 @njit(**LEAN)

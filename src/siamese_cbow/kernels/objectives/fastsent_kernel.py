@@ -31,10 +31,10 @@ from siamese_cbow.kernels.batch.batch_records import (
     neighbours,
 )
 from siamese_cbow.kernels.batch.random import AliasTable, draw
-from siamese_cbow.kernels.batch.tokens import fill, group
+from siamese_cbow.kernels.batch.tokens import fill, group, sum_words
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives.losses import softplus
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
@@ -93,12 +93,11 @@ def train_fastsent(
             _cut_phases(chunk, pairs, tile.begin, team.n_threads)
         elif tile.phase == SUMS:
             for k in range(tile.begin, tile.end):
-                gather(source.vectors, tokens.rows, tokens.starts[b, k], tokens.starts[b, k + 1], work.sums, k)
+                sum_words(tokens, source.vectors, tile, k, work.sums, k)
         elif tile.phase == SLOPES:
             _slopes_tile(pairs, target, work, tile)
         else:
-            n = chunk.picked.n_sentences
-            n_examples = count_examples(chunk.loss, chunk.examples, work.losses, work.is_example, n, tile)
+            n_examples = count_examples(chunk, work.losses, work.is_example, chunk.picked.n_sentences, tile)
             share = np.float32(1.0 / max(1, n_examples))
             _source_rows(tokens, steps, share, source, work, tile)
             _target_rows(tokens.n_unique[b], pairs, steps, share, target, work, tile)
@@ -142,7 +141,8 @@ def _source_rows(
     b, thread = tile.batch, tile.thread
     for u in range(tokens.first[b] + tile.begin, tokens.first[b] + min(tile.end, tokens.n_unique[b])):
         gather(work.gradients, tokens.places, tokens.unique_starts[u], tokens.unique_starts[u + 1], work.totals, thread)
-        _scale(work.totals, thread, share)
+        for j in range(work.totals.shape[1]):
+            work.totals[thread, j] *= share
         update(steps.rule, steps.rates[b], steps.first + b, source, tokens.unique[u], work.totals, thread)
 
 
@@ -162,12 +162,6 @@ def _target_rows(
             n += 1
         gather_scaled(work.sums, work.numbers[thread], work.weights[thread], n, work.totals, thread)
         update(steps.rule, steps.rates[b], steps.first + b, target, pairs.unique[u], work.totals, thread)
-
-
-@njit(**INLINE, fastmath=FASTMATH)
-def _scale(totals: Vectors, t: int, scale: np.float32) -> None:
-    for j in range(totals.shape[1]):
-        totals[t, j] *= scale
 
 
 @njit(**LEAN)
@@ -195,12 +189,9 @@ def _fill_pairs(chunk: Batches, pairs: Pairs, tile: Tile) -> None:
 @njit(**LEAN)
 def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
     """Sentence k has to guess the words of sentence j; where the pairs end now."""
+    role = 3 + k if chunk.shape.groups else (_BEFORE if k < j else _AFTER)
     if j == k:
         role = _OWN
-    elif chunk.shape.groups:
-        role = 3 + k
-    else:
-        role = _BEFORE if k < j else _AFTER
     # A draw is a function of the guessed sentence, who guesses, and the place of the word. Only in sentences of
     # hundreds of thousands of words could two of these meet, and two guesses with the same negatives do no harm.
     position = np.uint64(chunk.picked.sentences[b, j]) << np.uint64(34)

@@ -30,13 +30,12 @@ from siamese_cbow.kernels.batch.batch_records import (
     count_examples,
     neighbours,
 )
-from siamese_cbow.kernels.batch.tokens import fill
+from siamese_cbow.kernels.batch.tokens import fill, sum_words
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
-from siamese_cbow.machine.memory import LINE, prefetch
+from siamese_cbow.machine.memory import LINE
 from siamese_cbow.machine.products import combine, dot, dots
-from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
 
 FILL, MEANS, SCORES, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
@@ -83,7 +82,7 @@ def train_in_batch(
             _slopes_tile(chunk.shape, chunk.picked, objective, work, tile)
         elif tile.phase == GRADIENTS:
             n = chunk.picked.n_sentences
-            n_examples = count_examples(chunk.loss, chunk.examples, work.losses, work.is_example, n, tile)
+            n_examples = count_examples(chunk, work.losses, work.is_example, n, tile)
             _gradients_tile(chunk.tokens.starts, objective, work, tile, n[tile.batch], n_examples)
         else:
             move_rows(chunk.tokens, tile, work.left_gradients, steps, left, objective.shared, work.totals)
@@ -107,12 +106,8 @@ def _cut_phases(chunk: Batches, b: int, n_threads: int) -> None:
 def _means_tile(tokens: Tokens, side: Matrices, means: Vectors, inverse_norms: NDArray[np.float32], tile: Tile) -> None:
     starts, b = tokens.starts, tile.batch
     for k in range(tile.begin, tile.end):
-        begin, end = starts[b, k], starts[b, k + 1]
-        if k + 1 < tile.end:
-            for t in range(end, starts[b, k + 2]):
-                prefetch(side.vectors, tokens.rows[t])  # the next sentence's
-        gather(side.vectors, tokens.rows, begin, end, means, k)
-        _to_unit(means, k, end - begin, inverse_norms)
+        sum_words(tokens, side.vectors, tile, k, means, k)
+        _to_unit(means, k, starts[b, k + 1] - starts[b, k], inverse_norms)
 
 
 @njit(**INLINE, fastmath=FASTMATH)

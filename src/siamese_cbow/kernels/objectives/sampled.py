@@ -37,13 +37,12 @@ from siamese_cbow.kernels.batch.batch_records import (
     neighbours,
     slot,
 )
-from siamese_cbow.kernels.batch.tokens import fill
+from siamese_cbow.kernels.batch.tokens import fill, sum_words
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import sampled_loss
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.memory import prefetch
 from siamese_cbow.machine.products import dot
-from siamese_cbow.machine.simd import gather, gather_scaled
+from siamese_cbow.machine.simd import gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
 
 FILL, SUMS, DOTS, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
@@ -91,9 +90,7 @@ def train_sampled(
         elif tile.phase == SLOPES:
             _slopes_tile(shape, picked, objective, work, tile)
         elif tile.phase == GRADIENTS:
-            n_examples = count_examples(
-                chunk.loss, chunk.examples, work.losses, work.is_example, picked.n_candidates, tile
-            )
+            n_examples = count_examples(chunk, work.losses, work.is_example, picked.n_candidates, tile)
             _gradients_tile(shape, picked, objective, work, tile, n_examples)
         else:
             shared, gradients = objective.shared, work.gradients[tile.strip]
@@ -125,13 +122,9 @@ def _strip_of(side: Matrices, n_rows: int, strip: int) -> Matrices:
 @njit(**INLINE)
 def _sums_tile(tokens: Tokens, rows: Vectors, work: SampledWork, tile: Tile, first: int) -> None:
     """The sums of some sentences of one side, and the squares of their lengths; a strip of them."""
-    sums, starts = work.sums[tile.strip], tokens.starts
+    sums = work.sums[tile.strip]
     for k in range(tile.begin, tile.end):
-        begin, end = starts[tile.batch, k], starts[tile.batch, k + 1]
-        if k + 1 < tile.end:
-            for t in range(end, starts[tile.batch, k + 2]):
-                prefetch(rows, tokens.rows[t])  # the next sentence's
-        gather(rows, tokens.rows, begin, end, sums, first + k)
+        sum_words(tokens, rows, tile, k, sums, first + k)
         work.squares[tile.strip, first + k] = dot(sums, first + k, sums, first + k)
 
 
