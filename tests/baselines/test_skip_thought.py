@@ -667,3 +667,12 @@ def test_folders_that_are_no_encoder(combined: SkipThoughtEncoder, tmp_path: Pat
         broken.save(tmp_path / "b")
     with pytest.raises(InputError, match="13 words but 1 rows"):
         SkipThoughtEncoder(combined.vocabulary, broken.parts, Tokenizer())
+
+
+def test_what_somebody_keeps_beside_an_encoder_is_never_deleted(combined: SkipThoughtEncoder, tmp_path: Path) -> None:
+    combined.save(tmp_path / "encoder")
+    combined.save(tmp_path / "encoder")
+    (tmp_path / "encoder" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"not part of a skip-thought encoder \(thesis.txt\)"):
+        combined.save(tmp_path / "encoder")
+    assert (tmp_path / "encoder" / "thesis.txt").read_text() == "years of work"

@@ -39,10 +39,10 @@ def folder(tmp_path: Path) -> Path:
 def test_a_pipe_and_a_device_stay_what_they_are(folder: Path) -> None:
     os.mkfifo(folder / "out.npy")
     (folder / "null").symlink_to(os.devnull)
-    reader = subprocess.Popen(["cat", folder / "out.npy"], stdout=(folder / "copy.npy").open("wb"))
+    reader = subprocess.Popen(["dd", f"if={folder / 'out.npy'}", f"of={folder / 'copy.npy'}", "status=none"])
     done = run("encode", "in.txt", "-o", "out.npy", "--unknown", "null", folder=folder)
     assert done.returncode == 0, done.stderr
-    reader.wait()
+    assert reader.wait() == 0
     assert np.load(folder / "copy.npy").shape[0] == 2
     assert (folder / "out.npy").is_fifo()
     assert (folder / "null").is_char_device()

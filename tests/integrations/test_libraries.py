@@ -84,6 +84,18 @@ def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tm
     assert shown.strip() == str(model.encode("The cat sat!").tolist())
 
 
+def test_what_somebody_keeps_beside_a_pipeline_is_never_deleted(tmp_path: Path) -> None:
+    pytest.importorskip("spacy")
+    from siamese_cbow.formats.spacy_parts import write_spacy
+
+    for _ in range(2):
+        write_spacy(sc.load(), tmp_path / "pipeline")
+    (tmp_path / "pipeline" / "vocab" / "thesis.txt").write_text("years of work")
+    with pytest.raises(sc.InputError, match=r"not part of a spaCy pipeline \(vocab/thesis.txt\)"):
+        write_spacy(sc.load(), tmp_path / "pipeline")
+    assert (tmp_path / "pipeline" / "vocab" / "thesis.txt").read_text() == "years of work"
+
+
 def test_spacy_init_vectors_reads_our_export(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     import spacy

@@ -493,7 +493,7 @@ def test_seconds_are_short() -> None:
 
 
 def test_files_of_others_stay(tmp_path: Path, made: Any) -> None:
-    report, _ = made
+    report, _, _ = made
     for name in ("index.html", "tables/mine.csv"):
         folder = tmp_path / name.partition("/")[0]
         (folder / name).parent.mkdir(parents=True)

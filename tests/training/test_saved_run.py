@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from siamese_cbow.base.files import one_writer
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SettingsError
 from siamese_cbow.model.storage import load
@@ -343,3 +344,13 @@ def test_the_command(stream_path: Path, tmp_path: Path, capsys: pytest.CaptureFi
         assert stopped.value.code == 2, bad
         assert "Traceback" not in capsys.readouterr().err
         assert not (tmp_path / "other").exists(), bad
+
+
+def test_two_at_once_are_told_and_a_run_that_had_no_room_to_begin_begins(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    with one_writer(folder), pytest.raises(InputError, match="another process is writing"):
+        train_into(folder, OLD_RECIPE, old_stream())
+    (folder / "training" / ".run.json.abcdefgh.tmp").mkdir(parents=True)  # the disk was full
+    train_into(folder, OLD_RECIPE, old_stream())
+    assert not (folder / "training").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -67,8 +67,7 @@ def to_spacy(model: Model, *, language: str = "xx") -> Any:
 def write_spacy(model: Model, path: Path) -> None:
     """Writes the pipeline as a folder for `spacy.load`; an older one of ours there is replaced."""
     path = Path(path)
-    empty = not path.exists() or (path.is_dir() and not any(path.iterdir()))
-    if not (empty or _is_ours(path)):
+    if path.exists() and not _is_ours(path):
         raise InputError(f"{path} is there already and is not a spaCy pipeline of ours; choose another name")
     check_replaceable(path, OURS, PIPELINE)
     nlp = to_spacy(model)
