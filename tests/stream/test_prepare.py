@@ -152,7 +152,7 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_happened_is_said(tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_bytes("the cat the cat\nrare wörd\nthe ".encode() + b"\xff cat\n")
+    (tmp_path / "text.txt").write_bytes("the cat the cat\nrare wöörd\nthe ".encode() + b"\xff cat\n")
     heard = Heard()
     stream = prepare(tmp_path / "text.txt", min_count=2, text=SENTENCES, progress=heard)
     assert stream.n_sentences == 2
