@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from siamese_cbow.kernels.objectives import reference
+from siamese_cbow.kernels.tables import OBJECTIVES
 
 SENTENCES = [[0, 1, 2], [3, 1], [4, 4, 5], [6], [], [7, 2, 0, 8], [9, 3]]
 RUNS = [0, 0, 0, 1, 1, 2, 2]
-OBJECTIVES = {
-    "softmax": (reference.softmax, True),
-    "softmax at temperature .05": (partial(reference.softmax, temperature=0.05), True),
-    "sigmoid": (reference.sigmoid, False),
-    "margin": (partial(reference.margin, margin=0.7), True),
-    "logistic": (partial(reference.logistic, gamma=3.0), True),
+VALUES = {"temperature": 0.05, "gamma": 3.0, "margin": 0.7}
+DEFINITIONS = {
+    **{
+        name: (partial(getattr(reference, kind.reference), **{s: VALUES[s] for s in (kind.setting,) if s}), kind.unit)
+        for name, kind in OBJECTIVES.items()
+    },
+    "softmax at temperature 1": (reference.softmax, True),
 }
 
 
@@ -31,9 +33,9 @@ def world(groups: bool = False, sampled: bool = False):
 
 @pytest.mark.parametrize("groups", [False, True])
 @pytest.mark.parametrize("sampled", [False, True])
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", DEFINITIONS)
 def test_gradients_are_those_of_finite_differences(name, sampled, groups):
-    objective, unit = OBJECTIVES[name]
+    objective, unit = DEFINITIONS[name]
     left, right, positive, negative = world(groups, sampled)
 
     def loss(a, b):

@@ -1,7 +1,7 @@
 """Kernels: arrays and scalars in, arrays and scalars out. Each fast one has a plain NumPy reference.
 
     tables           tables of objectives and optimisers, from which all else about them is derived
-          [OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName, optimizers_with, sampled_objectives]
+          [OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName, sampled_objectives, users_of]
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train
     means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, mean_of_rows]

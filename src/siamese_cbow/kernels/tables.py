@@ -60,9 +60,10 @@ def sampled_objectives(sampled: bool = True) -> str:
     return _listed([name for name, kind in OBJECTIVES.items() if kind.sampled == sampled])
 
 
-def optimizers_with(setting: str) -> str:
-    """The names of those that have a setting, in words: "adam and adamax" have "second_momentum"."""
-    return _listed([name for name, kind in OPTIMIZERS.items() if setting in kind.settings])
+def users_of(setting: str) -> str:
+    """The objectives or optimisers that have a setting, in words: "adam and adamax" are users of "second_momentum"."""
+    objectives: list[str] = [name for name, kind in OBJECTIVES.items() if setting == kind.setting]
+    return _listed([*objectives, *(name for name, kind in OPTIMIZERS.items() if setting in kind.settings)])
 
 
 def _listed(names: list[str]) -> str:

@@ -115,7 +115,7 @@ def _read(path: Path) -> Checkpoint:
         raise ValueError(f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}")
     arrays = {}
     for name, expected in content["arrays"].items():
-        if not re.fullmatch("[a-z.]+", name) or file_hash(path / f"{name}.npy") != expected:
+        if not re.fullmatch(r"\w[\w.]*", name) or file_hash(path / f"{name}.npy") != expected:
             raise ValueError(f"{name}.npy is not what was written")
         arrays[name] = np.load(path / f"{name}.npy", allow_pickle=False)
     return Checkpoint(int(content["step"]), arrays, dict(content["state"]))

@@ -20,8 +20,8 @@ from siamese_cbow.kernels.tables import (
     OBJECTIVES,
     ObjectiveName,
     OptimizerName,
-    optimizers_with,
     sampled_objectives,
+    users_of,
 )
 from siamese_cbow.transform.settings import Postprocess
 
@@ -63,8 +63,8 @@ class Recipe:
 
     # objective
     temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
-    margin: float = option(0.4, "Of the objective margin.", at_least=0)
-    gamma: float = option(10.0, "Steepness of the objective logistic.", above=0)
+    margin: float = option(0.4, f"Of the objective {users_of('margin')}.", at_least=0)
+    gamma: float = option(10.0, f"Steepness of the objective {users_of('gamma')}.", above=0)
     separate_matrices: bool = option(
         False,
         "One matrix for sentences, which becomes the model, and one for those they are compared with.",
@@ -95,8 +95,8 @@ class Recipe:
     decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
     min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of it.", above=0, at_most=1)
     # Nearer to 1 than this, float32 takes it for 1.
-    momentum: float = option(0.9, f"Of {optimizers_with('momentum')}.", at_least=0, at_most=0.999999)
-    second_momentum: float = option(0.999, f"Of {optimizers_with('second_momentum')}.", at_least=0, at_most=0.999999)
+    momentum: float = option(0.9, f"Of {users_of('momentum')}.", at_least=0, at_most=0.999999)
+    second_momentum: float = option(0.999, f"Of {users_of('second_momentum')}.", at_least=0, at_most=0.999999)
     clip_gradient: float | None = option(None, "The longest gradient that a row may get in a batch.", above=0)
     l2: float = option(0.0, "Weight of the squared lengths of the vectors.", at_least=0)
 
