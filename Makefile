@@ -3,12 +3,13 @@
 # make check     formatting, lint, types
 # make fix       formats and repairs what can be repaired
 # make bench     runs all benchmarks and writes results/; BENCH='--text FILE --novels FILE --sts DIR' for all of them
+# make soak      attacks everything for an hour and a half and writes results/reliability.md; SOAK='--scale 0.1' for less
 # make docs      builds the pages of docs/ into site/
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install fix check test quick bench docs
+.PHONY: install fix check test quick bench soak docs
 
 install: .venv/installed
 
@@ -35,6 +36,10 @@ quick: install
 bench: install
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python -m benchmarks $(BENCH)
+
+soak: install
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[soak]'
+	$(BIN)/python tests/faults/soak.py $(SOAK)
 
 docs: install
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'

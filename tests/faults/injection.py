@@ -48,10 +48,16 @@ def failing(at: int, how: int | Literal["kill"] = "kill") -> Iterator[list[str]]
             return super().write(data)
 
     def opened(
-        file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None, errors: Any = None, newline: Any = None
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: Any = None,
+        errors: Any = None,
+        newline: Any = None,
+        **more: Any,
     ) -> Any:
-        if not set(mode) & set("wax+"):
-            return real_open(file, mode, buffering, encoding, errors, newline)
+        if not set(mode) & set("wax+") or more:  # with an opener: a file of `tempfile` that has no name
+            return real_open(file, mode, buffering, encoding, errors, newline, **more)
         buffered = io.BufferedWriter(File(os.fspath(file), mode.replace("b", "").replace("t", "")))
         return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
 

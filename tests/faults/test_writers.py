@@ -5,16 +5,21 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from siamese_cbow.base import files
+from siamese_cbow.base.arrays import save_array
 from siamese_cbow.errors import InputError
+from siamese_cbow.stream.writer import GrowingArray
 
 pytest.importorskip("fcntl", reason="folders are locked with fcntl, which this system lacks")
+import resource
+
 sys.path.insert(0, str(Path(__file__).parent))
 from injection import failing
 from kill_writers import content_of, write_file, write_folder
@@ -58,3 +63,32 @@ def test_kills(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     assert int(run.stdout) > 50
+
+
+@contextmanager
+def largest_file(n_bytes: int) -> Iterator[None]:
+    """No file grows beyond this; the bytes before it are written."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("n_bytes", [50, 2005, 4100, 39_000])
+def test_arrays_that_do_not_fit(tmp_path: Path, n_bytes: int) -> None:
+    array = np.arange(10_000, dtype=np.int32)
+    with pytest.raises(OSError, match="File too large"), largest_file(n_bytes):
+        save_array(tmp_path / "a.npy", array)
+    growing = GrowingArray(tmp_path / "b.npy", np.int32)
+    with pytest.raises(OSError, match="File too large"), largest_file(n_bytes), closing(growing):
+        growing.append(array)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (60, 16)])
+def test_arrays_have_the_bytes_that_numpy_writes(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array = np.asfortranarray(np.ones(shape, np.float32).cumsum().reshape(shape))
+    save_array(tmp_path / "ours.npy", array)
+    np.save(tmp_path / "numpy.npy", array)
+    assert (tmp_path / "ours.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()

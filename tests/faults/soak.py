@@ -1,0 +1,191 @@
+"""The long campaign: `make soak`, or `python tests/faults/soak.py --only fuzz`. Writes results/reliability.md.
+
+    faults   commands that are killed, signalled and given failing disks, again and again    (commands.py)
+    fuzz     every reader, guided by coverage                                                (fuzz.py)
+    load     a server under thousands of connections, long pipes, threads, leaks             (load.py)
+
+Each part keeps what it found in FOLDER (default: soak/), under the state of `src/` that it ran on; parts may run side
+by side. The page is of one state: what ran on another one is left out. An hour and a half on one core; `--scale 0.1` is
+a tenth of everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+# Readers that answer in microseconds get more: most of the executions are theirs.
+FUZZ_SECONDS = {"HTTP bodies": 220.0, "pickle": 40.0, "vocabulary": 30.0, "tokenizer.json": 30.0, "run.json": 30.0}
+OTHER_SECONDS = 15.0
+ASKED = {"faults injected": 1_000, "fuzz executions": 10_000_000}
+
+
+def source_state() -> str:
+    """The name that git gives to the content of `src/`; refused where it holds what was not committed."""
+    changed = subprocess.run(["git", "status", "--porcelain", "src"], cwd=PROJECT, capture_output=True, check=True)
+    if changed.stdout:
+        raise SystemExit("src/ has changes that are not committed; commit them first, so that the page is of one state")
+    command = ["git", "rev-parse", "--short=12", "HEAD:src"]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def run_fuzz(folder: Path, scale: float) -> None:
+    """Each reader in a process of its own; a crash stops that reader, and is shown."""
+    from readers import READERS
+
+    kept = folder / "fuzz.jsonl"
+    done = {json.loads(line)["name"] for line in kept.read_text().splitlines()} if kept.exists() else set()
+    for name in sorted(READERS, key=lambda name: -FUZZ_SECONDS.get(name, 0)):  # the quick ones first
+        if name in done:
+            continue
+        seconds = scale * FUZZ_SECONDS.get(name, OTHER_SECONDS)
+        place = Path("/dev/shm" if Path("/dev/shm").is_dir() else folder) / f"soak-{os.getpid()}" / slug(name)
+        command = [sys.executable, str(HERE / "fuzz.py"), name, str(seconds), str(place)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        if not run.stdout:
+            raise SystemExit(f"fuzzing {name} ended without a word: {run.stderr[-2000:]}")
+        with kept.open("a") as file:
+            file.write(run.stdout)
+        sys.stderr.write(f"{run.stdout[:300]}\n")
+
+
+def run_part(part: str, folder: Path, scale: float) -> None:
+    """A part that is a script of its own and prints JSON."""
+    script = {"faults": "commands.py", "load": "load.py"}[part]
+    command = [sys.executable, str(HERE / script), str(scale)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise SystemExit(f"{script} failed:\n{run.stderr[-4000:]}")
+    (folder / f"{part}.json").write_text(run.stdout)
+
+
+def slug(name: str) -> str:
+    """`slug("skip-thought npz")` -> "skip-thought_npz"."""
+    return "".join(letter if letter.isalnum() or letter == "-" else "_" for letter in name)
+
+
+# the page
+
+
+def page(folder: Path, state: str) -> str:
+    """results/reliability.md, of all parts that have run on one state of the source."""
+    lines = [
+        "# Reliability",
+        "",
+        "What was attacked, and what survived. Made by `make soak` (`tests/faults/soak.py`); a short version of",
+        "each part is in every test run. Times are of a shared machine: read the counts.",
+        f"All of it ran on one state of the source (`git rev-parse HEAD:src` begins with {state}).",
+        "",
+    ]
+    parts = {part: folder / name for part, name in
+             (("faults", "faults.json"), ("fuzz", "fuzz.jsonl"), ("load", "load.json"))}  # fmt: skip
+    lines += [*_goals(parts), ""]
+    for part, show in (("faults", _faults), ("fuzz", _fuzz), ("load", _load)):
+        if parts[part].exists():
+            lines += [*show(parts[part].read_text()), ""]
+        else:
+            lines += [f"Not run on this state: {part} (`make soak SOAK='--only {part}'`).", ""]
+    lines += [f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} cores."]
+    return "\n".join(lines) + "\n"
+
+
+def _goals(parts: dict[str, Path]) -> list[str]:
+    """What a whole run is to reach, and what this one has."""
+    n_faults = n_executions = 0
+    if parts["faults"].exists():
+        n_faults = sum(row["n"] for row in json.loads(parts["faults"].read_text())["rows"])
+    if parts["fuzz"].exists():
+        n_executions = sum(json.loads(line)["executions"] for line in parts["fuzz"].read_text().splitlines())
+    rows = [[what, goal, n, "reached" if n >= goal else "not yet reached"]
+            for (what, goal), n in zip(ASKED.items(), (n_faults, n_executions), strict=True)]  # fmt: skip
+    return table(["what", "goal", "this run", ""], rows)
+
+
+def table(head: list[str], rows: list[list[Any]]) -> list[str]:
+    """A table in Markdown; numbers with commas."""
+    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in cells)]
+
+
+def _faults(text: str) -> list[str]:
+    found = json.loads(text)
+    rows = [[row["what"], row["how"], row["n"], row["survived"]] for row in found["rows"]]
+    total = [sum(row["n"] for row in found["rows"]), sum(row["survived"] for row in found["rows"])]
+    return [
+        "## Faults",
+        "",
+        f"{total[0]:,} faults injected, {total[1]:,} survived, works that lost a byte: {len(found['losses'])}.",
+        "",
+        "Survived means: what stood under the final name is the old one or the new one, whole; the same command again",
+        "ends with the bytes of a run that nothing has disturbed; files of others are untouched; no leftovers.",
+        "",
+        *table(["what", "how", "faults", "survived"], [*rows, ["**all**", "", *total]]),
+        *(f"\nNot survived: {loss}" for loss in found["losses"]),
+    ]
+
+
+def _fuzz(text: str) -> list[str]:
+    from readers import READERS
+
+    found = [json.loads(line) for line in text.splitlines()]
+    missing = [name for name in READERS if name not in {row["name"] for row in found}]
+    crashes = [row["name"] for row in found if "crash" in row]
+    rows = [
+        [row["name"], row["executions"], row["accepted"], row["edges"],
+         f"{row['reached']} of {row['lines']}" if "lines" in row else "crash"]
+        for row in found
+    ]  # fmt: skip
+    total = sum(row["executions"] for row in found)
+    return [
+        "## Fuzzing",
+        "",
+        f"{total:,} executions over {len(found)} of {len(READERS)} readers, guided by coverage (atheris),",
+        "under 4 GB and 20 seconds each.",
+        *([f"Not fuzzed on this state: {', '.join(missing)}."] if missing else []),
+        f"Crashes and hangs: {', '.join(crashes) or 'none'}. Those of earlier runs are in `tests/faults/crashers`.",
+        "",
+        "Accepted are inputs that were read without an error; the others were refused by one of ours. Edges are those",
+        "that the fuzzer saw; lines are those of the functions in the reader's own modules that its corpus runs",
+        "through (the others write files, or are reached from elsewhere).",
+        "",
+        *table(["reader", "executions", "accepted", "edges", "lines"], [*rows, ["**all**", total, "", "", ""]]),
+    ]
+
+
+def _load(text: str) -> list[str]:
+    found = json.loads(text)
+    return ["## Load", "", *table(["what", "how much", "result"], found["rows"])]
+
+
+def main() -> None:
+    """Runs the parts and writes the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", choices=["faults", "fuzz", "load", "page"])
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--folder", type=Path, default=PROJECT / "soak")
+    options = parser.parse_args()
+    state = source_state()
+    folder = options.folder / state
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    for part in [options.only] if options.only else ["faults", "load", "fuzz"]:
+        if part == "fuzz":
+            run_fuzz(folder, options.scale)
+        elif part != "page":
+            run_part(part, folder, options.scale)
+    (PROJECT / "results" / "reliability.md").write_text(page(folder, state))
+    sys.stderr.write(f"{time.monotonic() - begun:.0f} s\n")
+
+
+if __name__ == "__main__":
+    main()
