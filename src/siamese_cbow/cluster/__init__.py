@@ -1,0 +1,191 @@
+"""Past one machine: the same preparation, training and encoding on a Ray cluster.
+
+    with RayCluster("local", workers=2) as cluster:
+        cluster.prepare("books/", output="data/books")
+        cluster.train(SiameseCBOW(dim=300), "data/books", output="models/books")
+        cluster.encode("tickets.parquet", model="models/books", output="vectors")
+
+In the order of the flow:
+
+    node              what runs on a node beside the work: errors with the name of the node
+    session           connecting, looking at the nodes, running work that survives the loss of some
+    sources           files of shared folders and of stores (s3, gs, hdfs, ...)
+    shards            how text is cut: looks at files, their language, where they may be cut
+    word_counts       counts of words that travel
+    parallel_prepare  text -> stream, shard by shard
+    averaging         how the rows of several workers become one
+    training_job      what a training is to do, and what it will take
+    training_worker   a process on a node that trains on its part
+    rounds            training: who does what, round after round
+    parallel_encode   records -> vectors, part by part; evaluation, model by model
+
+The rooms to the left know nothing of Ray, and it is imported only when a job begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from siamese_cbow.progress import SILENT, Progress, shown
+from siamese_cbow.stream.preparation import WORDS_ONLY, Settings, prepare
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.words.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.cluster.session import Session
+    from siamese_cbow.evaluation.pair_sets import PairSet
+    from siamese_cbow.evaluation.scores import Scores
+    from siamese_cbow.model.model import Model
+    from siamese_cbow.stream.stream import Stream
+    from siamese_cbow.training.recipe import Recipe, Saving
+    from siamese_cbow.words.tokenizer import Tokenizer
+
+DEFAULTS: Mapping[str, Any] = prepare.__kwdefaults__ or {}
+
+
+class RayCluster:
+    """Jobs on a Ray cluster. Each connects by itself; in a `with` block they share one connection.
+
+    address  "local": the cores of this machine; "auto": the cluster that this machine belongs to; or host:port of one
+    workers  pieces of work at a time, by default one for each core; of a training, one for each node
+    """
+
+    def __init__(self, address: str = "local", workers: int | None = None) -> None:
+        self.address, self.workers = address, workers
+        self._session: Session | None = None
+
+    def __enter__(self) -> Self:
+        self._session = self._new().__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.__exit__(kind, error, trace)
+
+    def _new(self) -> Session:
+        from siamese_cbow.cluster.session import Session
+
+        return Session(self.address, self.workers)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Session]:
+        if self._session is not None:
+            yield self._session
+        else:
+            with self._new() as session:
+                yield session
+
+    def prepare(
+        self,
+        inputs: Any,
+        *,
+        output: Path | str,
+        min_count: int | None = DEFAULTS["min_count"],
+        max_words: int | None = None,
+        vocabulary: Vocabulary | Path | str | None = None,
+        tokenizer: Tokenizer | None = None,
+        text: TextSettings | None = None,
+        max_distinct: int = DEFAULTS["max_distinct"],
+        restart: bool = False,
+        progress: Progress | bool = SILENT,
+    ) -> Stream:
+        """As `prepare`: files, folders, globs and URLs become a stream, with the very bytes that `prepare` writes."""
+        from siamese_cbow.cluster.parallel_prepare import prepare as prepare_on
+        from siamese_cbow.cluster.sources import sources_of
+
+        given = Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
+        text = text or TextSettings()
+        settings = Settings(min_count, max_words, max_distinct, tokenizer or WORDS_ONLY, text, given)
+        sources = sources_of(inputs, text)
+        with (
+            shown(progress, "preparing", sources.n_bytes, unit="B") as reporter,
+            self._connected() as session,
+        ):
+            return prepare_on(session, sources, settings, Path(output), restart=restart, progress=reporter)
+
+    def train(
+        self,
+        recipe: Recipe,
+        streams: Path | str | Sequence[Path | str],
+        *,
+        output: Path | str,
+        passes: Sequence[float] = (),
+        average_every: int | None = None,
+        saving: Saving | None = None,
+        restart: bool = False,
+        progress: Progress | bool = SILENT,
+    ) -> Model:
+        """Learns from streams on disk into a folder, and goes on where an unfinished training stopped.
+
+        average_every  batches of a worker between two averagings, 512 / workers unless said; fewer are nearer to one
+                       worker, and more to send
+        """
+        from siamese_cbow.cluster.rounds import train
+
+        with shown(progress, "training", None, unit="words") as reporter, self._connected() as session:
+            return train(
+                session, recipe, _listed(streams), output, passes=passes, average_every=average_every, saving=saving,
+                restart=restart, progress=reporter,
+            )  # fmt: skip
+
+    def plan(
+        self,
+        recipe: Recipe,
+        streams: Path | str | Sequence[Path | str],
+        *,
+        passes: Sequence[float] = (),
+        average_every: int | None = None,
+    ) -> str:
+        """What `train` would do: parts, memory of a worker, bytes of an averaging, an estimate of the time."""
+        from siamese_cbow.cluster.training_job import description, training_job
+
+        with self._connected() as session:
+            job, mix = training_job(session, recipe, _listed(streams), "", passes, average_every)
+            return description(session, job, mix)
+
+    def encode(
+        self,
+        inputs: Any,
+        *,
+        output: Path | str,
+        model: Path | str | None = None,
+        text: TextSettings | None = None,
+        normalize: bool = False,
+        truncate_dim: int | None = None,
+        language: str | None = None,
+        fallback: str | None = None,
+        vector_column: str = "vector",
+        progress: Progress | bool = SILENT,
+    ) -> int:
+        """Rows of files and URLs become a folder of Parquet files, a vector beside all columns; the number of rows."""
+        from siamese_cbow.cluster.parallel_encode import EncodeSettings, encode
+        from siamese_cbow.cluster.sources import sources_of
+
+        text = text or TextSettings()
+        name = None if model is None else str(Path(model).absolute() if Path(model).exists() else model)
+        settings = EncodeSettings(name, text, normalize, truncate_dim, language, fallback, vector_column)
+        sources = sources_of(inputs, text)
+        with shown(progress, "encoding", None, unit="rows") as reporter, self._connected() as session:
+            return encode(session, sources, settings, Path(output), reporter)
+
+    def evaluate(
+        self, models: Sequence[str], sets: Sequence[PairSet], *, names: Sequence[str] = (), seed: int = 1, **how: Any
+    ) -> list[Scores]:
+        """The scores of models on sets such as `sc.sts` gives, each on some node; `how` as `evaluate` takes it."""
+        from siamese_cbow.cluster.parallel_encode import evaluate_each
+
+        paths = [str(Path(name).absolute()) if Path(name).exists() else name for name in models]
+        pairs = list(zip(paths, names or models, strict=True))
+        with self._connected() as session:
+            return evaluate_each(session, pairs, sets, seed, how)
+
+
+def _listed(streams: Path | str | Sequence[Path | str]) -> list[Path | str]:
+    return [streams] if isinstance(streams, Path | str) else list(streams)

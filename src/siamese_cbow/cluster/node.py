@@ -1,0 +1,86 @@
+"""What runs on a node beside the work itself: errors with the name of the node, and who is who."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from siamese_cbow.errors import ClusterError, SiameseCBOWError
+
+
+class Failure(NamedTuple):
+    """What went wrong in a piece of work, and where."""
+
+    kind: type[SiameseCBOWError]
+    message: str
+
+
+def guarded(work: Callable[[], Any]) -> Any:
+    """What `work` gives, or a `Failure`."""
+    try:
+        return work()
+    except SiameseCBOWError as error:
+        return Failure(type(error), f"{error} [node {node_name()}]")
+    except MemoryError as error:
+        return Failure(ClusterError, f"node {node_name()} has no memory left ({error}); give fewer workers per node")
+    except OSError as error:
+        return Failure(ClusterError, f"node {node_name()}: {error}; give the same command again when that is mended")
+
+
+def node_name() -> str:
+    """Of the node that this runs on."""
+    import ray
+
+    context: Any = ray.get_runtime_context()
+    address: Any = ray.util.get_node_ip_address
+    return f"{socket.gethostname()} ({address()}, {context.get_node_id()[:8]})"
+
+
+def source_hash() -> str:
+    """A hash of the package's code."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def package_version() -> str:
+    """Of this package, on this node."""
+    from importlib.metadata import version
+
+    return version("siamese-cbow")
+
+
+# Functions inside functions go to a node as code, so that they run where the package is missing.
+
+
+def facts_function() -> Callable[..., Any]:
+    """What tells the version of the package on a node, and the hash of its code; None where it is missing."""
+
+    def facts(_: str) -> tuple[str, str] | None:
+        try:
+            from siamese_cbow.cluster.node import package_version, source_hash
+        except ImportError:
+            import importlib.util
+
+            return None if importlib.util.find_spec("siamese_cbow") is None else ("of another version", "")
+        return package_version(), source_hash()
+
+    return facts
+
+
+def reader_function() -> Callable[..., Any]:
+    """What reads a file on a node; None where it is missing."""
+
+    def read(path: str) -> bytes | None:
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 (as little as possible is pickled)
+                return file.read()
+        except OSError:
+            return None
+
+    return read

@@ -1,0 +1,245 @@
+"""Training on a cluster: every worker learns from its part of the text, and after each round rows are averaged.
+
+    part of worker 0   batches  0 .. 99 | 100 .. 199 | ...      a round: so many batches of each worker, about
+    part of worker 1   batches  0 .. 98 |  99 .. 197 | ...      after it: `averaging`
+
+A worker is a process on some node with the whole matrix and the ordinary training loop. The driver only says who does
+what: it holds neither text nor rows. What is written (checkpoints, log, model) stands where local training has it, on
+storage that all nodes see. When a worker or a node is lost, all start anew from the last checkpoint; when the driver is
+lost, the same command does the same. One worker is local training, on a node.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.base.files import one_writer
+from siamese_cbow.cluster.node import Failure
+from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
+from siamese_cbow.cluster.training_job import TrainingJob, threads_of, together, training_job
+from siamese_cbow.cluster.training_worker import LoneWorker, RoundReport, TrainingWorker
+from siamese_cbow.errors import ClusterError
+from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import RUN, check_target, load
+from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.training.checkpoint import TrainingLog
+from siamese_cbow.training.optimizers import learning_rates
+from siamese_cbow.training.recipe import Recipe, Saving
+from siamese_cbow.training.saved_run import LOG, about_run, clear_run, is_finished, open_run
+from siamese_cbow.training.state import Counters
+
+MOST_LOSSES = 20  # of workers, without a checkpoint in between
+PEEK_SECONDS = 0.5
+
+
+def train(
+    session: Session,
+    recipe: Recipe,
+    folders: Sequence[Path | str],
+    output: Path | str,
+    *,
+    passes: Sequence[float] = (),
+    average_every: int | None = None,
+    saving: Saving | None = None,
+    restart: bool = False,
+    progress: Progress = SILENT,
+) -> Model:
+    """Trains on the cluster into a folder; goes on where an unfinished job of the same settings stopped."""
+    job, mix = training_job(session, recipe, folders, output, passes, average_every)
+    folder = Path(job.output)
+    about = about_run(recipe, mix) | together(job.n_workers, job.average_every)
+    if not restart and is_finished(folder, about):
+        progress.say(f"{output} is up to date: the recipe, the text and the workers have not changed")
+        return load(folder)
+    check_target(folder)
+    session.check_shared(folder.parent)
+    del mix  # the driver needs no text
+    if job.n_workers == 1:
+        _train_alone(session, job, saving or Saving(), restart, progress)
+    else:
+        with one_writer(folder):
+            if restart:
+                clear_run(folder)
+            open_run(folder, about)
+            _train_together(session, job, saving or Saving(), progress)
+    return load(folder)
+
+
+def _place(session: Session, job: TrainingJob, kind: type, *arguments: Any, **options: Any) -> list[Any]:
+    """The workers of a job on the nodes; cut anew where a node is lost before they have a place."""
+    n, deadline = job.n_workers, time.monotonic() + PLACE_SECONDS
+    while True:
+        threads = threads_of(session.live_nodes(), n)
+        remote = session.ray.remote(num_cpus=threads, scheduling_strategy="SPREAD", **options)(kind)
+        workers = [remote.remote(replace(job, threads=max(1, threads)), i, *arguments) for i in range(n)]
+        calls = [worker.ready.remote() for worker in workers]
+        missing = calls
+        while missing and time.monotonic() < deadline and threads_of(session.live_nodes(), n) == threads:
+            missing = session.ray.wait(calls, num_returns=n, timeout=PEEK_SECONDS)[1]
+        if not missing:
+            session.ray.get(calls)
+            return workers
+        _end(session, workers)
+        if time.monotonic() >= deadline:
+            raise ClusterError(
+                f"no room for {len(missing)} of {n} workers of {threads} cores after {PLACE_SECONDS:.0f} s: others use "
+                "the cluster (see `ray status`); give fewer --workers, or wait"
+            )
+
+
+def _end(session: Session, workers: Sequence[Any]) -> None:
+    for worker in workers:
+        session.ray.kill(worker)
+
+
+@contextmanager
+def _losses(session: Session, lost: list[str], progress: Progress) -> Iterator[None]:
+    """Says that a worker was lost, and lets go on; raises where that happens again and again."""
+    errors = session.ray.exceptions
+    try:
+        yield
+    except (errors.RayActorError, errors.ObjectLostError, errors.OwnerDiedError, errors.NodeDiedError) as error:
+        lost.append(type(error).__name__)
+        if len(lost) > MOST_LOSSES:
+            raise ClusterError(
+                f"{len(lost)} workers were lost since the last checkpoint ({lost[-1]}); see `ray status` and the "
+                "memory of the nodes: the same command goes on"
+            ) from error
+        progress.say(f"a worker was lost ({lost[-1]}); going on from the last checkpoint")
+
+
+def _train_alone(session: Session, job: TrainingJob, saving: Saving, restart: bool, progress: Progress) -> None:
+    lost: list[str] = []
+    words, n_said = 0.0, 0
+    while True:
+        with _losses(session, lost, progress):
+            [worker] = _place(session, job, LoneWorker, saving, restart and not lost, max_concurrency=2)
+            done, n_said = worker.run.remote(), 0
+            while not session.ray.wait([done], timeout=PEEK_SECONDS)[0]:
+                so_far, note, said = session.ray.get(worker.peek.remote())
+                progress.advance(max(0.0, so_far - words), note)
+                words, n_said = max(words, so_far), _say_rest(said, n_said, progress)
+            so_far, note, said = session.ray.get(worker.peek.remote())
+            progress.advance(max(0.0, so_far - words), note)
+            _say_rest(said, n_said, progress)
+            _checked(session, done)
+            return
+
+
+def _say_rest(said: Sequence[str], n_said: int, progress: Progress) -> int:
+    for message in said[n_said:]:
+        progress.say(message)
+    return len(said)
+
+
+def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:
+    lost: list[str] = []
+    workers: list[Any] = []
+    while True:
+        with _losses(session, lost, progress):
+            try:
+                workers = _place(session, job, TrainingWorker)
+                _Rounds(session, job, workers, saving, progress, lost).run()
+                return
+            finally:
+                _end(session, workers)
+
+
+class _Rounds:
+    """Round after round, on workers that are there."""
+
+    def __init__(
+        self,
+        session: Session,
+        job: TrainingJob,
+        workers: Sequence[Any],
+        saving: Saving,
+        progress: Progress,
+        lost: list[str],
+    ) -> None:
+        self._session, self._job, self._workers = session, job, workers
+        self._saving, self._progress, self._lost = saving, progress, lost
+        self._log = TrainingLog(Path(job.output) / RUN / LOG)
+
+    def run(self) -> None:
+        job, progress = self._job, self._progress
+        begun = self._all("begin")
+        if len({number for number, _, _ in begun}) > 1:
+            raise ClusterError(f"nodes see different checkpoints in {job.output}; is it on storage that all share?")
+        first, counters = begun[0][0], [Counters(**each) for each in begun[0][2]]
+        sizes = [n_batches for _, n_batches, _ in begun]
+        per_epoch = -(-max(sizes) // job.average_every)
+        n_rounds = job.recipe.epochs * per_epoch
+        words = sum(each.words for each in counters)
+        if first:
+            progress.say(f"going on with {job.output} after round {first:,} of {n_rounds:,}")
+            progress.advance(words)
+        self._log.cut_after(sum(each.step for each in counters))
+        saved_at = time.monotonic()
+        for number in range(first + 1, n_rounds + 1):
+            reports, note = self._round(number, n_rounds)
+            counters = [report.counters for report in reports]
+            tally = _tally(counters)
+            rate = learning_rates(job.recipe, tally.step - 1, 1, job.recipe.epochs * sum(sizes))
+            self._log.write(tally, float(rate[0]))
+            progress.advance(tally.words - words, note)
+            words = tally.words
+            if number % per_epoch == 0:
+                progress.say(
+                    f"epoch {tally.epoch}: loss {tally.mean_loss:.4f} over {tally.loss_examples:,} examples; {note}"
+                )
+            if time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes and number < n_rounds:
+                self._save(number, counters, ended=number % per_epoch == 0)
+                saved_at = time.monotonic()
+        self._checked(self._workers[0].finish.remote(replace(_tally(counters), epoch=job.recipe.epochs)))
+
+    def _round(self, number: int, n_rounds: int) -> tuple[list[RoundReport], str]:
+        """All calls of a round at once: Ray starts each as soon as what it needs is there."""
+        start, workers = time.perf_counter(), self._workers
+        reports = [worker.advance.remote(number, n_rounds) for worker in workers]
+        shares = [[worker.share.remote(owner) for owner in range(len(workers))] for worker in workers]
+        merged = [worker.merge.remote(*(own[i] for own in shares)) for i, worker in enumerate(workers)]
+        taken = [worker.take.remote(*merged) for worker in workers]
+        done: list[RoundReport] = [self._checked(ref) for ref in reports]
+        n_bytes = self._session.ray.get(taken)[0]
+        seconds = time.perf_counter() - start
+        trained = sum(report.seconds for report in done) / len(done)
+        speeds = " ".join(f"{report.words / max(report.seconds, 1e-9) / 1e6:.2f}" for report in done)
+        share = 1 - trained / seconds
+        return done, f"{speeds} M words/s per worker, averaging {n_bytes / 1e6:,.0f} MB takes {share:.0%} of the time"
+
+    def _save(self, number: int, counters: Sequence[Counters], *, ended: bool) -> None:
+        """An epoch that has ended is ended in the checkpoint, too."""
+        begun = {"batch": 0, "loss": 0.0, "loss_examples": 0} if ended else {}
+        plain = [asdict(each) | {"epoch": each.epoch + ended} | begun for each in counters]
+        self._checked(self._workers[0].save_checkpoint.remote(number, plain))
+        self._lost.clear()
+
+    def _all(self, method: str) -> list[Any]:
+        return [self._checked(ref) for ref in [getattr(worker, method).remote() for worker in self._workers]]
+
+    def _checked(self, ref: Any) -> Any:
+        return _checked(self._session, ref)
+
+
+def _checked(session: Session, ref: Any) -> Any:
+    """A value, or the error that came instead; the loss of a worker is left to `_losses`."""
+    try:
+        value = session.ray.get(ref)
+    except session.ray.exceptions.RayTaskError as error:  # a mistake of ours, not a loss
+        with clear_errors(session.ray, session.address):
+            raise error
+    if isinstance(value, Failure):
+        raise value.kind(value.message)
+    return value
+
+
+def _tally(counters: Sequence[Counters]) -> Counters:
+    """All workers together; the epoch is the same."""
+    sums = {field.name: sum(getattr(each, field.name) for each in counters) for field in fields(Counters)}
+    return Counters(**sums | {"epoch": counters[0].epoch})

@@ -1,0 +1,117 @@
+"""How text is cut into shards: a look at the beginning of every file, its language, and where it may be cut.
+
+A shard is about 64 MB of text: some pieces of a large file, or some whole files. Shards begin where the blocks of a
+single process do, so each block of text is the same and gives the same sentences.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.cluster.session import Session
+from siamese_cbow.cluster.sources import Source, paths_of
+from siamese_cbow.stream.preparation import Settings
+from siamese_cbow.text.file_parts import FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, piece_start
+from siamese_cbow.text.languages import AUTO, Detected, detect, language
+from siamese_cbow.text.reader import language_samples, telling_files
+from siamese_cbow.text.records import BLOCK_BYTES, AnyLayout, NoText, TextSettings
+
+SHARD_BYTES = 64 << 20
+LOOKS = 32  # files that one piece of work looks at
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some whole files, or some pieces of one."""
+
+    sources: tuple[Source, ...]
+    layouts: tuple[AnyLayout | None, ...]
+    pieces: tuple[int, int] | None = None
+
+    @property
+    def size(self) -> int:
+        """Its bytes, on disk."""
+        if self.pieces is None:
+            return sum(source.size for source in self.sources)
+        return min(piece_start(self.pieces[1]), self.sources[0].size) - piece_start(self.pieces[0])
+
+
+def shards_of(sources: Sequence[Source], looks: Sequence[FileLook]) -> list[Shard]:
+    """How the work is cut; it depends on the files alone."""
+    layouts = chosen_layouts(looks)
+    begins = first_of_blocks(looks, layouts)
+    shards: list[Shard] = []
+    whole: list[int] = []  # files that go into the next shard
+
+    def close() -> None:
+        if whole:
+            shards.append(Shard(tuple(sources[i] for i in whole), tuple(layouts[i] for i in whole)))
+            whole.clear()
+
+    for i, (source, look) in enumerate(zip(sources, looks, strict=True)):
+        is_cut = look.is_cuttable and source.size > SHARD_BYTES
+        if begins[i] and (is_cut or sum(sources[j].size for j in whole) + source.size > SHARD_BYTES):
+            close()
+        if is_cut:
+            bounds = piece_ranges(source.size, SHARD_BYTES)
+            shards += [Shard((source,), (layouts[i],), part) for part in pairwise(bounds)]
+        else:
+            whole.append(i)
+    close()
+    return shards
+
+
+def piece_ranges(n_bytes: int, shard_bytes: int) -> list[int]:
+    """Where a file is cut, in pieces: 150 MB into shards of 64 MB -> [0, 16, 32, 39]."""
+    return [*range(0, n_pieces(n_bytes), max(1, shard_bytes // BLOCK_BYTES)), n_pieces(n_bytes)]
+
+
+def samples(source: Source, text: TextSettings) -> list[bytes]:
+    """Some of a file, to tell its language by."""
+    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder, paths_of([source], Path(folder)) as [path]:
+        return language_samples(path, text)
+
+
+def look(sources: Sequence[Source], settings: Settings) -> list[FileLook | NoText]:
+    """Step 1, for some files; the error where a table has no text column and nobody has named it."""
+    looks: list[FileLook | NoText] = []
+    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
+        for source in sources:
+            try:
+                with paths_of([source], Path(folder)) as [path]:
+                    looks.append(look_at(path, settings.text))
+            except NoText as error:
+                if source.is_named:
+                    raise
+                looks.append(error)
+    return looks
+
+
+def language_of(session: Session, sources: Sequence[Source], text: TextSettings) -> Detected:
+    """The language that the settings name, or that the text is in: as `Corpus` finds it."""
+    named = text.languages[0] if text.languages else text.language
+    if named != AUTO:
+        return Detected(language(named))
+    taken = in_order(session, samples, [(source, text) for source in telling_files(sources)])
+    return detect(sample for each in taken for sample in each)
+
+
+def looks_of(session: Session, sources: Sequence[Source], settings: Settings) -> dict[str, FileLook]:
+    """By name, without the tables that have no text; an error where no other file is there."""
+    groups = [sources[i : i + LOOKS] for i in range(0, len(sources), LOOKS)]
+    seen = [each for looks in in_order(session, look, [(group, settings) for group in groups]) for each in looks]
+    errors = [each for each in seen if isinstance(each, NoText)]
+    if len(errors) == len(sources):
+        raise errors[0]
+    pairs = zip(sources, seen, strict=True)
+    return {source.name: each for source, each in pairs if isinstance(each, FileLook)}
+
+
+def in_order(session: Session, work: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The results of all pieces of work, in the order of the items."""
+    return [result for _, result in sorted(session.each(work, items), key=lambda pair: pair[0])]

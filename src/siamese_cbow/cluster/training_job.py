@@ -1,0 +1,140 @@
+"""What a training on a cluster is to do, and what it will take: known before anybody trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from siamese_cbow.base.disk import sample_hash
+from siamese_cbow.cluster.session import Node, Session
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.stream.mix import Mix
+from siamese_cbow.stream.stream import Stream
+from siamese_cbow.training.optimizers import state_shapes
+from siamese_cbow.training.plan import Plan, plan_of
+from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.training.strips import layout_of
+
+AVERAGED_BATCHES = 512  # of all workers, between two averagings (results/cluster.md)
+WORDS_PER_SECOND = 2e6  # of a core, about: what an estimate assumes
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """All that a worker has to know."""
+
+    recipe: Recipe
+    folders: tuple[str, ...]  # of the streams
+    passes: tuple[float, ...]
+    files: Mapping[str, tuple[int, str]]  # of the streams: size and hash of a sample, as the driver sees them
+    output: str
+    n_workers: int
+    average_every: int
+    threads: int = 1
+
+    def part(self, number: int, n: int) -> Mix:
+        """Part `number` of n of every stream."""
+        return Mix([Stream.load(folder, part=(number, n)) for folder in self.folders], self.passes)
+
+    def check_files(self) -> None:
+        """Raises an error where this node sees other files than the driver."""
+        for name, expected in self.files.items():
+            path = Path(name)
+            if not path.is_file():
+                raise InputError(
+                    f"no file {path}; the stream must be on storage that all nodes mount at the same place"
+                )
+            if (path.stat().st_size, sample_hash(path)) != expected:
+                raise InputError(
+                    f"{path} is not what the driver sees ({path.stat().st_size:,} bytes, expected {expected[0]:,}); it "
+                    "has changed since the job began, or another folder is mounted there: prepare it again"
+                )
+
+
+def together(n_workers: int, average_every: int) -> dict[str, int]:
+    """What makes a model of several workers another one; of a single worker nothing does."""
+    return {"workers": n_workers, "average_every": average_every} if n_workers > 1 else {}
+
+
+def usual_interval(n_workers: int) -> int:
+    """Batches of a worker between two averagings, unless said: 2 workers -> 256, 8 -> 64."""
+    return max(1, AVERAGED_BATCHES // n_workers)
+
+
+def training_job(
+    session: Session,
+    recipe: Recipe,
+    folders: Sequence[Path | str],
+    output: Path | str,
+    passes: Sequence[float],
+    average_every: int | None,
+) -> tuple[TrainingJob, Mix]:
+    """The job, checked as far as the driver can, and its text."""
+    if average_every is not None and average_every < 1:
+        raise SettingsError(f"average_every is {average_every}; expected 1 batch or more")
+    mix = Mix([Stream.load(folder) for folder in folders], passes)
+    plan_of(recipe, mix)
+    names = [str(Path(folder).absolute()) for folder in folders]
+    paths = [path for name in names for path in sorted(Path(name).iterdir()) if path.is_file()]
+    files = {str(path): (path.stat().st_size, sample_hash(path)) for path in paths}
+    n_workers = session.wanted or len([node for node in session.live_nodes() if node.n_cpus])
+    target = str(Path(output).absolute())
+    interval = average_every or usual_interval(n_workers)
+    return TrainingJob(recipe, tuple(names), tuple(mix.passes), files, target, n_workers, interval), mix
+
+
+def threads_of(nodes: Sequence[Node], n_workers: int) -> int:
+    """The most threads that every worker can have: nodes of 4 and 2 cores, 3 workers -> 2; 0 where cores are few."""
+    most = max((node.n_cpus for node in nodes), default=0)
+    return next((n for n in range(most, 0, -1) if sum(node.n_cpus // n for node in nodes) >= n_workers), 0)
+
+
+def expected_rows(plan: Plan, n_tokens: float) -> float:
+    """How many different rows that many words of text touch, about: 1 - exp(-n p) for each row, of its share p."""
+    counts = np.asarray(plan.vocabulary.counts, np.float64)
+    share = counts / max(1.0, counts.sum())
+    if plan.recipe.subsample:
+        ratio = plan.recipe.subsample / np.maximum(share, 1e-30)
+        share = share * np.minimum(1, np.sqrt(ratio) + ratio)
+    rows = np.concatenate([share, np.zeros(plan.stems.n_shared)])
+    if plan.stems.n_shared:
+        shares = plan.stems.rows >= 0
+        np.add.at(rows, plan.stems.rows[shares], share[shares])
+    return float((-np.expm1(-n_tokens * rows)).sum())
+
+
+def bytes_of_state(plan: Plan) -> int:
+    """Matrices and the optimiser's memory of them, in one worker."""
+    layout = layout_of(plan.recipe)
+    rows = layout.n_strips * (len(plan.vocabulary) + plan.stems.n_shared)
+    numbers = rows * layout.width + sum(a * b for a, b in state_shapes(plan.recipe.optimizer, rows, layout.width))
+    return 4 * numbers * (2 if plan.recipe.separate_matrices else 1)
+
+
+def description(session: Session, job: TrainingJob, mix: Mix) -> str:
+    """What the job would do: `--dry-run`."""
+    plan, n = plan_of(job.recipe, mix), job.n_workers
+    threads = max(1, threads_of(session.live_nodes(), n))
+    per_worker = -(-plan.schedule.n_batches // n)
+    n_rounds = job.recipe.epochs * -(-per_worker // job.average_every)
+    tokens, state = mix.n_tokens / n / max(1, n_rounds // job.recipe.epochs), bytes_of_state(plan)
+    n_rows = len(plan.vocabulary) + plan.stems.n_shared
+    sent, received = (state / n_rows * expected_rows(plan, share) for share in (tokens, n * tokens))
+    minutes = job.recipe.epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
+    lines = [
+        f"{n} workers of {threads} threads on {len(session.live_nodes())} nodes",
+        f"a part of the text for each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches an epoch",
+        f"memory of a worker: {state / 1e6:,.0f} MB of vectors and optimiser"
+        + (f", {state / n / 1e6:,.0f} MB of the rows it owns" if n > 1 else "")
+        + ", less than 1 GB for everything else",
+    ]
+    if n > 1:
+        lines.append(
+            f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker sends about "
+            f"{sent / 1e6:,.0f} MB and gets {received / 1e6:,.0f} MB"
+        )
+    lines.append(f"about {minutes:,.1f} minutes at two million words a second for each core, without the averaging")
+    return "".join(f"# {line}\n" for line in lines) + "# nothing was trained: --dry-run"

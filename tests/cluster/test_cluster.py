@@ -1,0 +1,450 @@
+"""Jobs on a real cluster of two nodes: the same bytes as on one machine, whatever happens on the way."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import siamese_cbow as sc
+from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
+from siamese_cbow.cli import main
+from siamese_cbow.cluster.session import clear_errors
+from siamese_cbow.cluster.sources import Source, sources_of, store_errors
+from siamese_cbow.cluster.training_job import TrainingJob, training_job
+from siamese_cbow.cluster.training_worker import TrainingWorker
+from siamese_cbow.training.checkpoint import read_log
+from siamese_cbow.training.loop import Run
+from siamese_cbow.training.plan import plan_of
+from siamese_cbow.training.recipe import Saving
+from siamese_cbow.training.saved_run import train_into
+
+# Not imported yet: Ray reads its environment when it is.
+HAS_RAY = importlib.util.find_spec("ray") is not None
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'siamese-cbow[ray]'"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A store that speaks S3."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=free_port(), verbose=False)
+    server.start()
+    yield f"http://127.0.0.1:{server.get_host_and_port()[1]}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def store(cluster: sc.RayCluster, texts: Path) -> str:
+    """A bucket with all texts."""
+    import fsspec
+
+    system = fsspec.filesystem("s3")
+    system.mkdir("crawl")
+    for path in texts.iterdir():
+        system.put_file(str(path), f"crawl/{path.name}")
+    return "s3://crawl"
+
+
+@pytest.fixture(scope="module")
+def nodes(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    nodes = Nodes(tmp_path_factory.mktemp("ray"))
+    keys = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": "us-east-1"}
+    nodes.environment |= {"AWS_ENDPOINT_URL": server, **keys}
+    before = {name: os.environ.get(name) for name in nodes.environment}
+    os.environ.update(nodes.environment)
+    try:
+        nodes.start()
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.stop()
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture(scope="module")
+def cluster(nodes: Nodes) -> Iterator[sc.RayCluster]:
+    with sc.RayCluster(nodes.address, workers=2) as cluster:
+        yield cluster
+
+
+def with_workers(cluster: sc.RayCluster, n: int) -> sc.RayCluster:
+    assert cluster._session is not None
+    cluster._session.wanted = n
+    return cluster
+
+
+def text_of(n_lines: int, seed: int) -> str:
+    """Lines of a few thousand words, some of them empty, some with odd signs."""
+    rng = random.Random(seed)
+    words = [f"w{i}" for i in range(2000)] + ["Straße", "naïve", "it's", "日本", "a\u00a0.", "x\0y"]
+    weights = [1 / (i + 1) for i in range(len(words))]
+    drawn = rng.choices(words, weights, k=9 * n_lines)
+    lines = [" ".join(drawn[9 * i : 9 * i + rng.randrange(1, 10)]) for i in range(n_lines)]
+    return "".join(line + ("\n\n" if rng.random() < 0.1 else "\n") for line in lines)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Text of every kind: large enough to be cut, small files, compressed, a table, another encoding."""
+    folder = tmp_path_factory.mktemp("texts")
+    (folder / "a-large.txt").write_text("\ufeff" + text_of(240_000, 1), "utf-8")
+    (folder / "b-small.txt").write_text(text_of(300, 2), "utf-8")
+    (folder / "c-small.txt").write_text("no line end, and " + text_of(20, 3).rstrip(), "utf-8")
+    (folder / "d.txt.gz").write_bytes(gzip.compress(text_of(20_000, 4).encode()))
+    (folder / "e.jsonl").write_text("".join(f'{{"text": "w1 w2 w{i % 50}", "n": {i}}}\n' for i in range(4000)))
+    (folder / "f-other.txt").write_text("Die Straße, ein Fluß.\nGrüße aus Köln.\n" * 200, "cp1252")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stream(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("local") / "stream"
+    sc.prepare(texts, output=output, text=sc.TextSettings(layout="sentences"))
+    return output
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(autouse=True)
+def _small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("siamese_cbow.cluster.shards.SHARD_BYTES", 1 << 20)
+    monkeypatch.setattr("siamese_cbow.cluster.parallel_encode.PART_ROWS", 1000)
+    monkeypatch.setattr("siamese_cbow.cluster.parallel_encode.PART_BYTES", 1 << 20)
+
+
+LINES = sc.TextSettings(layout="sentences")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_stream_has_the_bytes_of_a_local_one(
+    cluster: sc.RayCluster, texts: Path, stream: Path, tmp_path: Path, workers: int
+) -> None:
+    with_workers(cluster, workers).prepare(texts, output=tmp_path / "stream", text=LINES)
+    assert content(tmp_path / "stream") == content(stream)
+    assert [path.name for path in tmp_path.iterdir()] == ["stream"]
+
+
+def test_text_of_an_s3_store(cluster: sc.RayCluster, store: str, texts: Path, tmp_path: Path) -> None:
+    """As bytes of a store, the same files give the same words and ids."""
+    names = ["a-large.txt", "b-small.txt", "d.txt.gz", "e.jsonl"]
+    with_workers(cluster, 2).prepare([f"{store}/{name}" for name in names], output=tmp_path / "far", text=LINES)
+    near = sc.prepare([texts / name for name in names], output=tmp_path / "near", text=LINES)
+    assert sc.Stream.load(tmp_path / "far", verify=True).fingerprint == near.fingerprint
+    with pytest.raises(sc.InputError, match=r"no such file: s3://crawl/none\.txt"):
+        cluster.prepare(f"{store}/none.txt", output=tmp_path / "none")
+
+
+def test_text_in_memory_and_parquet(cluster: sc.RayCluster, texts: Path, tmp_path: Path) -> None:
+    import fsspec
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    fsspec.filesystem("memory").pipe("/corpus/b.txt", (texts / "b-small.txt").read_bytes())
+    rows = pa.table({"text": [f"w{i % 7} w{i % 11} w3" for i in range(2000)], "n": range(2000)})
+    pq.write_table(rows, tmp_path / "c.parquet", row_group_size=300)
+    given = ["memory://corpus/b.txt", str(tmp_path / "c.parquet")]
+    far = cluster.prepare(given, output=tmp_path / "far", min_count=2, text=LINES)
+    near = sc.prepare([texts / "b-small.txt", tmp_path / "c.parquet"], min_count=2, text=LINES)
+    assert far.fingerprint == near.fingerprint
+
+
+class LostError(Exception):
+    """The driver dies."""
+
+
+def die() -> None:
+    raise LostError
+
+
+def test_prepare_survives(cluster: sc.RayCluster, nodes: Nodes, texts: Path, stream: Path, tmp_path: Path) -> None:
+    """A worker, a node and the driver are lost, one after the other; what is there in the end is as if nothing was."""
+    output = tmp_path / "stream"
+    driver = Accident(2, die)
+    with pytest.raises(LostError):
+        with_workers(cluster, 2).prepare(texts, output=output, text=LINES, progress=driver)
+    left = tmp_path / ".stream.cluster"
+    done = {path.name: path.stat().st_mtime_ns for path in left.glob("scan-*.json")}
+    assert done
+    assert not output.exists()
+    third = nodes.start()
+    with_nodes(cluster, 3)
+    node = Accident(1, lambda: kill_node(third))
+    with_workers(cluster, 3).prepare(texts, output=output, text=LINES, progress=node)
+    assert node.happened
+    assert content(output) == content(stream)
+    shutil.rmtree(output)
+    worker = Accident(2, lambda: kill_worker(nodes, "ray::_guarded"))
+    with_workers(cluster, 2).prepare(texts, output=output, text=LINES, progress=worker)
+    assert worker.happened
+    assert content(output) == content(stream)
+    assert not left.exists()
+
+
+def with_nodes(cluster: sc.RayCluster, n: int) -> None:
+    """Waits until so many nodes are there."""
+    assert cluster._session is not None
+    for _ in range(300):
+        if len(cluster._session.live_nodes()) == n:
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"{len(cluster._session.live_nodes())} nodes")
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small stream to learn from."""
+    folder = tmp_path_factory.mktemp("lesson")
+    (folder / "a.txt").write_text(text_of(9000, 5), "utf-8")
+    sc.prepare(folder / "a.txt", output=folder / "stream", text=LINES)
+    return folder / "stream"
+
+
+RECIPE = sc.SiameseCBOW(dim=16, epochs=2, batch_size=64)
+OFTEN = Saving(checkpoint_minutes=0)
+
+
+def test_one_worker_is_local_training(cluster: sc.RayCluster, lesson: Path, tmp_path: Path) -> None:
+    train_into(tmp_path / "near" / "model", RECIPE, sc.Stream.load(lesson))
+    with_workers(cluster, 1).train(RECIPE, lesson, output=tmp_path / "far" / "model")
+    assert content(tmp_path / "far") == content(tmp_path / "near")
+
+
+@pytest.fixture(scope="module")
+def together(cluster: sc.RayCluster, lesson: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two workers, undisturbed."""
+    output = tmp_path_factory.mktemp("together") / "model"
+    with_workers(cluster, 2).train(RECIPE, lesson, output=output, average_every=25)
+    return output
+
+
+def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None:
+    """No Ray: the same workers, asked one after the other, come to the same numbers."""
+    job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, 25)
+    workers = [TrainingWorker(job, i) for i in range(2)]
+    n_rounds = 2 * -(-max(worker.begin()[1] for worker in workers) // 25)
+    for number in range(1, n_rounds + 1):
+        reports = [worker.advance(number, n_rounds) for worker in workers]
+        shares = [[worker.share(owner) for owner in range(2)] for worker in workers]
+        merged = [worker.merge(*(own[i] for own in shares)) for i, worker in enumerate(workers)]
+        assert len({worker.take(*merged) for worker in workers}) == 1
+    rows = [worker._trainer.run.state.vectors for worker in workers]
+    assert np.array_equal(*rows)
+    run = Run(plan_of(RECIPE, sc.Stream.load(lesson)), workers[0]._trainer.run.state)
+    model = sc.load(together)
+    assert np.array_equal(run.model().vectors, model.vectors)
+    assert model.info.trained is not None
+    assert model.info.trained["workers"] == 2
+    assert model.info.trained["words"] == sum(report.counters.words for report in reports)
+    lines = read_log(together / "training.jsonl")
+    assert len(lines) == n_rounds
+    assert lines[-1]["loss"] < lines[0]["loss"]
+
+
+def test_training_survives(cluster: sc.RayCluster, nodes: Nodes, lesson: Path, together: Path, tmp_path: Path) -> None:
+    def train(progress: Accident, name: str) -> None:
+        with_workers(cluster, 2).train(
+            RECIPE, lesson, output=tmp_path / name / "model", average_every=25, saving=OFTEN, progress=progress
+        )
+
+    worker = Accident(2, lambda: kill_worker(nodes, "ray::TrainingWorker"))
+    train(worker, "worker")
+    assert any("a worker was lost" in message for message in worker.said)
+    driver = Accident(2, die)
+    with pytest.raises(LostError):
+        train(driver, "driver")
+    again = Accident(0, die)
+    train(again, "driver")
+    assert any("going on" in message for message in again.said)
+    third = nodes.start()
+    with_nodes(cluster, 3)
+    node = Accident(1, lambda: kill_node(third))
+    with_workers(cluster, 3)
+    train_three = {"average_every": 25, "saving": OFTEN}
+    cluster.train(RECIPE, lesson, output=tmp_path / "node" / "model", progress=node, **train_three)
+    cluster.train(RECIPE, lesson, output=tmp_path / "calm" / "model", **train_three)
+    assert node.happened
+    assert content(tmp_path / "node") == content(tmp_path / "calm")
+    for name in ("worker", "driver"):
+        assert content(tmp_path / name / "model") == content(together)
+
+
+def test_other_workers_make_another_model(cluster: sc.RayCluster, lesson: Path, together: Path) -> None:
+    with pytest.raises(sc.InputError, match="holds a model of other settings"):
+        with_workers(cluster, 2).train(RECIPE, lesson, output=together, average_every=300)
+    progress = Accident(0, die)
+    cluster.train(RECIPE, lesson, output=together, average_every=25, progress=progress)
+    assert "is up to date" in progress.said[0]
+
+
+def test_plan(cluster: sc.RayCluster, lesson: Path) -> None:
+    text = with_workers(cluster, 2).plan(RECIPE, lesson)
+    for part in (
+        "2 workers of 1 threads on 2 nodes",
+        "memory of a worker",
+        "rounds of",
+        "minutes",
+        "nothing was trained",
+    ):
+        assert part in text
+
+
+@pytest.fixture(scope="module")
+def tickets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with nulls and other columns, and two plain texts, one of them compressed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = tmp_path_factory.mktemp("tickets")
+    body = [None if i % 97 == 0 else f"the printer on floor {i} is jammed" for i in range(9000)]
+    pq.write_table(pa.table({"id": range(9000), "body": body}), folder / "a.parquet", row_group_size=700)
+    (folder / "b.txt").write_text("".join(f"Ein Satz, line {i}.\r\n" for i in range(70_000)), newline="")
+    (folder / "c.txt.gz").write_bytes(gzip.compress(b"one\n\ntwo without a line end"))
+    return folder
+
+
+def test_every_row_is_encoded_once(cluster: sc.RayCluster, nodes: Nodes, tickets: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    model, driver = sc.load(), Accident(1, die)
+    table, output = tickets / "a.parquet", tmp_path / "tickets"
+    text = sc.TextSettings(text_column="body")
+    with pytest.raises(LostError):
+        with_workers(cluster, 2).encode(table, output=output, text=text, progress=driver)
+    third = nodes.start()
+    with_nodes(cluster, 3)
+
+    def accidents() -> None:
+        kill_worker(nodes, "ray::_guarded")
+        kill_node(third)
+
+    both = Accident(1, accidents)
+    assert with_workers(cluster, 3).encode(table, output=output, text=text, progress=both) == 9000
+    assert both.happened
+    rows = pq.read_table(output)
+    assert rows.column("id").to_pylist() == list(range(9000))
+    body = rows.column("body").to_pylist()
+    assert body[97] is None
+    vectors = np.array(rows.column("vector").combine_chunks().flatten()).reshape(9000, -1)
+    assert np.array_equal(vectors, model.encode([each or "" for each in body]))
+    assert str(rows.schema.field("vector").type) == f"fixed_size_list<item: float>[{model.dim}]".replace(
+        "item", "element"
+    )
+    with pytest.raises(sc.InputError, match="is there already"):
+        cluster.encode(table, output=output, text=text)
+    with pytest.raises(sc.InputError, match="no column 'none'; it has id, body"):
+        cluster.encode(table, output=tmp_path / "none", text=sc.TextSettings(text_column="none"))
+    plain = [tickets / "b.txt", tickets / "c.txt.gz"]
+    assert cluster.encode(plain, output=tmp_path / "lines") == 70_003
+    lines = pq.read_table(tmp_path / "lines")
+    assert lines.column("text").to_pylist()[69_999:] == ["Ein Satz, line 69999.", "one", "", "two without a line end"]
+    assert len(list((tmp_path / "lines").iterdir())) > 2
+
+
+def test_models_are_scored_side_by_side(cluster: sc.RayCluster, together: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "2014"
+    folder.mkdir()
+    (folder / "STS.input.toy.txt").write_text("a cat\ta dog\nw1 w2\tw1 w3\nthe house\ta house\n")
+    (folder / "STS.gs.toy.txt").write_text("2\n1\n5\n")
+    scores = with_workers(cluster, 2).evaluate([str(together), "random"], sc.sts(folder))
+    near = [sc.evaluate(sc.load(together), sc.sts(folder), name="x"), scores[1]]
+    assert [each.sets[0].pearson for each in scores] == [each.sets[0].pearson for each in near]
+
+
+# What goes wrong
+
+
+def test_nobody_answers(capsys: pytest.CaptureFixture[str], texts: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["prepare", str(texts), "-o", str(tmp_path / "s"), "--cluster", "127.0.0.1:1", "--workers", "2"])
+    assert ended.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert "no Ray cluster answers at 127.0.0.1:1" in lines[0]
+
+
+def test_a_node_that_sees_other_files(cluster: sc.RayCluster, nodes: Nodes, texts: Path, tmp_path: Path) -> None:
+    """A third node has an empty disk mounted where the output goes."""
+    hidden = tmp_path / "output"
+    hidden.mkdir()
+    may_mount = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", hidden], capture_output=True)
+    if may_mount.returncode:
+        pytest.skip("this user may not mount file systems in a namespace")
+    third = nodes.start(before=["unshare", "--mount", "sh", "-c", f'mount -t tmpfs tmpfs {hidden} && exec "$@"', "sh"])
+    try:
+        with_nodes(cluster, 3)
+        with pytest.raises(sc.ClusterError, match=r"node \S+ \(.*\) does not see .*output"):
+            cluster.prepare(texts, output=hidden / "stream")
+    finally:
+        kill_node(third)
+        with_nodes(cluster, 2)
+    assert list(hidden.iterdir()) == []
+
+
+def test_files_that_have_changed(cluster: sc.RayCluster, stream: Path, texts: Path, tmp_path: Path) -> None:
+    session = cluster._session
+    assert session is not None
+    job, _ = training_job(session, RECIPE, [stream], tmp_path / "model", (), 400)
+    name = str(stream / "ids.npy")
+    other = replace(job, files={name: (5, "")})
+    assert "is not what the driver sees" in TrainingWorker(other, 0).begin().message
+    gone = replace(job, files={str(tmp_path / "ids.npy"): (5, "")})
+    assert "no file" in TrainingWorker(gone, 0).begin().message
+    [source] = sources_of(texts / "b-small.txt", LINES).files
+    with pytest.raises(sc.InputError, match=r"b-small.txt has changed since the job began \(.* bytes, expected 5\)"):
+        list(session.each(Source.check, [(replace(source, size=5),)]))
+    with pytest.raises(sc.InputError, match=r"no such file: .*\[node "):
+        list(session.each(Source.check, [(replace(source, name=str(tmp_path / "none.txt")),)]))
+
+
+def test_nodes_of_other_code(cluster: sc.RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = cluster._session
+    assert session is not None
+    node = session.nodes[0]
+    for facts, message in (
+        (None, "has no package siamese_cbow"),
+        (("0.0.1", ""), "has siamese-cbow 0.0.1 of other code"),
+    ):
+        monkeypatch.setattr(session, "_on_each_node", lambda *_, facts=facts: iter([(node, facts)]))
+        with pytest.raises(sc.ClusterError, match=message):
+            session._check_nodes()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ("ObjectStoreFullError", "the object store of db7 is full"),
+        ("OutOfMemoryError", "ran out of memory"),
+        ("RaySystemError", "the cluster db7 failed"),
+    ],
+)
+def test_what_ray_says_is_one_line(cluster: sc.RayCluster, error: str, message: str) -> None:
+    assert cluster._session is not None
+    ray = cluster._session.ray
+    with pytest.raises(sc.ClusterError, match=message) as raised, clear_errors(ray, "db7"):
+        raise getattr(ray.exceptions, error)("two\nlines")
+    assert "\n" not in str(raised.value)
+
+
+def test_wrong_credentials() -> None:
+    message = r"s3://a/b may not be read \(.*\); check the credentials on every node"
+    with pytest.raises(sc.ClusterError, match=message), store_errors("s3://a/b"):
+        raise PermissionError("Access Denied")
