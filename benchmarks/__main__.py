@@ -30,6 +30,8 @@ def main() -> None:
     run("sentence_splitting", *text)
     run("reading", *text)
     run("prepare", *text)
+    if options.text:
+        run("one_step", *text)
     for name in ("encode", "cold_start", "serve", "search", "train", "skip_thought", "paper_scale"):
         run(name)
     left_out = ["quality_search, pairs and reproduce, which take hours or more texts: see their --help"]

@@ -36,8 +36,8 @@ from benchmarks.tables import machine, markdown, report
 from siamese_cbow import load
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.bodies import json_response
-from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.middleware import Limits
+from siamese_cbow.serve.registry import Embedder
 from siamese_cbow.serve.server import listen, run
 
 BATCH, CLIENTS, STOPS = 256, 8, 8

@@ -1,26 +1,36 @@
 """What to do with unknown words: nothing, or give them the vector of something known.
 
     python -m benchmarks.unknown_words MODEL --sts DIR [--write]
+    python -m benchmarks.unknown_words MODEL --text FILE [--write]
 
 The vocabulary of MODEL is cut to its most frequent words, or not at all, and the words of the STS sets that it then
 lacks get a vector in one of several ways. Chosen on STS 2012-2013.
+
+With --text, what unknown words cost: FILE (.xz or plain) is encoded with the whole vocabulary and with one that is cut
+so that a fifth of the running words is unknown; and the worst case, where every unknown word is another one. Processor
+time of one thread, the two by turns, the shortest of several.
 """
 
 from __future__ import annotations
 
 import argparse
+import lzma
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.compress import scores
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import RESULTS, machine, markdown, report
 from siamese_cbow import Model, Vocabulary, load, sts
 from siamese_cbow.evaluation.systems import words_of
 
 SIZES = (20_000, 60_000, 140_000)
+N_TEXTS, LENGTH, UNKNOWN_SHARE, ROUNDS = 30_000, 20, 0.2, 9  # texts, words of each, and how often each is timed
+COST = "## What they cost"  # the section of the page that --text writes
 Guess = Callable[[Model, Sequence[str]], dict[str, np.ndarray]]  # vectors for unknown words
 
 
@@ -102,12 +112,80 @@ def extended(model: Model, guess: Guess, words: Sequence[str]) -> tuple[Model, i
     return Model(Vocabulary.of_words(listed), np.concatenate(rows), model.tokenizer), len(found)
 
 
+def texts_of(path: Path) -> list[list[str]]:
+    """The first words of a file, LENGTH in a text."""
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
+        lines = (line.split() for line in file)
+        return list(islice((words[i : i + LENGTH] for words in lines for i in range(0, len(words), LENGTH)), N_TEXTS))
+
+
+def cut_to_unknown(model: Model, texts: Sequence[str]) -> tuple[Model, float]:
+    """The model with as many of its words as leave UNKNOWN_SHARE of the running words unknown, and the share."""
+    counts = Counter(word for text in texts for word in model.tokenizer.words(text))
+    known = np.cumsum([counts[word] for word in model.vocabulary.words]) / counts.total()
+    size = int(np.searchsorted(known, 1 - UNKNOWN_SHARE)) + 1
+    return model.compress(words=size), 1 - float(known[min(size, len(known)) - 1])
+
+
+def every_fifth_word_new(model: Model, texts: Sequence[list[str]]) -> list[str]:
+    """The texts with every fifth word replaced by one that stands nowhere else: eight letters, as words have."""
+    rng, every = np.random.default_rng(1), round(1 / UNKNOWN_SHARE)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    known = [[word for word in words if word.lower() in model.vocabulary] or ["the"] for words in texts]
+    new = iter("".join(row) for row in letters[rng.integers(0, 26, (sum(map(len, known)), 8))])
+    return [" ".join(next(new) if i % every == 0 else word for i, word in enumerate(words)) for words in known]
+
+
+def ratio(first: Callable[[], object], second: Callable[[], object]) -> float:
+    """Processor time of the first divided by that of the second."""
+    seconds: list[list[float]] = [[], []]
+    for _ in range(ROUNDS):
+        for work, times in zip((first, second), seconds, strict=True):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+    return min(seconds[0]) / min(seconds[1])
+
+
+def speed(whole: Model, path: Path, write: bool) -> None:
+    """How fast text with unknown words is encoded, against the same with known ones."""
+    listed = texts_of(path)
+    real = [" ".join(word for word in words if word.lower() in whole.vocabulary) for words in listed]
+    cut, share = cut_to_unknown(whole, real)
+    new = every_fifth_word_new(whole, listed)
+    for model, texts in ((whole, real), (cut, real), (whole, new)):
+        model.encode(texts)  # the kernels are loaded, and the tables made
+    figures = {
+        f"{path.name}, known words; vocabulary cut to {len(cut.vocabulary):,} of them, {share:.0%} unknown": ratio(
+            lambda: whole.encode(real, threads=1), lambda: cut.encode(real, threads=1)
+        ),
+        "the same; every fifth one replaced by one that stands nowhere else": ratio(
+            lambda: whole.encode(real, threads=1), lambda: whole.encode(new, threads=1)
+        ),
+    }
+    section = (
+        f"{COST}\n\n{whole!r}, {len(real):,} texts of {LENGTH} words. Speed with unknown words divided by the speed "
+        "without: processor time, one thread, by turns (`--text`).\n\n"
+        f"{markdown(['text', 'speed'], [[name, f'{figure:.2f}'] for name, figure in figures.items()])}\n\n"
+        f"{machine('numpy', 'numba')}\n"
+    )
+    print(section)
+    if write:
+        page = RESULTS / "unknown_words.md"
+        page.write_text(f"{page.read_text('utf-8').partition(COST)[0].rstrip()}\n\n{section}", "utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--sts", type=Path)
+    task.add_argument("--text", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.text:
+        speed(load(options.model), options.text, options.write)
+        return
     whole, sets = load(options.model), sts(options.sts)
     tests = sorted({word for word in words_of(sets) if word == word.lower()} - {""})
     rows = []

@@ -8,7 +8,7 @@ import numpy as np
 
 from siamese_cbow.kernels.batch.batch_records import Keys, Matrices, Objective, Rule, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
-from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName
+from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName
 from siamese_cbow.machine.memory import aligned, padded_width
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.stems import NO_STEMS
@@ -31,7 +31,9 @@ def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
     sentences = np.concatenate([[0], np.cumsum(lengths)])
     ids = (N_WORDS * rng.random(sentences[-1]) ** 2).astype(np.int32)
     starts = document_starts(documents, len(sentences) - 1)
-    return Text(ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), NO_STEMS.rows, N_WORDS)
+    return Text(
+        ids, sentences, documents, starts, np.ones(N_WORDS, np.float32), NO_STEMS.rows, np.zeros(0, np.float32), N_WORDS
+    )
 
 
 def keys(shape: Shape, epoch: int = 0, shift: int = 0) -> Keys:
@@ -48,6 +50,8 @@ def shape_of(text: Text, batch: int, run_length: int, **options: Any) -> Shape:
         "negatives": 0,
         "negatives_from_batch": True,
         "max_tokens": 1000,
+        "triples": False,
+        "any_negative": False,
     } | options
     return Shape(run_length, batch // run_length, n_units, *(values[name] for name in Shape._fields[3:]))
 
@@ -63,4 +67,4 @@ def matrices(rng: np.random.Generator, like: Rule, layout: StripLayout = WHOLE) 
 
 def objective_of(name: ObjectiveName, *, shared: bool = True, sharpness: float = 1.0) -> Objective:
     kind = OBJECTIVES[name]
-    return Objective(kind.number, kind.sampled, np.float32(sharpness), np.float32(MARGIN), kind.unit, shared)
+    return Objective(kind.number, kind.sampled, np.float32(sharpness), np.float32(MARGIN), SCORES[kind.score], shared)

@@ -31,17 +31,18 @@ PACKAGE = Path(siamese_cbow.__file__).parent
 # Left to right is the direction of imports.
 ROOMS = (
     *("base", "machine", "text", "words", "stream", "kernels", "model", "transform", "formats", "training"),
-    *("baselines", "evaluation", "retrieval", "integrations", "paper", "serve", "cli"),
+    *("baselines", "evaluation", "retrieval", "integrations", "paper", "serve", "cluster", "cli"),
 )
 ROOT = {"__init__", "__main__", "errors", "progress"}  # modules beside the rooms
 # Methods of a model that belong to later rooms (`model.compress`) go through the public door, and only they do.
 USERS_OF_THE_DOOR = {"model.model"}
 
 LONGEST = 300  # lines of a module
-MOST_MODULES = 200
+MOST_MODULES = 215  # 200, the 12 of `cluster`, `text.file_parts`, and rule 2 of words: `patterns`, `cutting`
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
 HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64", "pooch"}
+HEAVY |= {"py3langid"}
 
 
 class Import(NamedTuple):

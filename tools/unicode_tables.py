@@ -3,7 +3,7 @@
 The kinds and the lower case are asked of the `tokenizers` library itself, because sentence-transformers and model2vec
 cut text with it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
 `tests/words/test_tokenizer.py` fails when that has happened. Another table cuts some texts into other words, so it is a
-new rule: add it to `RULES` in `words/tokenizer.py`.
+new rule: add it to `RULES` in `words/tokenizer.py`. The last rows are for rule 2 and what follows it.
 
     python tools/unicode_tables.py
 """
@@ -11,10 +11,11 @@ new rule: add it to `RULES` in `words/tokenizer.py`.
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from pathlib import Path
 
 from tokenizers import Regex
-from tokenizers.normalizers import Lowercase
+from tokenizers.normalizers import NFC, Lowercase
 from tokenizers.pre_tokenizers import Split
 
 TARGET = Path(__file__).parents[1] / "src" / "siamese_cbow" / "words" / "unicode_tables.txt"
@@ -27,6 +28,13 @@ PATTERNS = {
     "ideograph": r"[[\p{L}\p{N}]&&[\p{Han}\p{Hiragana}]]",
     "symbol": r"[[\p{P}\p{S}]&&[^\x{FFFD}]]",
     "space": r"\s",
+}
+# Rule 2: pictures, without arrows and squares; letters of scripts without spaces, where a syllable is a word.
+PICTURES = r"\x{231A}-\x{23FA}\x{2600}-\x{27BF}\x{2B50}\x{2B55}\x{1F000}-\x{1F3FA}\x{1F400}-\x{1FAFF}"
+SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}"
+PATTERNS_2 = {
+    "emoji": rf"[[\p{{Emoji}}]&&[\p{{S}}]&&[{PICTURES}]]",
+    "syllabic": rf"[\p{{L}}&&[{SYLLABIC}]]",
 }
 
 
@@ -52,12 +60,45 @@ def lower_cases(points: list[int]) -> str:
     return " ".join(f"{point:x}:{'+'.join(f'{ord(letter):x}' for letter in low)}" for point, low in pairs)
 
 
+def composing(points: list[int]) -> tuple[list[int], list[int]]:
+    """What NFC may change (alone, or after another character), and what it must take for a stranger.
+
+    The library knows the combining characters of an old Unicode, and Python those of its own release. Whatever one of
+    them does not know is left alone: then all agree, now and later.
+    """
+    following = {*FIRST}
+    following |= {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    changing, strange = [], []
+    library = NFC()
+    for point in points:
+        letter = chr(point)
+        known = unicodedata.category(letter) not in ("Cn",)
+        texts = [letter, f"\u2603{letter}\u0316", f"\u2603\u0301{letter}", f"{letter}\u0307", f"\u1100{letter}"]
+        texts += [f"{chr(first)}{letter}" for first in FIRST.get(point, ())]
+        if not known or any(library.normalize_str(text) != unicodedata.normalize("NFC", text) for text in texts):
+            strange.append(point)
+        elif point in following or unicodedata.combining(letter) or unicodedata.normalize("NFC", letter) != letter:
+            changing.append(point)
+    return changing, strange
+
+
+# What each character composes with.
+FIRST: dict[int, list[int]] = {}
+for _point in range(0x110000):
+    _pair = unicodedata.decomposition(chr(_point)).split()
+    if len(_pair) == 2 and not _pair[0].startswith("<"):
+        FIRST.setdefault(int(_pair[1], 16), []).append(int(_pair[0], 16))
+
+
 def main() -> None:
     """Write the table."""
     points = [point for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF]
     text = "".join(map(chr, points))
     lines = [f"{name} {ranges(code_points(pattern, text))}" for name, pattern in PATTERNS.items()]
     lines.append("lower " + lower_cases([point for point in points if point != ord("\n")]))
+    lines += [f"{name} {ranges(code_points(pattern, text))}" for name, pattern in PATTERNS_2.items()]
+    changing, strange = composing(points)
+    lines += [f"composing {ranges(changing)}", f"strange {ranges(strange)}"]
     TARGET.write_text("\n".join(lines) + "\n", encoding="ascii")
     print(f"{TARGET}: {TARGET.stat().st_size:,} bytes")
 

@@ -15,8 +15,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from siamese_cbow.errors import FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
+    from siamese_cbow.cluster import RayCluster
+    from siamese_cbow.errors import ClusterError, FormatError, InputError, MissingExtra, SettingsError, SiameseCBOWError
     from siamese_cbow.evaluation.evaluate import evaluate
+    from siamese_cbow.evaluation.pair_files import pairs
     from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.sts import sts
@@ -51,8 +53,10 @@ if TYPE_CHECKING:
 _HOMES = {
     name: home
     for home, names in {
-        "errors": "FormatError InputError MissingExtra SettingsError SiameseCBOWError",
+        "cluster": "RayCluster",
+        "errors": "ClusterError FormatError InputError MissingExtra SettingsError SiameseCBOWError",
         "evaluation.evaluate": "evaluate",
+        "evaluation.pair_files": "pairs",
         "evaluation.pair_sets": "PairSet",
         "evaluation.scores": "Scores",
         "evaluation.sts": "sts",
@@ -90,6 +94,7 @@ __all__ = [
     "Callback",
     "CheckedRow",
     "Cluster",
+    "ClusterError",
     "Corpus",
     "FormatError",
     "Hit",
@@ -104,6 +109,7 @@ __all__ = [
     "PairSet",
     "Postprocess",
     "RawBlock",
+    "RayCluster",
     "Report",
     "Rows",
     "Run",
@@ -123,6 +129,7 @@ __all__ = [
     "duplicates",
     "evaluate",
     "load",
+    "pairs",
     "postprocess",
     "prepare",
     "push_to_hub",

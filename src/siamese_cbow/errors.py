@@ -5,6 +5,7 @@
     ├── SettingsError     an option whose value makes no sense (also a ValueError)
     ├── FormatError       a folder of ours that is incomplete, truncated, swapped or from another version
     ├── MissingExtra      an optional library that is not installed; says what to type (also an ImportError)
+    ├── ClusterError      a cluster that can't be reached, lacks something or has failed; the same command goes on
     └── Interrupted       a signal ended long work; what was done is saved, and the same command resumes it
 
 Every message gives the value, what was expected, and the next step. The command line prints it without a
@@ -12,6 +13,9 @@ traceback and leaves with exit code 2 (128 + the signal's number when interrupte
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class SiameseCBOWError(Exception):
@@ -40,6 +44,19 @@ class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better w
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"this needs {library}; type: pip install 'siamese-cbow[{extra}]'")
+
+
+@contextmanager
+def needs(library: str, extra: str) -> Iterator[None]:
+    """Around the import of an optional library: `with needs("gensim", "baselines"): import gensim`."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtra(library, extra) from None
+
+
+class ClusterError(SiameseCBOWError):
+    """A cluster that can't be reached, lacks something or has failed; the same command goes on when it is mended."""
 
 
 class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)

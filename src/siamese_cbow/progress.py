@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -68,6 +67,8 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
     unknown length (standard input): the bar pulses. In a notebook it is a widget (of ipywidgets, in the extra
     `notebook`); on anything else that is not a terminal, only the messages are printed.
     """
+    from importlib.util import find_spec
+
     from rich import progress as rich
     from rich.console import Console
     from rich.text import Text

@@ -200,3 +200,11 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     (folder / "dictionary.txt").write_text("<eos>\nUNK\nother\nwords\nin\nthis\nother\nfile\n")
     with pytest.raises(InputError, match="have different words"):
         read_published(folder)
+
+
+def test_an_archive_that_promises_more_than_it_can_hold(tmp_path: Path) -> None:
+    content = write_release(tmp_path)
+    arrays = {**content["uni"][0], "encoder_U": np.zeros((4000, 8000), np.float32)}
+    np.savez_compressed(tmp_path / "uni_skip.npz", **arrays)
+    with pytest.raises(InputError, match=r"uni_skip\.npz has [\d,]+ bytes and promises an array of 128,000,128"):
+        read_published(tmp_path)

@@ -121,7 +121,7 @@ def test_settings_are_checked(stream: Stream) -> None:
             make(RandomVectors(dim=DIM), n_components=DIM).train(stream)
     with pytest.raises(SettingsError, match="dim is 0"):
         RandomVectors(dim=0)
-    with pytest.raises(SettingsError, match="algorithm is 'glove'; expected cbow or skipgram"):
+    with pytest.raises(SettingsError, match="algorithm is 'glove'; expected one of cbow, skipgram"):
         Word2Vec("glove")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="window is 0"):
         Word2Vec(window=0)

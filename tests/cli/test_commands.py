@@ -76,3 +76,10 @@ def test_missing_extra_says_what_to_type() -> None:
 
 def test_one_thing_is_singular() -> None:
     assert [counted(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]
+
+
+@pytest.mark.slow
+def test_the_table_of_kinds_of_files_is_true() -> None:
+    """Every command reads every kind of file, as it is and compressed: rows, what is said, what is left out."""
+    page = (ROOT / "docs" / "text.md").read_text("utf-8")
+    assert page == runpy.run_path(str(ROOT / "tools" / "text_table.py"))["page"](), "run: python tools/text_table.py"

@@ -50,3 +50,26 @@ def test_units_that_contradict_each_other(folder: Path, capsys: pytest.CaptureFi
         main(["search", "guitar", "a.txt", "--sentences", "--unit", "line"])
     assert stop.value.code == 2
     assert "got --sentences and --unit line; expected one of them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl", "a.md", "a.html"])
+def test_broken_characters_are_said_by_every_command(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    topic_model().save("model")
+    monkeypatch.setenv("SIAMESE_CBOW_MODEL", "model")
+    text = "the ship sails and the song plays é é é".encode() + b" broken \xff here"
+    start, end = {"a.csv": (b"text,label\n", b",sea\n"), "a.jsonl": (b'{"text": "', b'", "label": "x"}\n')}.get(
+        name, (b"", b"\t" + b"ship\n")
+    )
+    Path(name).write_bytes(start + text + end)
+    for command in (["encode", name], ["search", "ship", name], ["index", name, "-o", "an.index"], ["dedup", name],
+                    ["cluster", name], ["adapt", name, "-o", "adapted"],
+                    ["prepare", name, "-o", "stream", "--min-count", "1"]):  # fmt: skip
+        main(command)
+        said = capsys.readouterr().err
+        assert "1 broken" in said, command
+    if name == "a.txt":
+        main(["similarity", "--file", name])
+        assert "replaced 1 broken character of UTF-8: a.txt" in capsys.readouterr().err

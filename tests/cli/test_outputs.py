@@ -76,3 +76,54 @@ def test_other_encodings_get_utf8(folder: Path) -> None:
     done = run("encode", "in.txt", folder=folder, stdout=subprocess.PIPE, env=environment)
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == TEXT.splitlines()
+
+
+def test_an_index_that_may_not_grow(folder: Path) -> None:
+    (folder / "in.txt").write_text("".join(f"the cat sat on {i} mats and {i * i} dogs\n" for i in range(600)))
+    done = run("index", "in.txt", "-o", "notes", folder=folder, largest=60_000)  # the graph is what is larger
+    assert done.returncode == 2
+    assert "can't write notes/segment-" in done.stderr
+    assert "the disk is full" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "notes").exists()
+
+
+CLOSED = (
+    "import os, sys; [os.close(int(n)) for n in sys.argv[1]]; os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+)
+
+
+@pytest.mark.parametrize("closed", ["0", "2", "02", "012"])
+def test_closed_streams(folder: Path, closed: str) -> None:
+    """A shell's `<&-` and `2>&-`: one line where there is somewhere to say it, no traceback, no wrong file."""
+    command = [sys.executable, "-c", CLOSED, closed, "-m", "siamese_cbow", "similarity", "--file"]
+    given = "in.txt" if closed == "2" else "-"
+    (folder / "in.txt").write_text("a cat\ta dog\n")
+    done = subprocess.run([*command, given], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if closed == "2" else 2), done.stderr
+    assert len(done.stdout.splitlines()) == (1 if closed == "2" else 0)
+    if closed == "0":
+        assert done.stderr == (
+            "siamese-cbow: standard input is closed; expected text: give files, or pipe text into the command\n"
+        )
+
+
+def test_names_that_are_not_utf8(folder: Path) -> None:
+    """Such names come from old disks and archives; they are kept in our files, and lead back to theirs."""
+    name = os.fsdecode(b"caf\xe9")
+    (folder / f"{name}.txt").write_text("a cat sat\na dog ran\nthe cat ran\n" * 9)
+    for command in (
+        ("prepare", f"{name}.txt", "-o", f"{name}-stream", "--min-count", "1"),
+        ("train", f"{name}-stream", "-o", f"{name}-model", "--dim", "4", "--subsample", "0"),
+        ("index", f"{name}.txt", "-o", "index", "--model", f"{name}-model"),
+    ):
+        done = run(*command, folder=folder)
+        assert done.returncode == 0, done.stderr
+    kept = json.loads((folder / f"{name}-stream" / "stream.json").read_text("utf-8"))
+    assert os.fsencode(kept["sources"][0]["path"]).endswith(b"caf\xe9.txt")
+    done = run("search", "cat", "--index", "index", "-k", "1", "--json", folder=folder, stdout=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr
+    assert os.fsencode(json.loads(done.stdout)["source"]).endswith(b"caf\xe9.txt")
+    done = run("index", f"{name}.txt", "-o", f"{name}-index", folder=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is not UTF-8, which the library of the index needs; choose another" in done.stderr

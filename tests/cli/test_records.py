@@ -6,7 +6,9 @@ import csv
 import gzip
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -99,7 +101,7 @@ def test_a_row_for_each_record_in_every_command(table: str, capsys: pytest.Captu
     main(["encode", table, *body, "-o", "a.npy"])
     np.testing.assert_array_equal(np.load("a.npy"), expected)
     rows = [json.loads(line) for line in out(capsys, "encode", table, *body)]
-    assert [row["text"].split() for row in rows] == [text.split() for text in BODIES]
+    assert [(row.get("body") or "").split() for row in rows] == [text.split() for text in BODIES]
 
     hits = [json.loads(line) for line in out(capsys, "search", "ship", table, *body, "-k0", "--threshold=-1", "--json")]
     found = {hit["line"]: " ".join(hit["text"].split()) for hit in hits}
@@ -158,6 +160,98 @@ def test_similarity_never_takes_the_lines_of_a_table_for_pairs(table: str, capsy
     assert "plain text, which has no columns" in said
 
 
+def read_rows(path: str) -> list[dict[str, Any]]:
+    """What a command has written, with vectors as lists."""
+    if path.endswith(".jsonl"):
+        return [json.loads(line) for line in Path(path).read_text().splitlines()]
+    if path.endswith(".parquet"):
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return rows
+    with Path(path).open(newline="") as file:
+        return [{**row, **({"vector": json.loads(row["vector"])} if "vector" in row else {})}
+                for row in csv.DictReader(file)]  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_all_columns_are_carried_through(table: str, ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = WORDS if table == "t.tsv" else [body or None for body in BODIES]
+    main(["encode", table, "--text-column", "body", "-o", f"out{ending}"])
+    rows = read_rows(f"out{ending}")
+    np.testing.assert_array_equal(
+        np.array([row.pop("vector") for row in rows], np.float32), topic_model().encode(BODIES)
+    )
+    assert [{**row, "body": row.get("body") or None} for row in rows] == [
+        {"id": str(i), "body": body or None, "other": "the ship", "label": label}
+        for i, (body, label) in enumerate(zip(bodies, LABELS, strict=True))
+    ]
+    if ending == ".parquet":
+        assert pq.read_schema("out.parquet").field("vector").type == pa.list_(pa.float32(), topic_model().dim)
+
+    main(["dedup", table, "--text-column", "other", "-o", f"kept{ending}"])
+    assert "kept 1 of 6 lines" in capsys.readouterr().err
+    kept = read_rows(f"kept{ending}")
+    assert [(row["id"], row["label"], row["other"]) for row in kept] == [("0", "sea", "the ship")]
+
+
+def test_columns_keep_their_types_and_odd_values(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    when = datetime(2020, 1, 2, 3, tzinfo=UTC)
+    columns = {
+        "n": [1, None],
+        "when": [when, None],
+        "tags": [["a"], []],
+        "f": [0.5, float("nan")],
+        "text": ["ship", None],
+    }
+    pq.write_table(pa.table(columns), "a.parquet")
+    main(["encode", "a.parquet", "-o", "b.parquet"])
+    assert pq.read_table("b.parquet").drop_columns("vector").schema.equals(pq.read_table("a.parquet").schema)
+    main(["encode", "a.parquet", "-o", "b.jsonl"])
+    rows = read_rows("b.jsonl")
+    assert [row["n"] for row in rows] == [1, None]
+    assert rows[0]["when"] == when.isoformat()
+    assert rows[1]["f"] is None  # JSON has no NaN
+    main(["encode", "a.parquet", "-o", "b.csv"])
+    assert [(row["n"], row["tags"]) for row in read_rows("b.csv")] == [("1", '["a"]'), ("", "[]")]
+
+
+def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text('{"text": "ship", "vector": 1}\n')
+    Path("b.jsonl").write_text('{"text": "ship", "x": 1}\n{"text": "song", "x": "one"}\n')
+    Path("c.csv").write_text("text,vector\nship,1\n")
+    for name, ending, message in (
+        ("a.jsonl", ".jsonl", "has a column 'vector' already; name the new one: --vector-column"),
+        ("c.csv", ".parquet", "has a column 'vector' already"),
+        ("b.jsonl", ".parquet", "the column 'x' has values of several types"),
+    ):
+        assert message in failure(capsys, "encode", name, "-o", f"out{ending}")
+        assert not Path(f"out{ending}").exists()
+    main(["encode", "c.csv", "--vector-column", "v", "-o", "out.jsonl"])
+    assert read_rows("out.jsonl")[0].keys() == {"text", "vector", "v"}
+    main(["encode", "c.csv", "--sentences", "-o", "out.jsonl"])
+    assert "each row is a sentence, not a record" in capsys.readouterr().err
+    assert read_rows("out.jsonl")[0].keys() == {"text", "vector"}
+    Path("tables").mkdir()
+    Path("tables/a.csv").write_text("text,x\nship,1\nsong,2\n")
+    Path("tables/b.csv").write_text("text,y\nsoup,1\n")
+    main(["encode", "tables", "-o", "out.csv"])
+    assert "the tables have different columns, which are left out" in capsys.readouterr().err
+    assert [row["text"] for row in read_rows("out.csv")] == ["ship", "song", "soup"]
+    Path("tables/b.csv").write_text("text,x\nsoup,3\n")
+    main(["encode", "tables", "-o", "out.csv", "--batch-size", "2"])
+    assert [(row["text"], row["x"]) for row in read_rows("out.csv")] == [("ship", "1"), ("song", "2"), ("soup", "3")]
+    Path("tables/c.txt").write_text("bread\n")
+    main(["encode", "tables", "-o", "out.csv"])
+    assert "some of the files are not tables, so the columns of the others are left out" in capsys.readouterr().err
+    assert [row["text"] for row in read_rows("out.csv")] == ["ship", "song", "soup", "bread"]
+    Path("d.csv").write_text("text,x\n")
+    for ending in (".csv", ".jsonl", ".parquet", ".npy"):
+        main(["encode", "d.csv", "-o", f"out{ending}"])
+    assert read_rows("out.csv") == read_rows("out.jsonl") == read_rows("out.parquet") == []
+    assert pq.read_schema("out.parquet").names == ["text", "x", "vector"]
+    assert "expected one of them" in failure(capsys, "dedup", "d.csv", "-o", "out.csv", "--json")
+    assert "expected a name that ends in .parquet, .jsonl, .csv" in failure(capsys, "dedup", "d.csv", "-o", "out.npy")
+
+
 def test_sentences_of_a_record_have_its_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("b.csv").write_text('text\n"The ship sank. A storm!\n\nWe had soup. It was good."\n"Bread."\n')
     sentences = ["The ship sank.", "A storm!", "We had soup.", "It was good.", "Bread."]
@@ -175,8 +269,11 @@ def test_a_folder_and_a_glob_are_encoded_file_by_file(folder: Path, capsys: pyte
         rows = [json.loads(line) for line in out(capsys, "encode", source)]
         assert [row["text"] for row in rows] == ["the ship", "", "soup", "the band"]
     Path("notes/c.txt").write_bytes(b"\x89PNG")
-    assert "PNG" in failure(capsys, "encode", "notes", "-o", "notes.npy")  # never some rows without a word
-    assert not Path("notes.npy").exists()
+    main(["encode", "notes", "-o", "notes.npy"])
+    assert "left out 1 binary file" in capsys.readouterr().err  # never some rows without a word
+    assert len(np.load("notes.npy")) == 4
+    assert "PNG" in failure(capsys, "encode", "notes/c.txt", "-o", "c.npy")
+    assert not Path("c.npy").exists()
 
 
 def test_the_table_of_formats_names_each_ending_once() -> None:

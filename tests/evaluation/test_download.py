@@ -16,8 +16,7 @@ from click.testing import CliRunner
 
 from siamese_cbow.cli import group
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.download import ARCHIVES, Archive, download_sts, unpack
-from siamese_cbow.evaluation.fetch import fetch, file_sha256
+from siamese_cbow.evaluation.download import ARCHIVES, Archive, download_sts, fetch, file_sha256, unpack
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.progress import Silent
 

@@ -83,7 +83,7 @@ def test_it_says_what_is_lost_and_what_was_put_in_its_place(tmp_path: Path) -> N
     assert (done.source, done.target) == ("siamese-cbow", "fasttext")
     assert done.notes == (
         "not kept in fasttext: how often each word was seen",
-        "not kept in fasttext: the tokenizer (kind words, lowercase True, punctuation True, rule 1)",
+        "not kept in fasttext: the tokenizer (kind words, lowercase True, punctuation True, rule 2)",
         "not kept in fasttext: where the model comes from (recipe)",
     )
     back = convert(tmp_path / "words.vec", tmp_path / "again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def pipelines() -> Any:
 def test_spacy_documents_have_our_vectors_and_their_own_text(pipelines: Any, text: str) -> None:
     for model, nlp in pipelines:
         doc = nlp(text)
-        assert doc.text == text
+        # Its own text, unless the normal form of that is shorter or longer: then a document has the normal form.
+        forms = {replace(model.tokenizer, lowercase=False).spelled(text), model.tokenizer.spelled(text)}
+        assert doc.text == text or (doc.text in forms and len(doc.text) != len(text))
         np.testing.assert_array_equal(doc.vector, model.encode(text))
 
 

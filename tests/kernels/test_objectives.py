@@ -71,6 +71,7 @@ OF_CORPUS = {"negatives": 2, "negatives_from_batch": False, "halo": True}
 CASES = {
     **{name: Case(name, OF_CORPUS if OBJECTIVES[name].sampled else {}) for name in OBJECTIVES},
     "paper": Case("softmax", OF_CORPUS, {"temperature": 1.0}),
+    "paper-program": Case("softmax", OF_CORPUS | {"triples": True, "any_negative": True}, {"temperature": 1.0}),
     "paper, negatives of the batch": Case("softmax", {"negatives": 3}, {"temperature": 1.0}),
     "paper, temperature": Case("softmax", OF_CORPUS | {"halo": False}, {"temperature": 0.1}),
     "logistic, negatives of the batch": Case("logistic", {"negatives": 2}),
@@ -108,7 +109,7 @@ def test_a_step_is_the_gradient_of_the_definition(case, layout, shared, groups, 
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, : picked.n_sentences[0]]]
     loss, on_left, on_right = reference.loss_and_gradients(
         *before, words, positive, negative, CASES[case].definition,
-        unit=CASES[case].kind.unit, needs_negative=shape.negatives > 0,
+        score=CASES[case].kind.score, needs_negative=shape.negatives > 0,
     )  # fmt: skip
     assert report.examples[0] > 0
     assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-4)
@@ -119,6 +120,28 @@ def test_a_step_is_the_gradient_of_the_definition(case, layout, shared, groups, 
         np.testing.assert_allclose(moves[0], on_left, atol=3e-6 * sharpness)
         np.testing.assert_allclose(moves[1], on_right, atol=3e-6 * sharpness)
     assert np.count_nonzero(left.vectors) == N_WORDS * DIM  # what pads the rows stays zero
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("shared", [True, False], ids=["one matrix", "two matrices"])
+def test_words_with_weights_learn_by_the_definition(name, shared):
+    weights = np.linspace(0.5, 2, N_WORDS).astype(np.float32)
+    text = corpus(seed=3)._replace(weights=weights)
+    shape = shape_of(text, 12, 3, **CASES[name].options)
+    rng = np.random.default_rng(8)
+    left = matrices(rng, rule())
+    right = left if shared else matrices(rng, rule())
+    before = [side.vectors[:, :DIM].astype(np.float64) for side in (left, right)]
+    objective = objective_of(name, shared=shared, sharpness=CASES[name].sharpness)
+    report, picked = one_batch(text, shape, objective, rule(), left, right)
+    words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in picked.sentences[0, : picked.n_sentences[0]]]
+    loss, on_left, on_right = reference.loss_and_gradients(
+        *before, words, *masks(picked, shape), CASES[name].definition,
+        score=CASES[name].kind.score, needs_negative=shape.negatives > 0, weights=weights.astype(np.float64),
+    )  # fmt: skip
+    assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-4)
+    moved = before[0] - left.vectors[:, :DIM]
+    np.testing.assert_allclose(moved, on_left + on_right if shared else on_left, atol=2e-5 * CASES[name].sharpness)
 
 
 def test_batches_larger_than_a_tile_of_scores():

@@ -119,7 +119,9 @@ def test_who_uses_a_negative_is_known_from_both_ends():
 def test_large_groups_give_some_members_each_time():
     documents = np.array([0, 10, 12])
     starts, keep = document_starts(documents, 12), np.ones(N_WORDS, np.float32)
-    text = Text(np.zeros(12, np.int32), np.arange(13), documents, starts, keep, NO_STEMS.rows, N_WORDS)
+    text = Text(
+        np.zeros(12, np.int32), np.arange(13), documents, starts, keep, NO_STEMS.rows, np.zeros(0, np.float32), N_WORDS
+    )
     seen = set()
     for epoch in range(20):
         picked, _ = picked_batches(text, shape_of(text, 8, 4, groups=True), epoch=epoch)
@@ -133,3 +135,31 @@ def test_large_groups_give_some_members_each_time():
 def test_document_starts_are_bits():
     bits = np.unpackbits(document_starts(np.array([0, 2, 3, 9]), 9), bitorder="little")
     assert np.flatnonzero(bits).tolist() == [0, 2, 3]
+
+
+def test_triples_are_the_sentences_with_two_neighbours():
+    text, documents = corpus(n_documents=30), document_of(corpus(n_documents=30))
+    shape = shape_of(text, 12, 1, halo=True, triples=True)
+    picked, n_batches = picked_batches(text, shape)
+    anchors = [
+        s
+        for b in range(n_batches)
+        for k, s in enumerate(picked.sentences[b, : picked.n_sentences[b]])
+        if picked.anchors[b, k]
+    ]
+    inside = [s for s in range(1, len(documents) - 1) if documents[s - 1] == documents[s] == documents[s + 1]]
+    assert sorted(anchors) == inside
+
+
+def test_any_negative_may_be_the_anchor_or_beside_it():
+    text, documents = corpus(n_documents=2), document_of(corpus(n_documents=2))
+    shape = shape_of(text, 4, 1, negatives=5, negatives_from_batch=False, halo=True, any_negative=True)
+    distances = set()
+    for epoch in range(20):
+        picked, n_batches = picked_batches(text, shape, epoch=epoch)
+        for b in range(n_batches):
+            for k in range(picked.n_candidates[b]):
+                if picked.anchors[b, k]:
+                    drawn = picked.sentences[b, picked.negatives[b, k]]
+                    distances |= set(np.abs(drawn - picked.sentences[b, k])[documents[drawn] == documents[0]])
+    assert {0, 1, 2} <= distances

@@ -15,10 +15,10 @@ RUNS = [0, 0, 0, 1, 1, 2, 2]
 VALUES = {"temperature": 0.05, "gamma": 3.0, "margin": 0.7}
 DEFINITIONS = {
     **{
-        name: (partial(getattr(reference, kind.reference), **{s: VALUES[s] for s in (kind.setting,) if s}), kind.unit)
+        name: (partial(getattr(reference, kind.reference), **{s: VALUES[s] for s in (kind.setting,) if s}), kind.score)
         for name, kind in OBJECTIVES.items()
     },
-    "softmax at temperature 1": (reference.softmax, True),
+    "softmax at temperature 1": (reference.softmax, "cosine"),
 }
 
 
@@ -35,14 +35,14 @@ def world(groups: bool = False, sampled: bool = False):
 @pytest.mark.parametrize("sampled", [False, True])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_gradients_are_those_of_finite_differences(name, sampled, groups):
-    objective, unit = DEFINITIONS[name]
+    objective, score = DEFINITIONS[name]
     left, right, positive, negative = world(groups, sampled)
 
     def loss(a, b):
-        return reference.loss_and_gradients(a, b, SENTENCES, positive, negative, objective, unit=unit)[0]
+        return reference.loss_and_gradients(a, b, SENTENCES, positive, negative, objective, score=score)[0]
 
     _, on_left, on_right = reference.loss_and_gradients(
-        left, right, SENTENCES, positive, negative, objective, unit=unit
+        left, right, SENTENCES, positive, negative, objective, score=score
     )
     step = 1e-6
     for matrix, gradient in ((left, on_left), (right, on_right)):
@@ -78,6 +78,41 @@ def test_softmax_agrees_with_autograd(temperature):
     expected.backward()
     assert loss == pytest.approx(expected.item())
     np.testing.assert_allclose(on_left + on_right, vectors.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 10)], ids=["plain", "weighted"])
+def test_hinge_agrees_with_autograd(weights):
+    torch = pytest.importorskip("torch")
+    left, right, positive, negative = world(sampled=True)
+    loss, on_left, on_right = reference.loss_and_gradients(
+        left,
+        right,
+        SENTENCES,
+        positive,
+        negative,
+        partial(reference.hinge, margin=3.0),
+        score="distance",
+        weights=weights,
+    )
+    a, b = (torch.tensor(matrix, requires_grad=True) for matrix in (left, right))
+    scale = torch.ones(10, dtype=torch.float64) if weights is None else torch.tensor(weights)
+    losses = []
+    for anchor, sentence in enumerate(SENTENCES):
+        pairs = [
+            (positive[anchor, i] * negative[anchor, j], i, j)
+            for i in range(len(SENTENCES))
+            for j in range(len(SENTENCES))
+            if sentence and SENTENCES[i] and SENTENCES[j]
+        ]
+        if any(positive[anchor, i] for _, i, _ in pairs):
+            here = (a[sentence] * scale[sentence, None]).sum(0)
+            away = [((here - (b[s] * scale[s, None]).sum(0)) ** 2).sum() for s in SENTENCES]
+            losses.append(sum(n * torch.relu(3.0 + away[i] - away[j]) for n, i, j in pairs if n))
+    expected = sum(losses) / len(losses)
+    expected.backward()
+    assert loss == pytest.approx(expected.item())
+    np.testing.assert_allclose(on_left, a.grad.numpy(), atol=1e-10)
+    np.testing.assert_allclose(on_right, b.grad.numpy(), atol=1e-10)
 
 
 def test_a_zero_mean_gets_no_gradient_and_makes_no_nan():

@@ -50,7 +50,7 @@ for locator in (caching.InTreeCacheLocator, caching.UserWideCacheLocator):
     locator.from_function = classmethod(lambda *_: None)  # as where the folder is read-only
 import numpy as np
 from siamese_cbow.machine.compiling import LEAN
-from siamese_cbow.machine.exponential import highest
+from siamese_cbow.machine.products import highest
 print(highest(np.array([1.0, 3.0, 2.0], np.float32)), LEAN["cache"], sum(highest.stats.cache_hits.values()))
 """
 

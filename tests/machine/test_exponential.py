@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow.machine.exponential import exp_all, highest
+from siamese_cbow.machine.products import exp_all, highest
 
 ROWS = st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=70).map(lambda x: np.array(x, np.float32))
 SCORES = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=70).map(lambda x: np.array(x, np.float32))

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import siamese_cbow as sc
-from siamese_cbow.base.files import file_hash
+from siamese_cbow.base.disk import file_hash
 from siamese_cbow.cli import group
 from siamese_cbow.model.storage import PRETRAINED
 
@@ -24,7 +24,7 @@ PROBE = Path(__file__).with_name("probe.tsv")
 
 def test_its_files_are_those_that_were_built() -> None:
     assert {name: file_hash(PRETRAINED / name) for name in HELD["files"]} == HELD["files"]
-    assert sum(file.stat().st_size for file in PRETRAINED.iterdir()) <= 20e6
+    assert sum(file.stat().st_size for file in PRETRAINED.iterdir()) <= 21e6
     assert sc.load(verify=True) == sc.load()
 
 
@@ -73,14 +73,14 @@ def test_saved_it_loads_in_other_libraries(tmp_path: Path) -> None:
     for found in theirs:
         np.testing.assert_allclose(found, expected, atol=2e-6)
     saved = sc.load(tmp_path / "m", verify=True)
-    assert (saved.dtype, saved.info, saved.fallback) == ("int8", model.info, "prefix")
+    assert (saved.dtype, saved.info, saved.fallback) == ("int8", model.info, "ngrams")
     np.testing.assert_array_equal(saved.vectors, model.vectors)
 
 
 def test_a_pickle_carries_no_caches() -> None:
     model = sc.load()
     size = len(pickle.dumps(model))
-    assert size < 20e6
+    assert size < 21e6
     model.neighbours("guitar")
     model.encode(["a guitar", "playfully"] * 100)
     assert "index" in vars(model.vocabulary)

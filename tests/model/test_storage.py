@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safetensors import numpy as safetensors_numpy
 
 from siamese_cbow import FormatError, InputError, Model, SiameseCBOWError, Tokenizer, Vocabulary, load
-from siamese_cbow.base.files import file_hash
+from siamese_cbow.base.disk import file_hash
 from siamese_cbow.model.storage import CARD, CONFIG, HASHED, MODULES, TOKENIZER, VECTORS, VOCABULARY
 
 INFO = {"recipe": {"name": "toy", "dim": 4}, "corpus": {"fingerprint": "f00", "n_tokens": 12}}
@@ -208,10 +208,10 @@ def test_any_damage_ends_in_our_own_error(
     (folder / name).write_bytes(data[:at] + junk + data[at + len(junk) :])
     if trusting and name != CONFIG:  # a config that vouches for the damage
         path = folder / name
-        from siamese_cbow.model.storage import _file_entry
+        from siamese_cbow.model.storage import FORMAT
 
         config = json.loads((folder / CONFIG).read_text("utf-8"))
-        _edit(folder, files=config["files"] | {name: _file_entry(path)})
+        _edit(folder, files=config["files"] | {name: FORMAT.entry(path)})
     try:
         load(folder).encode(["the cat", "日"])
     except SiameseCBOWError:

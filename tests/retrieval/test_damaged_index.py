@@ -83,10 +83,11 @@ def test_ctrl_c_leaves_nothing_and_says_one_line(model: Model, tmp_path: Path) -
     assert not folder.exists()
 
 
-def test_a_signal_inside_the_library_of_graphs_is_an_interrupt() -> None:
+@pytest.mark.parametrize("message", ["Terminated by user", "Operation has been terminated"])
+def test_a_signal_inside_the_library_of_graphs_is_an_interrupt(message: str) -> None:
     class Stopped:
         def add(self, *_: object, **__: object) -> None:
-            raise RuntimeError("Terminated by user")
+            raise RuntimeError(message)
 
     with pytest.raises(KeyboardInterrupt):
         graph.add(Stopped(), np.arange(1), np.ones((1, 3), np.int8), 1)

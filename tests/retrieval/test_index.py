@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
 from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, SettingsError, TextSettings
 from siamese_cbow.cli import main
+from siamese_cbow.progress import Silent
 from siamese_cbow.retrieval import graph, updating
 from siamese_cbow.retrieval.manifest import Manifest, fingerprint
 from siamese_cbow.retrieval.updating import update
@@ -212,7 +214,7 @@ def test_an_index_of_version_2_is_read_and_updated(model: Model, notes: Path, tm
     content |= {"format_version": 2, "settings": {"sentences": sentences, "language": "en", "text_column": "text"}}
     (folder / "index.json").write_text(json.dumps(content))
     index = Index(folder, model=model)
-    assert index.manifest.settings == unit
+    assert index.manifest.settings == replace(unit, language="en")
     assert index.search("guitar", k=5) == wanted
     write_lines(notes / "c.txt", ["a piano concert"])
     assert update(folder, notes, model=model).n_rows == len(index) + 1
@@ -358,3 +360,28 @@ def test_index_from_the_command_line(
     main(["index", "notes", "-o", "notes.index", "--model", "model", "--rebuild"])
     assert "2,000 rows; files: 2 new" in capsys.readouterr().err
     assert Manifest.read(tmp_path / "notes.index").model_folder == str((tmp_path / "model").resolve())
+
+
+def test_a_file_that_may_not_be_read(
+    model: Model, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that a folder has brought in is left out, and said; one that was named is an error."""
+    file_hash = updating.file_hash
+
+    def refusing(path: Path) -> str:
+        if path.name == "b.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return file_hash(path)
+
+    monkeypatch.setattr(updating, "file_hash", refusing)  # permissions say nothing to root
+    with pytest.raises(InputError, match=r"can't read .*b\.txt: Permission denied"):
+        Index.update(tmp_path / "index", [notes / "a.txt", notes / "b.txt"], model=model)
+    assert not (tmp_path / "index").exists()
+    said: list[str] = []
+
+    class Told(Silent):
+        def say(self, message: str) -> None:
+            said.append(message)
+
+    assert update(tmp_path / "index", notes, model=model, progress=Told()).n_rows == 1200
+    assert said == [f"left out: can't read {notes / 'b.txt'}: Permission denied; check the file's permissions"]

@@ -21,8 +21,8 @@ from siamese_cbow import Model, Vocabulary
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.geometry import pca
 from siamese_cbow.serve.app import build
-from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.middleware import Limits, Middleware
+from siamese_cbow.serve.registry import Embedder
 
 MODEL = toy_model(info={"recipe": {"name": "toy"}})
 OTHER = toy_model(2)

@@ -21,9 +21,9 @@ from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.cli import main
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.serve.app import build
-from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.hosts import Hosts
 from siamese_cbow.serve.middleware import Limits
+from siamese_cbow.serve.registry import Embedder
 
 ASK = {"a": "a cat", "b": "a dog"}
 

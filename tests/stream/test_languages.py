@@ -176,9 +176,9 @@ def test_a_file_without_a_line_for_the_languages(tmp_path: Path, rows: str) -> N
         ({"languages": ("en", "de")}, "kind is 'text'; only groups have languages: --kind groups"),
         ({"kind": "groups", "languages": ("en", "en")}, "languages are en,en; expected two or more, each once"),
         ({"kind": "groups", "languages": ["en"]}, "languages are en; expected two or more"),
-        ({"kind": "groups", "languages": ("en", "d:e")}, "a language is 'd:e'; expected a code"),
-        ({"kind": "groups", "languages": ("en", "d e")}, "a language is 'd e'; expected a code"),
-        ({"kind": "groups", "languages": ("en", "")}, "a language is ''; expected a code"),
+        ({"kind": "groups", "languages": ("en", "d:e")}, "language is 'd:e'; expected auto"),
+        ({"kind": "groups", "languages": ("en", "d e")}, "language is 'd e'; expected auto"),
+        ({"kind": "groups", "languages": ("en", "")}, "language is ''; expected auto"),
         ({"kind": "groups", "languages": "en,de"}, "languages is the string 'en,de'; expected a list"),
     ],
 )
@@ -364,7 +364,7 @@ def test_language_option(model: Model, folder: Path, capsys: pytest.CaptureFixtu
         (["neighbours", "die"], "--language"),
         (["encode", "-"], "--language"),
         (["prepare", "a.tsv", "-o", "a", "--languages", "en,de"], "--kind groups"),
-        (["prepare", "a.tsv", "-o", "a", "--languages", "en,,de", "--kind", "groups"], "a language is ''"),
+        (["prepare", "a.tsv", "-o", "a", "--languages", "en,,de", "--kind", "groups"], "language is ''"),
     ],
 )
 def test_mistakes_are_clear(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_streams_that_do_not_go_together_are_refused_in_words():
         with pytest.raises(SettingsError, match="expected numbers above 0"):
             Mix([TEXT], passes=[wrong])
     with pytest.raises(SettingsError, match="no stream"):
-        RECIPE.train([])
+        Mix([])
     with pytest.raises(InputError, match=r"stream 2 was cut into words in another way .* prepare both with the same"):
         RECIPE.train([TEXT, replace(PAIRS, tokenizer=Tokenizer("whitespace", lowercase=True))])
     german = replace(PAIRS.vocabulary, languages=("en", "de"))

@@ -147,8 +147,12 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
         prepare(text, output=tmp_path / "stream", text=SENTENCES, min_count=1)
     assert (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns == before
     assert prepare(text, output=tmp_path / "stream", text=SENTENCES, restart=True).n_tokens == 5
-    with pytest.raises(InputError, match="text that is in no file can't be compared"):
-        prepare(Texts(["the the the the the"]), output=tmp_path / "stream", text=SENTENCES)
+    assert prepare(text, output=tmp_path / "stream", text=SENTENCES, restart="changed").n_tokens == 5
+    again = prepare(Texts(["the the the the the"]), output=tmp_path / "stream", text=SENTENCES, progress=heard)
+    assert "up to date" in heard.messages[-1]  # by what it became
+    assert again.about["sources"]
+    with pytest.raises(InputError, match=r"another text or other settings \(the text\)"):
+        prepare(Texts(["a a a a a a"]), output=tmp_path / "stream", text=SENTENCES)
 
 
 def test_what_happened_is_said(tmp_path: Path) -> None:

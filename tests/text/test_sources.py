@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.errors import InputError, SiameseCBOWError
-from siamese_cbow.text import chunks, encodings, inputs
+from siamese_cbow.text import FORMATS, chunks, encodings, inputs
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of, open_bytes
-from siamese_cbow.text.reader import endings
+from siamese_cbow.text.reader import walk_of
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import iter_lines
 
@@ -52,7 +52,7 @@ def text_of(inputs: object, **options: str) -> bytes:
 
 
 def find_files(names: list[str | Path]) -> list[Path | None]:
-    return inputs.find_files(names, endings("text"))
+    return inputs.find_files(names, walk_of(TextSettings()))
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def folder(tmp_path: Path) -> Path:
     ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"")
+        path.write_bytes(b"\x89PNG\r\n" if path.suffix == ".png" else b"")
     return tmp_path
 
 
@@ -125,10 +125,11 @@ def test_what_is_not_there_is_said(given_paths: list[str | Path], message: str) 
 
 
 def test_a_folder_without_text_says_what_it_holds(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"it holds no files; expected \.txt"):
+    with pytest.raises(InputError, match=r"no text in the folder .*: it is empty"):
         find_files([tmp_path])
-    (tmp_path / "a.png").touch()
-    with pytest.raises(InputError, match=r"it holds 1 files with endings \.png"):
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
+    (tmp_path / ".hidden").touch()
+    with pytest.raises(InputError, match=r"no text in the folder .*: left out 1 binary file, 1 hidden"):
         find_files([tmp_path])
 
 
@@ -333,7 +334,7 @@ def test_iter_lines_counts_lines_like_the_file_does(
             [TEXT[:999], b'{"text": "a b"}\n', b"text,n\na b,1\n", b"text\tn\na b\t1\n", b"PAR1" * 9]
         ).flatmap(lambda start: st.binary(max_size=40).map(lambda end: start + end)),
     ),
-    ending=st.sampled_from([*endings("text"), *endings("groups"), ""]),
+    ending=st.sampled_from([*(ending for each in FORMATS for ending in each.endings), ""]),
     compression=st.sampled_from(["", "", *COMPRESS]),
     really=st.booleans(),
     kind=st.sampled_from(["text", "groups"]),
@@ -355,3 +356,39 @@ def test_any_bytes_with_any_ending_give_text_or_our_own_error(
         assert file.name in str(error)  # noqa: PT017 (both ends are good)
     finally:
         file.unlink()
+
+
+@pytest.mark.parametrize("ending", ["", ".zst", ".gz"])
+def test_a_line_without_end_is_refused_before_memory_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """A few kilobytes may expand to gigabytes without a line end; whoever keeps lines whole stops at a limit."""
+    monkeypatch.setattr(chunks, "MAX_ROW_BYTES", 6 << 20)
+    text = b"one two\n" + b"a b " * (4 << 20)
+    path = tmp_path / f"a.txt{ending}"
+    path.write_bytes(COMPRESS[ending](text) if ending else text)
+    with pytest.raises(InputError, match=r"a\.txt.* line 2 is longer than 6,291,456 bytes; expected one text per line"):
+        list(iter_lines(path))
+    path.write_bytes(COMPRESS[ending](text[: 6 << 20]) if ending else text[: 6 << 20])
+    assert [len(line) for line in iter_lines(path)] == [7, (6 << 20) - 8]
+
+
+@pytest.mark.parametrize("left", [0, 5, 3_000_000])
+def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one two\n" * 3_000_000)
+    lines = iter_lines(path)
+    next(lines)
+    os.truncate(path, left)
+    with pytest.raises(InputError, match=r"a\.txt became shorter while it was read: [\d,]+ bytes of 24,000,000"):
+        list(lines)
+
+
+def test_a_file_that_grows_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one two\n" * 3_000_000)
+    lines = iter_lines(path)
+    next(lines)
+    with path.open("ab") as file:
+        file.write(b"three\n")
+    assert len(list(lines)) == 3_000_000

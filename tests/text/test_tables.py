@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from siamese_cbow.errors import InputError
+from siamese_cbow.text import json_files
 from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.reader import read_columns
 from siamese_cbow.text.records import TextSettings
 
 ROWS = ["one two. Three four.\n\nFive six.", "seven", "", "eight \x00nine"]
@@ -132,8 +138,8 @@ def test_json_that_arrow_refuses_is_read_all_the_same(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ('{"text": "a"}\nnonsense\n', r"line 2 is not JSON .*'nonsense'; expected one object per line"),
-        ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object per line.*jq -c"),
-        ('[\n{"text": "a"}\n]\n', r"line 1 is not JSON .*jq -c"),
+        ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object per line.*ends in \.json"),
+        ('[\n{"text": "a"}\n]\n', r"line 1 is not JSON .*ends in \.json"),
         ('{"text": "a"}\n{"text": 3}\n', r"holds int in line 2"),
         ('{"text": "a"}\n{"text": "b"', r"line 2 is not JSON"),
     ],
@@ -186,3 +192,130 @@ def test_a_reader_that_is_left_early_leaves_nothing_open(tmp_path: Path) -> None
         next(blocks)
         blocks.close()  # type: ignore[attr-defined]
         file.unlink()
+
+
+REPEATED = """
+import itertools, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+from siamese_cbow.text.reader import read_columns
+rows = itertools.islice(read_columns(sys.argv[1], ["text"]), 100)
+print(sum(len(text) for text, in rows))
+"""
+
+
+@pytest.mark.parametrize("kind", ["string", "dictionary", "list", "delta"])
+def test_repeated_texts_take_no_more_memory_than_one(tmp_path: Path, kind: str) -> None:
+    """65 GB in a kilobyte: the text stands there once. An honest table of repeated long texts looks the same."""
+    text, n = "a b " * 250_000, 65_536
+    path = tmp_path / "a.parquet"
+    if kind in ("dictionary", "list"):
+        column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([text]))
+        if kind == "list":
+            column = pa.ListArray.from_arrays(pa.array(np.arange(n + 1), pa.int32()), column)
+        pq.write_table(pa.table({"text": column}), path, compression="zstd")
+    else:
+        encoding = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"} if kind == "delta" else {}
+        with pq.ParquetWriter(path, pa.schema([("text", pa.string())]), compression="zstd", **encoding) as writer:
+            for _ in range(20):
+                writer.write_table(pa.table({"text": [text] * 50}))
+    assert path.stat().st_size < 12_000
+    done = subprocess.run([sys.executable, "-c", REPEATED, path], capture_output=True, text=True, check=False)
+    assert done.stdout == "100000000\n", done.stderr[-500:]
+
+
+def test_a_record_larger_than_memory_is_refused(tmp_path: Path) -> None:
+    one = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int32)), pa.array(["a b " * 1000]))
+    pq.write_table(
+        pa.table({"text": pa.ListArray.from_arrays(pa.array([0, 100_000], pa.int32()), one)}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(InputError, match=r"has a record of 400,\d+,\d+ bytes, more than 67,108,864"):
+        read(tmp_path / "a.parquet")
+
+
+def cells(file: Path, column: str = "text") -> list[str]:
+    return [cell for (cell,) in read_columns(file, [column])]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_of_csv_is_found_out(tmp_path: Path, delimiter: str) -> None:
+    file = tmp_path / "a.csv"
+    with file.open("w", newline="") as out:
+        writer = csv.writer(out, delimiter=delimiter)
+        writer.writerows([["id", "text"], ["1", "one, two; three | four"], ["2", 'a "b"\nc\td'], ["3", ""]])
+    assert cells(file) == ["one, two; three | four", 'a "b"\nc\td', ""]
+    file.write_text(f"\n\nsep={delimiter}\n".lstrip() + file.read_text())
+    assert cells(file) == ["one, two; three | four", 'a "b"\nc\td', ""]
+
+
+def test_a_table_of_one_column_needs_no_quotes(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text('\n\ntext\nhello, you; there | and\n"quoted, ""too"""\n""\nlast')
+    assert cells(file) == ["hello, you; there | and", 'quoted, "too"', "", "last"]
+
+
+def test_several_columns_are_joined_as_paragraphs(tmp_path: Path) -> None:
+    rows = [{"title": "A", "body": "b c"}, {"title": None, "body": "d"}, {"title": None, "body": None}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "a.csv").write_text("title,body\nA,b c\n,d\n,\n")
+    for ending in ("parquet", "jsonl", "csv"):
+        assert cells(tmp_path / f"a.{ending}", "title, body") == ["A\n\nb c", "d", ""]
+        with pytest.raises(InputError, match="no column 'author'; it has 'title', 'body': choose one with"):
+            cells(tmp_path / f"a.{ending}", "title,author")
+    (tmp_path / "b.csv").write_text('"title,body",title,body\nx,y,z\n')
+    assert cells(tmp_path / "b.csv", "title,body") == ["x"]  # a column of that very name comes first
+
+
+def test_nested_records_by_a_path(tmp_path: Path) -> None:
+    rows = [{"user": {"bio": "hi", "age": 3}, "notes": [{"t": "x"}, {"t": "y"}]}, {"user": None, "notes": []}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    for ending in ("jsonl", "parquet"):
+        assert cells(tmp_path / f"a.{ending}", "user.bio") == ["hi", ""]
+        with pytest.raises(InputError, match=r"no column 'user.name'; it has 'user.(bio|age)', 'user.(bio|age)', 'no"):
+            cells(tmp_path / f"a.{ending}", "user.name")
+    assert cells(tmp_path / "a.jsonl", "notes.t") == ["x\ny", ""]
+    (tmp_path / "b.jsonl").write_text('{"user.bio": "flat"}\n{"user": {"bio": "deep"}}\n')
+    assert cells(tmp_path / "b.jsonl", "user.bio") == ["flat", "deep"]
+
+
+def test_a_json_file_may_be_one_array(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"text": f'a "{i}"\n[', "more": [1, {"x": "]"}]} for i in range(2000)]
+    file = tmp_path / "a.json"
+    for indent in (None, 1):
+        for content in (json.dumps(rows, indent=indent), "\n".join(json.dumps(row, indent=indent) for row in rows)):
+            file.write_text(content)
+            assert cells(file) == [row["text"] for row in rows]
+            pieces = (content[i : i + 777].encode() for i in range(0, len(content), 777))  # elements go on in the next
+            lines = b"".join(json_files._element_lines(pieces, file)).splitlines()
+            assert [json.loads(line) for line in lines] == rows
+    file.write_text("[]")
+    assert cells(file) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[{"text": "a"}', "is cut off: its array of 1 records does not end"),
+        ('[{"text": "a"}] x', "goes on after its array ends: 'x'"),
+        ('[{"text": "a"}, {"text": ]', "record 2 is not JSON"),
+        ('["a"]', "is a JSON str; expected one object"),
+        ("text,text\na,b\n", "has more than one column 'text'"),
+        ("id,text\n1,a\n2\n", "Expected 2 columns, got 1"),
+    ],
+)
+def test_what_is_wrong_with_an_array_or_a_table(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / ("a.json" if content.startswith("[") else "a.csv")
+    file.write_text(content)
+    with pytest.raises(InputError, match=message):
+        cells(file)
+
+
+def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    for content in ('id,text\n1,"a\n2,b\n3,c\n', 'text,id\n"a",1\nb,"2\nc,3'):
+        file.write_text(content)
+        with pytest.raises(InputError, match="ends inside of a cell whose quotation mark is never closed"):
+            cells(file)
+    file.write_text('id,text\n1,a 5" disk\n2,"b\nc"\n\n')
+    assert cells(file) == ['a 5" disk', "b\nc"]

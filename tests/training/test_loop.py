@@ -20,6 +20,7 @@ from siamese_cbow.training.optimizers import learning_rates
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
+from siamese_cbow.transform.estimates import information
 from siamese_cbow.words.vocabulary import Vocabulary
 
 N_TOPICS, WORDS_OF_TOPIC = 6, 12
@@ -56,7 +57,12 @@ RECIPES = {
     "sigmoid, two strips and matrices": SiameseCBOW(
         objective="sigmoid", separate_matrices=True, **SMALL | {"optimizer": "adam", "learning_rate": 0.01, "dim": 200}
     ),
+    "paper-program": SiameseCBOW.preset("paper-program", decay_epochs=8, **SMALL | {"learning_rate": 0.2}),
     "logistic": SiameseCBOW(objective="logistic", **SMALL),
+    "logistic, weighted words": SiameseCBOW(
+        objective="logistic", word_weights="information", share_stems=False, **SMALL
+    ),
+    "hinge": SiameseCBOW(objective="hinge", **SMALL),
 }
 
 
@@ -81,6 +87,14 @@ def test_words_of_a_topic_end_up_near_each_other(name):
     model = replace(recipe, epochs=8, learning_rate=rate).train(STREAM, threads=1)
     assert separation(model.vectors, STREAM) > 0.3
     assert model.vectors.shape == (len(STREAM.vocabulary), recipe.dim)
+
+
+def test_weights_of_words_are_folded_into_the_rows():
+    """So that the plain mean of a saved model is the weighted mean that was learnt from."""
+    plain = {"idf_power": 0.0, "length_power": 1.0, "common_directions": 0}
+    run = train(plan_of(replace(RECIPES["logistic, weighted words"], **plain), STREAM), threads=1)
+    weights = information(STREAM.vocabulary.counts).astype(np.float32)
+    np.testing.assert_allclose(run.model().vectors, run.state.vectors[:, :16] * weights[:, None], rtol=1e-6)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -14,6 +14,7 @@ from siamese_cbow.base.option_fields import check_options, option, options
 from siamese_cbow.cli.train import options_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.training.optimizers import learning_rates
 from siamese_cbow.training.recipe import PRESETS
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
 
@@ -99,6 +100,13 @@ def test_a_batch_holds_a_run_and_a_run_holds_a_pair():
     assert SiameseCBOW.paper(run_length=1).run_length == 1
 
 
+def test_what_the_program_did_goes_with_sampled_sentences_only():
+    with pytest.raises(SettingsError, match="leave out --any-negative"):
+        SiameseCBOW(any_negative=True)
+    with pytest.raises(SettingsError, match="decay_epochs is 2 and epochs 3"):
+        SiameseCBOW.paper(epochs=3, decay_epochs=2)
+
+
 def test_a_recipe_is_frozen_and_compares_by_value():
     with pytest.raises(dataclasses.FrozenInstanceError):
         SiameseCBOW().dim = 5  # type: ignore[misc]
@@ -114,11 +122,18 @@ def test_the_paper_recipe_is_what_was_published():
     assert (recipe.negatives_from, recipe.subsample, recipe.separate_matrices) == ("corpus", 0, False)
 
 
+def test_the_program_did_more_than_the_paper_says():
+    recipe, paper = SiameseCBOW.preset("paper-program"), SiameseCBOW.paper()
+    differences = {name for name, value in recipe.settings().items() if value != paper.settings().get(name)}
+    assert differences == {"run_length", "triples", "any_negative", "max_tokens", "decay_epochs"}
+    assert learning_rates(recipe, 0, 101, 100)[[0, 50, 100]] == pytest.approx([1e-4, 0.9e-4, 0.8e-4])
+
+
 def test_names():
     assert SiameseCBOW().name == "contrastive"
     assert SiameseCBOW.paper(negatives=5).name == "paper"
     assert SiameseCBOW(objective="margin").name == "margin"
-    with pytest.raises(SettingsError, match="expected one of contrastive, paper"):
+    with pytest.raises(SettingsError, match="expected one of contrastive, paper, paper-program"):
         SiameseCBOW.preset("poper")
 
 
@@ -186,3 +201,10 @@ PAIR = Stream.of_words([[["a", "b"], ["c"]]])
 def test_a_stream_that_can_not_be_learnt_from_is_refused(stream, recipe, message):
     with pytest.raises(InputError, match=message):
         recipe.train(stream)
+
+
+def test_weights_of_words_go_neither_with_stems_nor_with_another_start():
+    with pytest.raises(SettingsError, match="add --no-share-stems"):
+        SiameseCBOW(word_weights="information")
+    with pytest.raises(SettingsError, match="leave out --init"):
+        SiameseCBOW.paper(word_weights="information", init="vectors.txt")

@@ -14,7 +14,7 @@ from siamese_cbow.cli import main
 from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.words import tokenizer as module
 from siamese_cbow.words.json_tokenizer import known_tokenizer
-from siamese_cbow.words.tokenizer import RULE, RULES, Tokenizer
+from siamese_cbow.words.tokenizer import RULE, RULES, Tokenizer, every_tokenizer
 
 
 def small_model() -> sc.Model:
@@ -52,6 +52,10 @@ def test_a_rule_that_was_dropped_is_refused_with_what_to_install(monkeypatch: py
 
 
 def test_every_rule_is_told_from_the_others() -> None:
+    for tokenizer in every_tokenizer():
+        found = known_tokenizer(tokenizer.to_json([]))
+        assert found is not None
+        assert found.to_json([]) == tokenizer.to_json([]), "a language may make no difference to this one"
     for rule in RULES:
         assert known_tokenizer(Tokenizer(rule=rule).to_json([])) == Tokenizer(rule=rule)
 

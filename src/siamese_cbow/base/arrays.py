@@ -1,11 +1,12 @@
-"""Names for the array types that travel between modules, arrays from disk, how many threads to use."""
+"""Names for the array types that travel between modules, arrays to and from disk, how many threads to use."""
 
 from __future__ import annotations
 
 import os
+import tokenize
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,11 @@ Floats: TypeAlias = NDArray[np.float64]  # where sums need the digits
 _BLOCK = 1 << 18  # numbers that are checked at a time: they stay in the cache for the second look
 
 
+# What NumPy raises where a `.npy` file is not one: it reads the header as a Python expression.
+BROKEN_NPY = (ValueError, TypeError, OSError, EOFError, MemoryError, OverflowError, SyntaxError, RecursionError,
+              tokenize.TokenError)  # fmt: skip
+
+
 def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advice: str) -> NDArray[Any]:
     """An `.npy` file, mapped into memory, read-only; a FormatError unless it has this type and shape (None: any)."""
     try:
@@ -33,6 +39,28 @@ def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advic
         found, wanted = f"{array.dtype} {array.shape}", f"{np.dtype(dtype)} {shape}"
         raise FormatError(f"{path} holds {found}, expected {wanted}; {advice}")
     return array
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """Writes a `.npy` file with the bytes of `np.save`, or raises an error where the disk is full."""
+    with path.open("wb") as file:
+        append_array(file, array)
+
+
+def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
+    """The same at the end of an open file.
+
+    NumPy writes real files through a buffer of C, and does not notice when the last kilobytes of it fail: a full
+    disk gave short files and no error. Anything else that can be written to gets the bytes by `write`.
+    """
+    np.save(_Writable(file), array, allow_pickle=False)
+
+
+class _Writable:
+    """An open file that NumPy does not take for one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.write = file.write
 
 
 def check_ids(ids: Ids, n_words: int) -> str:

@@ -1,8 +1,9 @@
-"""What the file system is asked for: syncs, locks and swaps; and its errors, said with what to do about them."""
+"""What the file system is asked for: hashes, syncs, locks, swaps; and its errors, said with what to do about them."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import sys
@@ -24,10 +25,34 @@ ADVICE = {
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
 }
-SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # NumPy's error, which does not tell why
+SHORT_WRITE = "short write"  # raised by us as an OSError where a library has not said why it could not write
+NUMPY_SHORT_WRITE = r"\d+ requested and \d+ written"
 FULL = "the disk is full, a quota is used up or `ulimit -f` is reached"
+# How text of ours takes a file name that is not UTF-8: as \\udce9, which JSON reads back as the same name.
+UNWRITABLE = "backslashreplace"
 UNSWAPPABLE = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 HERE, SWAP = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a file name is text; names on disk are bytes, and Python shows others with lone surrogates."""
+    return not any("\udc80" <= letter <= "\udcff" for letter in name)
+
+
+def written_by() -> dict[str, str]:
+    """What our files say of their writer, so that an older version can tell which one reads them."""
+    from importlib.metadata import version  # takes longer than loading a small model
+
+    return {"siamese-cbow": version("siamese-cbow")}
+
+
+def what_reads(content: object) -> str:
+    """What to type for a file of a newer format: the version that wrote it, if the file says so."""
+    by = content.get("written_by") if isinstance(content, dict) else None
+    writer = by.get("siamese-cbow") if isinstance(by, dict) else None
+    if not isinstance(writer, str):
+        return "type pip install -U siamese-cbow"
+    return f"it was written by siamese-cbow {writer}: type pip install 'siamese-cbow>={writer}'"
 
 
 def sync(path: Path) -> None:
@@ -42,15 +67,15 @@ def sync(path: Path) -> None:
 def take_lock(handle: int) -> bool | None:
     """Whether the lock of an open file was to be had; it ends with the process, however that ends.
 
-    None where the system or the disk has no such locks.
+    None where the disk has no such locks.
     """
-    try:
-        import fcntl
+    import fcntl  # not for those who only read
 
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except (ImportError, OSError):
+    except OSError:
         return None
     return True
 
@@ -59,8 +84,6 @@ def swap(one: Path, other: Path) -> bool:
     """Exchanges two names in one step, so that neither is ever missing; False where the system or the disk can't."""
     import ctypes
 
-    if os.name != "posix":
-        return False
     library = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     if sys.platform == "linux" and hasattr(library, "renameat2"):
@@ -87,9 +110,26 @@ def clear_disk_errors(path: Path, *, inside: Path | None = None) -> Iterator[Non
         elsewhere = error.filename is not None and not str(error.filename).startswith(str(inside))
         if inside is not None and elsewhere:
             raise
-        if error.errno is None and SHORT_WRITE.search(str(error)):
+        if error.errno is None and (str(error).startswith(SHORT_WRITE) or re.search(NUMPY_SHORT_WRITE, str(error))):
             raise InputError(f"can't write {path}: {FULL}; free some space or write to another disk") from error
         if error.errno is None or (inside is not None and error.errno not in ADVICE):
             raise
         advice = ADVICE.get(error.errno, "choose another name")
         raise InputError(f"can't write {path}: {error.strerror}; {advice}") from error
+
+
+def file_hash(path: Path) -> str:
+    """The BLAKE2b hash (16 bytes, hexadecimal) of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
+    """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
+    hashed = hashlib.blake2b(digest_size=16)
+    last = max(path.stat().st_size - block, 0)
+    with path.open("rb", buffering=0) as file:
+        for i in range(n_blocks):
+            file.seek(last * i // (n_blocks - 1))
+            hashed.update(file.read(block))
+    return hashed.hexdigest()

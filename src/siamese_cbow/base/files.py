@@ -13,7 +13,6 @@ Two writers of one target race, and the last one wins whole; `one_writer` is for
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 import time
@@ -222,20 +221,3 @@ def _lock(folder: Path) -> Iterator[bool]:
         yield take_lock(handle) is True
     finally:
         os.close(handle)
-
-
-def file_hash(path: Path) -> str:
-    """The BLAKE2b hash (16 bytes, hexadecimal) of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
-def sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
-    """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
-    hashed = hashlib.blake2b(digest_size=16)
-    last = max(path.stat().st_size - block, 0)
-    with path.open("rb", buffering=0) as file:
-        for i in range(n_blocks):
-            file.seek(last * i // (n_blocks - 1))
-            hashed.update(file.read(block))
-    return hashed.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 _CELL = 'style="text-align:left;vertical-align:top;padding:.1em .8em .1em 0"'
 
@@ -18,13 +19,6 @@ def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     head = "".join(f"<th {_CELL} scope=col>{escape(name)}</th>" for name in heads)
     body = ("".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) for row in rows)
     return _table(title, [head, *body])
-
-
-def escape(text: str) -> str:
-    """Text for HTML; imported here, as only notebooks need it."""
-    from html import escape as escaped
-
-    return escaped(text)
 
 
 def _table(title: str, rows: Iterable[str]) -> str:

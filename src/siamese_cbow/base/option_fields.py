@@ -34,6 +34,7 @@ class Option(NamedTuple):
     default: Any
     help: str = ""
     paper: Any = None  # its value in the published recipe, where that is another
+    program: Any = None  # its value in the program behind the published figures, where that is another again
     at_least: float = -math.inf
     above: float = -math.inf
     at_most: float = math.inf

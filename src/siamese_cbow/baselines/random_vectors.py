@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.base.option_fields import check_options, option
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
@@ -28,12 +28,11 @@ BLOCK = 4096  # words worked on at a time; bounds the memory
 class RandomVectors:
     """Normal random numbers for each word. `RandomVectors(dim=300, seed=1).train(stream)` -> Model."""
 
-    dim: int = 300
-    seed: int = 1
+    dim: int = option(300, "Numbers in a vector.", at_least=1)
+    seed: int = option(1, "Where all randomness comes from.", at_least=0)
 
     def __post_init__(self) -> None:
-        if self.dim < 1:
-            raise SettingsError(f"dim is {self.dim}; expected 1 or more")
+        check_options(self)
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Random vectors for the words of the stream."""

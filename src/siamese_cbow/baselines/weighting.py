@@ -15,7 +15,7 @@ for that reason: it divides each dimension by its norm within the sentence, and 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.model import Model
@@ -33,87 +33,84 @@ class Trainable(Protocol):
 
 
 @dataclass(frozen=True)
-class Plain:
+class Weighted:
+    """The vectors of `base`, changed by the steps of a subclass."""
+
+    base: Trainable
+    name: ClassVar[str]
+
+    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
+        """Train `base`, then `apply`."""
+        return self.apply(self.base.train(stream, threads=threads, progress=progress), stream)
+
+    def apply(self, model: Model, stream: Stream) -> Model:
+        """A new model from a finished one, as a baseline of its own: its info says so, and nothing can be undone."""
+        steps = self.steps()
+        if not 0 <= steps.components < model.dim:
+            raise SettingsError(f"n_components is {steps.components}; expected 0 to {model.dim - 1}, less than dim")
+        ids_in(model.vocabulary, stream)  # every word must be in the stream
+        rows, _ = folded(model.vectors, model.vocabulary, steps, stream)
+        settings = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "base"}
+        info = {"recipe": {"name": self.name, **settings, "base": model.info.recipe}, "corpus": stream.fingerprint}
+        return Model(model.vocabulary, rows, model.tokenizer, info)
+
+    def steps(self) -> Postprocess:
+        """What is done to the rows."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Plain(Weighted):
     """The vectors of `base`, less common components if `n_components` is more than 0."""
 
-    base: Trainable
     n_components: int = 1
     seed: int = 1
+    name = "plain"
 
-    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
-        """Train `base`, then `apply`."""
-        return self.apply(self.base.train(stream, threads=threads, progress=progress), stream)
-
-    def apply(self, model: Model, stream: Stream) -> Model:
-        """A new model from a finished one; the words and the corpus say what is common."""
-        return _changed(model, stream, "plain", self, Postprocess(components=self.n_components, seed=self.seed))
+    def steps(self) -> Postprocess:
+        """No weights."""
+        return Postprocess(components=self.n_components, seed=self.seed)
 
 
 @dataclass(frozen=True)
-class TfIdf:
+class TfIdf(Weighted):
     """Each word by its idf, ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it."""
 
-    base: Trainable
     n_components: int = 0
     seed: int = 1
+    name = "tf-idf"
 
-    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
-        """Train `base`, then `apply`."""
-        return self.apply(self.base.train(stream, threads=threads, progress=progress), stream)
-
-    def apply(self, model: Model, stream: Stream) -> Model:
-        """A new model from a finished one."""
-        steps = Postprocess(weights="idf", components=self.n_components, seed=self.seed)
-        return _changed(model, stream, "tf-idf", self, steps)
+    def steps(self) -> Postprocess:
+        """Weights by the sentences of the stream."""
+        return Postprocess(weights="idf", components=self.n_components, seed=self.seed)
 
 
 @dataclass(frozen=True)
-class SIF:
+class SIF(Weighted):
     """Smooth inverse frequency: a / (a + p), where p is the share of the word in the corpus."""
 
-    base: Trainable
     a: float = 1e-3
     n_components: int = 1
     seed: int = 1
+    name = "SIF"
 
     def __post_init__(self) -> None:
         if not self.a > 0:
             raise SettingsError(f"a is {self.a}; expected a number above 0, such as 0.001")
 
-    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
-        """Train `base`, then `apply`."""
-        return self.apply(self.base.train(stream, threads=threads, progress=progress), stream)
-
-    def apply(self, model: Model, stream: Stream) -> Model:
-        """A new model from a finished one."""
-        steps = Postprocess(weights="sif", a=self.a, components=self.n_components, seed=self.seed)
-        return _changed(model, stream, "SIF", self, steps)
+    def steps(self) -> Postprocess:
+        """Weights by counts."""
+        return Postprocess(weights="sif", a=self.a, components=self.n_components, seed=self.seed)
 
 
 @dataclass(frozen=True)
-class USIF:
+class USIF(Weighted):
     """Unsupervised SIF: `a` follows from the vocabulary and the mean length of sentences."""
 
-    base: Trainable
     n_components: int = 5
     seed: int = 1
+    name = "uSIF"
 
-    def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
-        """Train `base`, then `apply`."""
-        return self.apply(self.base.train(stream, threads=threads, progress=progress), stream)
-
-    def apply(self, model: Model, stream: Stream) -> Model:
-        """A new model from a finished one."""
-        steps = Postprocess(weights="usif", components=self.n_components, by_share=True, seed=self.seed)
-        return _changed(model, stream, "uSIF", self, steps)
-
-
-def _changed(model: Model, stream: Stream, name: str, recipe: Any, steps: Postprocess) -> Model:
-    """The model after these steps, as a baseline of its own: its info says so, and nothing is kept for undoing it."""
-    if not 0 <= steps.components < model.dim:
-        raise SettingsError(f"n_components is {steps.components}; expected 0 to {model.dim - 1}, less than dim")
-    ids_in(model.vocabulary, stream)  # every word must be in the stream
-    rows, _ = folded(model.vectors, model.vocabulary, steps, stream)
-    settings = {field.name: getattr(recipe, field.name) for field in fields(recipe) if field.name != "base"}
-    info = {"recipe": {"name": name, **settings, "base": model.info.recipe}, "corpus": stream.fingerprint}
-    return Model(model.vocabulary, rows, model.tokenizer, info)
+    def steps(self) -> Postprocess:
+        """Weights by counts, and components by their share."""
+        return Postprocess(weights="usif", components=self.n_components, by_share=True, seed=self.seed)

@@ -4,17 +4,20 @@ The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, 
 threads race, so with more than one the same seed gives slightly different vectors; `threads=1` gives the same bytes.
 """
 
+# ruff: noqa: RUF009 (`option` makes fields of dataclasses)
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.errors import MissingExtra, SettingsError
+from siamese_cbow.base.option_fields import check_options, option
+from siamese_cbow.errors import needs
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
@@ -28,39 +31,28 @@ BLOCK = 1000  # sentences between two reports of progress
 class Word2Vec:
     """`Word2Vec("skipgram", dim=300).train(stream)` -> Model. Names are gensim's where they differ from the paper's."""
 
-    algorithm: Algorithm = "cbow"
-    dim: int = 300
-    window: int = 5
-    negative: int = 5
-    sample: float = 1e-5
-    alpha: float = 0.025
-    min_alpha: float = 0.0001
-    epochs: int = 5
-    seed: int = 1
+    algorithm: Algorithm = option("cbow", "Which of the two.")
+    dim: int = option(300, "Numbers in a vector.", at_least=1)
+    window: int = option(5, "Words on either side.", at_least=1)
+    negative: int = option(5, "Words drawn for each word to guess.", at_least=1)
+    sample: float = option(1e-5, "Frequent words are left out at random above this share of the text.", at_least=0)
+    alpha: float = option(0.025, "Learning rate at the start.", above=0)
+    min_alpha: float = option(0.0001, "Learning rate at the end.", at_least=0)
+    epochs: int = option(5, "How often training goes through the text.", at_least=1)
+    seed: int = option(1, "Where all randomness comes from.", at_least=0)
 
     def __post_init__(self) -> None:
-        if self.algorithm not in get_args(Algorithm):
-            raise SettingsError(f"algorithm is {self.algorithm!r}; expected {' or '.join(get_args(Algorithm))}")
-        for name in ("dim", "window", "negative", "epochs"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; expected 1 or more")
+        check_options(self)
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Train on the stream; `progress` advances by tokens, `epochs` times through all of them."""
-        try:
+        with needs("gensim", "baselines"):
             from gensim.models import Word2Vec as Gensim
-        except ImportError:
-            raise MissingExtra("gensim", "baselines") from None
+        settings = asdict(self)
         theirs = Gensim(
-            sg=int(self.algorithm == "skipgram"),
-            vector_size=self.dim,
-            window=self.window,
-            negative=self.negative,
-            sample=self.sample,
-            alpha=self.alpha,
-            min_alpha=self.min_alpha,
-            epochs=self.epochs,
-            seed=self.seed,
+            sg=int(settings.pop("algorithm") == "skipgram"),
+            vector_size=settings.pop("dim"),
+            **settings,
             min_count=1,  # the stream has left out rare words already
             hs=0,
             workers=thread_count(threads),

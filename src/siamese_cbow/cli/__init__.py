@@ -6,8 +6,9 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     options       what commands share: how a model is named, how text is read
     demo          a tour in half a minute
     prepare       text -> stream
-    train         stream -> model
-    encode        records -> vectors, in one of four formats
+    train         text or stream -> model
+    row_files     files of rows: vectors and all columns of records, as .npy, .parquet, .jsonl or .csv
+    encode        records -> vectors
     looking       similarity, neighbours, info: small questions to a model
     searching     search, index: semantic grep
     grouping      dedup, cluster
@@ -37,7 +38,7 @@ from siamese_cbow.errors import Interrupted, SiameseCBOWError
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo:demo", "Train on the State of the Union speeches and look at the result."),
     "prepare": ("prepare:prepare", "Turn text into a stream of word ids on disk."),
-    "train": ("train:train", "Learn word vectors from a stream that `prepare` has made."),
+    "train": ("train:train", "Learn word vectors from text, or from streams that `prepare` has made."),
     "encode": ("encode:encode", "Turn each line of a text into a vector."),
     "similarity": ("looking:similarity", "Print how similar two texts are, from -1 to 1."),
     "neighbours": ("looking:neighbours", "Print the words nearest to a word or a text, with their cosines."),
@@ -102,17 +103,22 @@ def group() -> None:
     """Word vectors trained to be averaged."""
 
 
-def _open_output() -> None:
+def _open_streams() -> None:
     """Makes standard output take any text: a pipe or a file gets UTF-8, as all files that we write.
 
     A screen of another encoding shows what it lacks as \\u2192. Where standard output is closed, whatever is printed
-    is an error, and no file that is opened later gets its number.
+    is an error, and no file that is opened later gets its number, nor that of standard input. Where standard error is
+    closed, nobody wants to read it.
     """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     elif isinstance(sys.stdout, io.TextIOWrapper):
         encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _forget_output() -> None:
@@ -122,7 +128,7 @@ def _forget_output() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line; a mistake of the user's ends with one clear line and exit code 2."""
-    _open_output()
+    _open_streams()
     try:
         code = group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from siamese_cbow.cli.options import encoding_option, say, text_column_option
+from siamese_cbow.cli.options import cluster_options, encoding_option, say, text_column_option
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
+    from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.significance import Comparison
     from siamese_cbow.progress import Progress
@@ -45,7 +47,13 @@ if TYPE_CHECKING:
     help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: to others than those "
     "that are scored, in ten parts.",
 )
-@click.option("--compare", is_flag=True, help="Test the first model against each of the others.")
+@click.option("--pairs", "files", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
+              help="A test set of your own, instead of --sts or beside it: a table of two texts and a score, with "
+              "tf-idf beside the models, and tests against the first. May be given several times.")  # fmt: skip
+@click.option("--columns", metavar="LIST", default="",
+              help="Of --pairs, the columns of the texts and the score, by name or number: text,text,score.  "
+              "[default: found out]")  # fmt: skip
+@click.option("--compare", is_flag=True, help="Test the first model against each of the others, set by set.")
 @click.option(
     "--bootstrap",
     metavar="N",
@@ -65,15 +73,22 @@ if TYPE_CHECKING:
     "--random/--no-random",
     "with_random",
     default=None,
-    help="Add a column of random vectors to read the others against. On by default in tables, off in JSON.",
+    help="Add a column of random vectors (and of tf-idf, for --pairs) to read the others against. On by default in "
+    "tables and for --pairs, off in JSON.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random vectors and resamples.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line for each model (and comparison).")
+@cluster_options
+@click.pass_context
 def evaluate(
+    context: click.Context,
+    /,
     models: tuple[str, ...],
     folders: tuple[str, ...],
     protocol: str,
     adapt: str,
+    files: tuple[Path, ...],
+    columns: str,
     compare: bool,
     bootstrap: int,
     probes: tuple[Path, ...],
@@ -84,14 +99,17 @@ def evaluate(
     with_random: bool | None,
     seed: int,
     as_json: bool,
+    cluster: str | None,
+    workers: int | None,
 ) -> None:
     """Score models on semantic textual similarity.
 
     MODEL is what `--model` takes in other commands (by default `pretrained`, the one that comes with the package), the
-    folder of any sentence-transformers or skip-thought model, or the word `random`.
+    folder of any sentence-transformers or skip-thought model, or one of the words `random`, `tf-idf` and
+    `tf-idf-characters`.
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
-    from siamese_cbow.evaluation.systems import RANDOM
+    from siamese_cbow.evaluation.systems import RANDOM, TFIDF
     from siamese_cbow.formats.resolver import PRETRAINED
     from siamese_cbow.progress import bar
 
@@ -101,16 +119,28 @@ def evaluate(
         return
     if compare and len(models) < 2:
         raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
-    wanted = list(models)
-    if (with_random if with_random is not None else not as_json) and RANDOM not in wanted:
-        wanted.append(RANDOM)
+    if columns and not files:
+        raise click.UsageError("--columns is of --pairs, which is missing")
+    if files and context.get_parameter_source("folders") is ParameterSource.DEFAULT:
+        folders = ()
+    beside = [RANDOM, *TFIDF] if files else [RANDOM]
+    shown = with_random if with_random is not None else bool(files) or not as_json
+    wanted = [*models, *(name for name in beside if shown and name not in models)]
     with bar("evaluate", len(wanted), unit="models") as progress:
-        scores = _evaluated(wanted, folders, progress, protocol=protocol, adapt=adapt, bootstrap=bootstrap, seed=seed)
-    comparisons = [
-        compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed)
-        for other in (scores[1 : len(models)] if compare else [])
-    ]
-    (_print_json if as_json else _print_tables)(scores, comparisons, details=details)
+        sets = _sets(folders, files, columns, encoding, progress)
+        how: dict[str, Any] = {"protocol": protocol, "adapt": adapt, "bootstrap": bootstrap, "seed": seed}
+        if cluster is None:
+            scores = _evaluated(wanted, sets, progress, **how)
+        else:
+            from siamese_cbow.cluster import RayCluster
+
+            scores = RayCluster(cluster, workers).evaluate(wanted, sets, names=short_names(wanted), **how)
+    others = scores[1:] if files else scores[1 : len(models)] if compare else []
+    comparisons = [compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed) for other in others]
+    if as_json:
+        _print_json(scores, comparisons)
+    else:
+        _print_tables(scores, comparisons, details=details, tests=compare)
 
 
 def _probe(
@@ -120,7 +150,8 @@ def _probe(
     from siamese_cbow.evaluation.probe import TFIDF, most_frequent_share, probe, read_labelled
     from siamese_cbow.evaluation.systems import open_system
 
-    systems = [*zip(short_names(models), (open_system(name, seed=seed) for name in models), strict=True), (TFIDF, None)]
+    opened: list[Any] = [open_system(name, seed=seed) for name in models]
+    systems = [*zip(short_names(models), opened, strict=True), (TFIDF, None)]
     for file in files:
         data = read_labelled(file, text_column=text.text_column, decoding=(decoding := text.decoding()))
         for remark in decoding.remarks():
@@ -136,14 +167,24 @@ def _probe(
         click.echo(f"{100 * most_frequent_share(data):6.2f}         the most frequent label always")
 
 
-def _evaluated(
-    names: Sequence[str], folders: Sequence[str], progress: Progress, *, seed: int, **how: Any
-) -> list[Scores]:
-    from siamese_cbow.evaluation.evaluate import evaluate
+def _sets(
+    folders: Sequence[str], files: Sequence[Path], columns: str, encoding: str | None, progress: Progress
+) -> list[PairSet]:
+    from siamese_cbow.evaluation.pair_files import pairs
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.evaluation.systems import open_system, words_of
 
     sets = [pair_set for folder in folders for pair_set in sts(folder, progress=progress)]
+    for file in files:
+        sets += pairs(file, columns=columns, encoding=encoding, progress=progress)
+    return sets
+
+
+def _evaluated(
+    names: Sequence[str], sets: Sequence[PairSet], progress: Progress, *, seed: int, **how: Any
+) -> list[Scores]:
+    from siamese_cbow.evaluation.evaluate import evaluate
+    from siamese_cbow.evaluation.systems import open_system, words_of
+
     keep = words_of(sets) if any(Path(name).is_file() for name in names) else None
     scores = []
     for name, shown in zip(names, short_names(names), strict=True):
@@ -159,16 +200,16 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)]
 
 
-def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
+def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison]) -> None:
     results: list[Scores | Comparison] = [*scores, *comparisons]
     for result in results:
         click.echo(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False))
 
 
-def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool) -> None:
+def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool, tests: bool) -> None:
     from rich.console import Console
 
-    from siamese_cbow.evaluation.score_tables import comparison_table, details_table, remarks, score_tables
+    from siamese_cbow.evaluation.score_tables import comparison_table, details_table, remarks, score_tables, verdict
 
     console = Console()
     if not console.is_terminal:
@@ -177,8 +218,10 @@ def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *
         console.print(table)
     for each in scores if details else ():
         console.print(details_table(each))
-    for comparison in comparisons:
+    for comparison in comparisons if tests else ():
         console.print(comparison_table(comparison))
+    for comparison in comparisons:
+        click.echo(verdict(comparison))
     for remark in remarks(scores):
         click.echo(remark, err=True)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
+from siamese_cbow.cli.options import batched, files_or_stdin, model_option, open_model, progress_bar, say, text_options
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
+    from siamese_cbow.retrieval.duplicates import CheckedRow
     from siamese_cbow.text.row_reader import Rows
 
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     "--pairs", is_flag=True, help="Print the duplicates instead: cosine, place and text, place of the kept one."
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON lines, of what is kept or of the pairs.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write what is kept to a .csv, .jsonl or .parquet file, with all columns of a table.")  # fmt: skip
 @text_options
 @click.option("--threads", type=int, help="[default: all cores]")
 def dedup(
@@ -32,6 +37,7 @@ def dedup(
     threshold: float,
     pairs: bool,
     as_json: bool,
+    output: Path | None,
     text: TextSettings,
     threads: int | None,
 ) -> None:
@@ -42,24 +48,58 @@ def dedup(
     from siamese_cbow.retrieval.duplicates import duplicates
     from siamese_cbow.text.row_reader import RowReader
 
-    reader, n, n_kept = RowReader(files_or_stdin(files), text, say=say), 0, 0
+    if output is not None and (pairs or as_json):
+        raise click.UsageError(f"got -o {output} and --pairs or --json, which print; expected one of them")
+    reader, model = RowReader(files_or_stdin(files), text, say=say), open_model(folder)
     with progress_bar("comparing", reader.total_bytes) as progress:
-        for row in duplicates(
-            reader, model=open_model(folder), threshold=threshold, threads=threads, progress=progress
-        ):
-            n += 1
-            n_kept += row.of is None
-            if (row.of is None) == pairs:
-                continue
-            of = {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1]}} if row.of else {}
-            if as_json:
-                entry = {"source": row.source, "line": row.line, "text": row.text, **of}
-                click.echo(json.dumps(entry, ensure_ascii=False))
-            elif row.of:
-                click.echo(f"{row.score:.4f}\t{row.source}:{row.line}:{row.text}\t{row.of[0]}:{row.of[1]}")
-            else:
-                click.echo(row.text)
+        rows = duplicates(reader, model=model, threshold=threshold, threads=threads, progress=progress)
+        if output is not None:
+            n, n_kept = _write_kept(rows, output, reader.files, text)
+        else:
+            n, n_kept = _print_rows(rows, pairs=pairs, as_json=as_json)
     say(f"kept {n_kept:,} of {n:,} lines")
+
+
+def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, as_json: bool) -> tuple[int, int]:
+    """Prints what is kept, or the duplicates; how many rows there are, and how many are kept."""
+    n = n_kept = 0
+    for row in rows:
+        n += 1
+        n_kept += row.of is None
+        if (row.of is None) == pairs:
+            continue
+        of = {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1]}} if row.of else {}
+        if as_json:
+            entry = {"source": row.source, "line": row.line, "text": row.text, **of}
+            click.echo(json.dumps(entry, ensure_ascii=False))
+        elif row.of:
+            click.echo(f"{row.score:.4f}\t{row.source}:{row.line}:{row.text}\t{row.of[0]}:{row.of[1]}")
+        else:
+            click.echo(row.text)
+    return n, n_kept
+
+
+def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path], text: TextSettings) -> tuple[int, int]:
+    """Writes the records that are kept with all their columns, or lines with their places; counts as above."""
+    from siamese_cbow.cli.row_files import carried_columns, check_output, chosen_records, open_rows, valid_text
+
+    check_output(output, vectors=False)
+    columns = carried_columns(files, text, None, say)
+    n = n_kept = 0
+    with open_rows(output, columns, "", 0) as write:
+        for batch in batched(rows, length=lambda row: len(row.text)):
+            n, n_kept = n + len(batch), n_kept + sum(row.of is None for row in batch)
+            if columns is None:
+                kept = [row for row in batch if row.of is None]
+                write([[{"source": valid_text(row.source), "line": row.line, "text": row.text} for row in kept]], None)
+                continue
+            for source, each in itertools.groupby(batch, key=lambda row: row.source):
+                mask = [row.of is None for row in each]
+                parts = columns.take(source, len(mask))
+                ends = list(itertools.accumulate(map(len, parts)))
+                masks = [mask[end - len(part) : end] for end, part in zip(ends, parts, strict=True)]
+                write([chosen_records(part, one) for part, one in zip(parts, masks, strict=True)], None)
+    return n, n_kept
 
 
 @click.command(name="cluster", context_settings={"show_default": True})

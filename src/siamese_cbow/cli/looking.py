@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.options import batched, encoding_option, import_numpy_quickly, model_option, open_model, say
+from siamese_cbow.cli.options import (
+    batched,
+    encoding_option,
+    import_numpy_quickly,
+    model_option,
+    open_model,
+    say,
+    tell_unknown,
+)
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
     from siamese_cbow.text.encodings import Decoding
@@ -44,6 +51,8 @@ def similarity(
     model = open_model(folder)
     other = open_model(folder, language=other_language) if other_language else model
     if path is not None:
+        from siamese_cbow.text.records import TextSettings
+
         decoding = TextSettings(encoding=encoding).decoding()
         for pairs in batched(_pairs(path, columns, decoding), length=lambda pair: len(pair[0]) + len(pair[1])):
             scores = model.similarity_pairwise(model.encode([a for a, _ in pairs]), other.encode([b for _, b in pairs]))
@@ -94,6 +103,8 @@ def neighbours(words: tuple[str, ...], folder: Path | None, negative: tuple[str,
     model = open_model(folder)
     is_plain = len(words) == 1 and not negative
     nearest = model.neighbours(words[0], k) if is_plain else model.most_similar(words, negative, topn=k)
+    if is_plain:
+        tell_unknown(model, words[0])
     for word, cosine in nearest:
         row = {"word": word, "cosine": round(cosine, 6)}
         click.echo(json.dumps(row, ensure_ascii=False) if as_json else f"{cosine:.4f}\t{word}")

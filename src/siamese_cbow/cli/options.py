@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from siamese_cbow.progress import Progress, Silent, bar
-from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
@@ -23,6 +22,30 @@ if TYPE_CHECKING:
 MODEL_VARIABLE, BLAS_VARIABLE = "SIAMESE_CBOW_MODEL", "OPENBLAS_NUM_THREADS"
 LANGUAGE = f"{__name__}.language"  # in the context of a command
 FALLBACK = f"{__name__}.fallback"
+
+MOST_TOLD = 10  # unknown words of a text
+
+
+class _Auto(click.ParamType):  # type: ignore[type-arg]  # which click 8.1 does not take
+    """A whole number, or auto."""
+
+    name = "INTEGER|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """`--min-count 3` -> 3; `--min-count auto` -> "auto"."""
+        if value == "auto":
+            return "auto"
+        number: int = click.INT.convert(value, param, ctx)
+        return number
+
+
+AUTO = _Auto()
+
+
+def none_if_auto(context: click.Context, option: click.Parameter, value: Any) -> int | None:
+    """What `prepare` takes for auto."""
+    return None if value == "auto" else value
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,10 +64,11 @@ def model_option(function: Function) -> Function:
     )(function)
     function = click.option(
         "--fallback",
-        type=click.Choice(["none", "prefix"]),
+        type=click.Choice(["none", "prefix", "ngrams"]),
         expose_value=False,
         callback=lambda context, option, value: context.meta.update({FALLBACK: value}),
-        help="What unknown words count as: nothing, or the known word that begins alike.  [default: as the model says]",
+        help="What unknown words count as: nothing, the known word that begins alike, or a vector made of their "
+        "letters.  [default: as the model says]",
     )(function)
     return click.option(
         "--model",
@@ -87,16 +111,51 @@ class _Remarks(Silent):
         click.echo(message, err=True)
 
 
+def refuse_threads(threads: int | None) -> None:
+    """With --cluster, an option that would have no effect is an error."""
+    if threads is not None:
+        raise click.UsageError("--threads is for one machine; with --cluster, --workers says how many processes work")
+
+
+def cluster_options(function: Function) -> Function:
+    """Adds `--cluster ADDRESS` and `--workers N`; the command gets both."""
+    function = click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="With --cluster, how many processes.  [default: one for each core; to train, one for each node]",
+    )(function)
+    return click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Work on a Ray cluster: host:port of its head, auto, or local for the cores of this machine.",
+    )(function)
+
+
 Item = TypeVar("Item")
 
 N_ROWS = 16_384
 N_CHARACTERS = 1 << 24
 
-text_column_option = click.option(
-    "--text-column",
-    default=TextSettings.text_column,
-    metavar="NAME",
-    help="The column of JSON lines, CSV, TSV and Parquet that holds the text.",
+
+def text_column_option(function: Function) -> Function:
+    """Adds `--text-column NAME`."""
+    from siamese_cbow.text.records import TextSettings  # not for small questions to a model
+
+    text = (
+        "The column of CSV, TSV, JSON and Parquet that holds the text; several are joined: title,body; dots lead "
+        "into nested ones: user.bio."
+    )
+    return click.option("--text-column", default=TextSettings.text_column, metavar="NAME", help=text)(function)
+
+
+glob_option = click.option(
+    "--glob",
+    "globs",
+    multiple=True,
+    metavar="PATTERN",
+    help="Of folders, only files like this ('*.md'), or, after an exclamation mark, none ('!drafts/'); may be given "
+    "several times, and the last one that matches decides.",
 )
 
 encoding_option = click.option(
@@ -106,6 +165,9 @@ encoding_option = click.option(
 )
 
 
+code_option = click.option("--code", is_flag=True, help="Also read the code blocks of HTML and Markdown.")
+
+
 def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Adds the options that say how text is read; the command gets them as `text`, a `TextSettings`.
 
@@ -113,6 +175,8 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
     """
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
+        from siamese_cbow.text.records import TextSettings
+
         @wraps(function)
         def command(
             *args: Any,
@@ -121,19 +185,25 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
             sentence_language: str,
             text_column: str,
             encoding: str | None,
+            globs: tuple[str, ...],
+            code: bool,
             **options: Any,
         ) -> None:
             if sentences and unit not in (None, "sentence"):
                 raise click.UsageError(f"got --sentences and --unit {unit}; expected one of them")
             row: Any = "sentence" if sentences else unit or default
-            text = TextSettings(unit=row, language=sentence_language, text_column=text_column, encoding=encoding)
+            text = TextSettings(
+                unit=row, language=sentence_language, text_column=text_column, encoding=encoding, globs=globs, code=code
+            )
             function(*args, text=text, **options)
 
         for option in (
             text_column_option,
             encoding_option,
-            click.option("--sentence-language", default=TextSettings.language, metavar="CODE",
-                         help="For splitting into sentences: en, de, zh, ..."),
+            code_option,
+            glob_option,
+            click.option("--sentence-language", default=TextSettings.language, metavar="NAME",
+                         help="For splitting into sentences: German, de, zh, ...; auto: look at several places."),
             click.option("--sentences", is_flag=True, help="The same as --unit sentence."),
             click.option("--unit", type=click.Choice(["line", "sentence", "paragraph", "document"]),
                          help=f"What a row is; of tables, a line is a record.  [default: {_DEFAULT_UNITS[default]}]"),
@@ -150,7 +220,7 @@ text_options = text_options_of("line")
 
 def files_or_stdin(files: Sequence[str]) -> list[str]:
     """The files that were given, or standard input where somebody has put text into it."""
-    if not files and sys.stdin.isatty():
+    if not files and (sys.stdin is None or sys.stdin.isatty()):
         raise click.UsageError("got no FILES; expected some, or text on standard input")
     return list(files) or ["-"]
 
@@ -198,3 +268,12 @@ def import_numpy_quickly() -> None:
         import numpy  # noqa: F401 (for its effect)
     finally:
         del os.environ[BLAS_VARIABLE]
+
+
+def tell_unknown(model: Model, text: str) -> None:
+    """One line about words of a text that the model does not know, and what becomes of them."""
+    made = {word: model.made_of(word) for word in model.unknown_words(text)[:MOST_TOLD]}
+    if left_out := [word for word, of in made.items() if of == "nothing"]:
+        say(f"the model does not know {', '.join(left_out)}: left out of the query")
+    if others := [f"{word} counts as {of}" for word, of in made.items() if of != "nothing"]:
+        say(f"the model does not know some words: {', '.join(others)}")

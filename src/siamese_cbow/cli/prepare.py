@@ -8,11 +8,19 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from siamese_cbow.cli.options import encoding_option, text_column_option
-from siamese_cbow.progress import bar
+from siamese_cbow.cli.options import (
+    AUTO,
+    Function,
+    cluster_options,
+    code_option,
+    encoding_option,
+    glob_option,
+    none_if_auto,
+    refuse_threads,
+    text_column_option,
+)
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.stream.preparation import prepare as prepare_stream
-from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
@@ -21,59 +29,84 @@ TEXT = TextSettings()
 HINTS = get_type_hints(TextSettings)
 CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
 TOKENIZER = WORDS_ONLY
-PASSED = ("min_count", "max_words", "vocabulary", "max_distinct", "restart", "threads")  # to `prepare` as they are
+
+
+# How text becomes a stream: of `prepare`, and of `train`, which prepares what is no stream yet.
+PREPARING = (
+    click.option("--min-count", type=AUTO, default="auto", show_default=True, callback=none_if_auto,
+                 help="Words seen less often are left out; auto: 1, 2 or 5 by the size of the text."),
+    click.option("--max-words", type=int, help="Keep at most this many words, the most frequent ones.  [default: all]"),
+    click.option("--vocabulary", type=click.Path(path_type=Path),
+                 help="Use the words of this `count word` file instead of counting."),
+    click.option("--layout", default=TEXT.layout, type=CHOICES["layout"],
+                 help="sentences: one per line, an empty line between documents; paragraphs: one per line; wrapped: "
+                      "running text in short lines; auto: look and choose."),
+    click.option("--boundary", default=TEXT.boundary, type=CHOICES["boundary"],
+                 help="Sentences on its two sides are never neighbours."),
+    click.option("--language", "--sentence-language", "language", default=TEXT.language, metavar="NAME",
+                 help="Of the text: German, de, pt-br, ...; auto: look at several places. It decides how sentences are "
+                      "split, the stems, and rules for words."),
+    text_column_option,
+    encoding_option,
+    code_option,
+    glob_option,
+    click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
+                 help="groups: phrase pairs (PPDB, or tab-separated), not running text."),
+    click.option("--languages", default="", metavar="LIST", show_default=False,
+                 help="For groups of translations, the language of each column: en,de or English,German."),
+    click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
+                 help="whitespace: for text that is tokenized already."),
+    click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Treat The and the as one word."),
+    click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation,
+                 help="Treat punctuation marks as words."),
+    click.option("--max-distinct", default=DEFAULTS["max_distinct"],
+                 help="Different words to hold in memory while counting; beyond it, rare ones are forgotten."),
+)  # fmt: skip
+
+
+def preparing_options(command: Function) -> Function:
+    """Adds the options that say how text becomes a stream; `preparing` makes arguments of `sc.prepare` of them."""
+    for option in reversed(PREPARING):
+        command = option(command)
+    return command
+
+
+def preparing(options: dict[str, Any]) -> dict[str, Any]:
+    """Takes the options of `preparing_options` out of those of a command, as arguments of `sc.prepare`."""
+    names = ("layout", "boundary", "language", "text_column", "encoding", "kind", "globs", "code")
+    languages = options.pop("languages")
+    text = TextSettings(
+        **{name: options.pop(name) for name in names},
+        languages=tuple(code.strip() for code in languages.split(",") if languages),
+    )
+    marks = {name: options.pop(name) for name in ("lowercase", "punctuation")}
+    passed = {name: options.pop(name) for name in ("min_count", "max_words", "vocabulary", "max_distinct")}
+    return {"text": text, "tokenizer": Tokenizer(options.pop("tokenizer"), **marks), **passed}
 
 
 @click.command(name="prepare", context_settings={"show_default": True})
 @click.argument("text", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
-@click.option("--min-count", default=DEFAULTS["min_count"], help="Words seen less often are left out.")
-@click.option("--max-words", type=int, help="Keep at most this many words, the most frequent ones.  [default: all]")
-@click.option(
-    "--vocabulary", type=click.Path(path_type=Path), help="Use the words of this `count word` file instead of counting."
-)
-@click.option("--layout", default=TEXT.layout, type=CHOICES["layout"],
-              help="sentences: one per line, an empty line between documents; paragraphs: one per line; wrapped: "
-                   "running text in short lines; auto: look and choose.")  # fmt: skip
-@click.option("--boundary", default=TEXT.boundary, type=CHOICES["boundary"],
-              help="Sentences on its two sides are never neighbours.")  # fmt: skip
-@click.option("--sentence-language", "--language", "language", default=TEXT.language, metavar="CODE",
-              help="For splitting into sentences: en, de, zh, ...")  # fmt: skip
-@text_column_option
-@encoding_option
-@click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
-              help="groups: phrase pairs (PPDB, or tab-separated), not running text.")  # fmt: skip
-@click.option("--languages", default="", metavar="LIST", show_default=False,
-              help="For groups of translations, the language of each column: en,de.")  # fmt: skip
-@click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
-              help="whitespace: for text that is tokenized already.")  # fmt: skip
-@click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Treat The and the as one word.")
-@click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation, help="Treat punctuation marks as words.")
-@click.option("--max-distinct", default=DEFAULTS["max_distinct"],
-              help="Different words to hold in memory while counting; beyond it, rare ones are forgotten.")  # fmt: skip
+@preparing_options
 @click.option("--restart", is_flag=True, help="Replace the stream that the output holds.")
 @click.option("--threads", type=int, help="[default: all cores]")
-def prepare(text: tuple[str, ...], output: Path, **options: Any) -> None:
+@cluster_options
+def prepare(text: tuple[str, ...], output: Path, cluster: str | None, workers: int | None, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.
 
-    TEXT: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also
-    compressed (.gz .bz2 .xz .zst).
+    TEXT: files, folders, globs or - for standard input; plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
+    Parquet, also compressed (.gz .bz2 .xz .zst); with --cluster also URLs (s3://..., gs://..., hdfs://...).
 
     A stream of the same text and settings is not made again; one of other text or settings is replaced only with
     --restart.
     """
-    settings = TextSettings(
-        **{name: options[name] for name in ("layout", "boundary", "language", "text_column", "encoding", "kind")},
-        languages=tuple(code.strip() for code in options["languages"].split(",") if options["languages"]),
-    )
-    tokenizer = Tokenizer(options["tokenizer"], lowercase=options["lowercase"], punctuation=options["punctuation"])
-    corpus = Corpus(list(text), settings)
-    with bar("preparing", corpus.total_bytes, unit="B") as progress:
-        prepare_stream(
-            corpus,
-            output=output,
-            tokenizer=tokenizer,
-            progress=progress,
-            **{name: options[name] for name in PASSED},
-        )
+    settings = preparing(options)
+    if cluster is not None:
+        from siamese_cbow.cluster import RayCluster
+
+        refuse_threads(options.pop("threads"))
+        RayCluster(cluster, workers).prepare(list(text), output=output, progress=True, **settings, **options)
+        click.echo(output)
+        return
+    prepare_stream(list(text), output=output, progress=True, **settings, **options)
     click.echo(output)

@@ -21,6 +21,7 @@ from siamese_cbow.cli.options import (
     open_model,
     progress_bar,
     say,
+    tell_unknown,
     text_options_of,
 )
 from siamese_cbow.progress import bar
@@ -73,9 +74,9 @@ def search(
 ) -> None:
     """Find the lines that are nearest in meaning to a query, best first.
 
-    FILES: files, folders, globs or - for standard input; plain text, JSON lines, CSV, TSV or Parquet, also compressed
-    (.gz .bz2 .xz .zst). Prints the cosine, then file, line and text as grep does; leaves with exit code 1 where
-    nothing was found.
+    FILES: files, folders, globs or - for standard input; plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
+    Parquet, also compressed (.gz .bz2 .xz .zst). Prints the cosine, then file, line and text as grep does; leaves with
+    exit code 1 where nothing was found.
     """
     before, after = (before_context, after_context) if context is None else (context, context)
     wanted: Any = {"k": k or None, "threshold": threshold, "before": before, "after": after}
@@ -117,15 +118,6 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
     kept, fallback = kept_model(index)
     opened = Index(index, model=open_model(folder or kept, fallback=fallback))
     return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
-
-
-def tell_unknown(model: Model, query: str) -> None:
-    """One line about words of the query that the model does not know, and what becomes of them."""
-    counted = {word: model.counts_as(word) for word in model.unknown_words(query)}
-    if left_out := [word for word, other in counted.items() if other is None]:
-        say(f"the model does not know {', '.join(left_out)}: left out of the query")
-    if others := [f"{word} counts as {other}" for word, other in counted.items() if other is not None]:
-        say(f"the model does not know some words: {', '.join(others)}")
 
 
 LONGEST = 2_000  # characters of a line on a terminal
@@ -182,8 +174,8 @@ class HitLines:
 
     def _marked(self, text: str) -> str:
         """The words that speak most for the hit, those with half the weight of the strongest or more, in bold red."""
-        counted = {word: self.model.counts_as(word) for word in self.model.tokenizer.words(text)}
-        weights = {word: float(self.model.vector(known) @ self._vector) for word, known in counted.items() if known}
+        rows = {word: self.model.word_row(word) for word in self.model.tokenizer.words(text)}
+        weights = {word: float(row @ self._vector) for word, row in rows.items() if row is not None}
         strongest = max(weights.values(), default=0.0)
         strong = [word for word, weight in weights.items() if weight >= 0.5 * strongest > 0]
         if not strong:

@@ -1,23 +1,34 @@
-"""`siamese-cbow train`: stream in, model out. Its options are those of a recipe: see `training.recipe`."""
+"""`siamese-cbow train`: text or streams in, model out.
+
+Its options are those of a recipe (see `training.recipe`), and of `prepare` for what is no stream yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from siamese_cbow.base.option_fields import Option, options
+from siamese_cbow.cli.options import AUTO, cluster_options, refuse_threads, say
+from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.model.storage import check_target
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.mix import Mix
+from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.training.plan import fitted_to
 from siamese_cbow.training.recipe import PRESETS, Saving
-from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
+from siamese_cbow.training.siamese_cbow import SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe
 from siamese_cbow.transform.settings import Postprocess
 
+EPOCHS = "epochs"  # the one option of a recipe that may be `auto`
 STEPS = "postprocess_"  # how the options of post-processing begin
 _PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
 
@@ -28,11 +39,12 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(list(_flat_options(recipe))):
             flag = f"--{option.name.replace('_', '-')}"
+            kind = click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str)
             command = click.option(
                 (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
                 option.name,
                 default=None,
-                type=click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str),
+                type=AUTO if option.name == EPOCHS else kind,
                 help=option.help + _defaults(option),
             )(command)
         return command
@@ -52,30 +64,62 @@ def _flat_options(recipe: type) -> Iterator[Option]:
 
 def _defaults(option: Option) -> str:
     """'  [default: 256; paper: 100]'."""
+    if option.name == EPOCHS:
+        return "  [default: auto, 1 to 20 by the size of the text; paper and --init: 1]"
     shown = [] if option.default is None else [f"default: {option.default}"]
     shown += [] if option.paper is None else [f"paper: {option.paper}"]
     return f"  [{'; '.join(shown)}]" if shown else ""
 
 
-@click.command(name="train")
-@click.argument("streams", nargs=-1, required=True, metavar="STREAM...", type=click.Path(path_type=Path))
+class Grouped(click.Command):
+    """A command whose help shows options under headings; those that none of them names come first."""
+
+    headings: Mapping[str, Collection[str]] = {}  # heading -> names of options
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, one list under each heading."""
+        shown = {str(parameter.name): record for parameter in self.get_params(ctx)
+                 if (record := parameter.get_help_record(ctx))}  # fmt: skip
+        listed = {name for names in self.headings.values() for name in names}
+        others = [record for name, record in shown.items() if name not in listed]
+        with formatter.section("Options"):
+            formatter.write_dl(others)
+        for heading, names in self.headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([record for name, record in shown.items() if name in names])
+
+
+@click.command(name="train", cls=Grouped)
+@click.argument("inputs", nargs=-1, required=True, metavar="TEXT|STREAM...")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder of the model.")
+@click.option("--stream", "stream_folder", type=click.Path(path_type=Path),
+              help="Where the stream of a text is kept.  [default: OUTPUT@stream]")  # fmt: skip
 @click.option("--recipe", "recipe_name", default="contrastive", show_default=True, metavar="NAME|FILE",
               help=f"{', '.join(PRESETS)}, or a TOML file. The options below change it.")  # fmt: skip
 @options_of(SiameseCBOW)
+@preparing_options
 @click.option("--passes", metavar="LIST",
               help="Of several streams, how often an epoch goes through each: 1,5.  [default: once]")  # fmt: skip
 @click.option("--threads", type=int, help="The result does not depend on it.  [default: all cores]")
 @click.option("--resume", is_flag=True, help="Only go on with an unfinished run, never start one.")
-@click.option("--restart", is_flag=True, help="Throw away the model or the unfinished run that the output holds.")
+@click.option("--restart", is_flag=True,
+              help="Throw away the model or the unfinished run that the output holds; a stream only if it is of other "
+              "text or settings.")  # fmt: skip
 @options_of(Saving)
 @click.option(
     "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Write the recipe to this TOML file as well."
 )
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
+@cluster_options
+@click.option("--average-every", type=click.IntRange(min=1), metavar="N",
+              help="With --cluster, batches of a worker between two averagings.  [default: 512 / workers]")  # fmt: skip
+@click.pass_context
 def train(
-    streams: tuple[Path, ...],
+    context: click.Context,
+    /,
+    inputs: tuple[str, ...],
     output: Path | None,
+    stream_folder: Path | None,
     recipe_name: str,
     passes: str | None,
     threads: int | None,
@@ -83,33 +127,126 @@ def train(
     restart: bool,
     recipe_file: Path | None,
     dry_run: bool,
+    cluster: str | None,
+    workers: int | None,
+    average_every: int | None,
     **settings: Any,
 ) -> None:
-    """Learn word vectors from a stream that `prepare` has made.
+    """Learn word vectors from text, or from streams that `prepare` has made.
+
+    TEXT: files, folders, globs or - for standard input, as `prepare` takes them. It is prepared first; its stream is
+    kept beside the model and used again while the text and the settings stay the same.
 
     Several streams (text and pairs, new text and old) are learnt from together, and the model has the words of all.
 
     A run that was stopped resumes when the same command is given again, and its result is byte-identical.
     """
+    text = preparing(settings)
+    if recipe_name.startswith("paper") and context.get_parameter_source("min_count") is ParameterSource.DEFAULT:
+        text["min_count"] = 5
     changes = {name: value for name, value in settings.items() if value is not None}
     steps = {name.removeprefix(STEPS): changes.pop(name) for name in list(changes) if name.startswith(STEPS)}
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})
-    recipe = _recipe(recipe_name, changes, steps)
-    mix = Mix([Stream.load(stream) for stream in streams], _numbers(passes))
+    safe = recipe_name == "contrastive" and "learning_rate" not in changes
+    auto = changes.get(EPOCHS, "auto" if recipe_name == "contrastive" else None) == "auto"
+    recipe = _recipe(recipe_name, {**changes, **({EPOCHS: 1} if auto else {})}, steps)
+    if output is None and not dry_run:
+        raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
+    if resume and output and not (output / "training").is_dir():
+        raise InputError(f"{output} holds no unfinished run; leave out --resume to start one")
+    if cluster is not None:
+        _refuse_text(inputs, threads)
+    if not are_streams(inputs):
+        if dry_run or output is None:
+            click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"]), auto))
+            return
+        check_target(output)  # before any work
+        folder = stream_folder or output.with_name(f"{output.name}@stream")
+        streams = [_kept(list(inputs), folder, text, restart, threads)]
+    else:
+        _refuse_options_of_text(context, inputs[0])
+        streams = [Stream.load(folder) for folder in inputs]
+    mix = Mix(streams, _numbers(passes))
+    recipe = fitted_to(recipe, mix, epochs=auto, rate=safe, say=say)
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
-    if dry_run:
+    if cluster is not None:
+        job = {"passes": _numbers(passes), "average_every": average_every}
+        _train_on(cluster, workers, recipe, inputs, None if dry_run else output, saving, restart, job)
+        return
+    if dry_run or output is None:
         click.echo(_plan(recipe, mix))
         return
-    if output is None:
-        raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
-    if resume and not (output / "training").is_dir():
-        raise InputError(f"{output} holds no unfinished run; leave out --resume to start one")
     from siamese_cbow.training.saved_run import train_into
 
     with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
         train_into(output, recipe, mix, saving=saving, restart=restart, threads=threads, progress=progress)
     click.echo(output)
+
+
+def _train_on(
+    cluster: str,
+    workers: int | None,
+    recipe: SiameseCBOW,
+    streams: Sequence[str],
+    output: Path | None,
+    saving: Saving,
+    restart: bool,
+    job: dict[str, Any],
+) -> None:
+    """Trains on a cluster; without an output, only says what that would be."""
+    from siamese_cbow.cluster import RayCluster
+
+    jobs = RayCluster(cluster, workers)
+    if output is None:
+        click.echo(recipe_text(recipe) + jobs.plan(recipe, streams, **job))
+        return
+    mix = Mix([Stream.load(stream) for stream in streams], job["passes"])
+    with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
+        jobs.train(recipe, streams, output=output, saving=saving, restart=restart, progress=progress, **job)
+    click.echo(output)
+
+
+def _refuse_text(inputs: Sequence[str], threads: int | None) -> None:
+    """A cluster trains on streams, which all nodes see."""
+    refuse_threads(threads)
+    if not are_streams(inputs):
+        raise InputError(f"{inputs[0]} is not a stream; with --cluster, make one first: siamese-cbow prepare --cluster")
+
+
+_OF_BOTH = {"text", "output", "restart", "threads", "cluster", "workers"}
+TEXT_OPTIONS = {parameter.name for parameter in prepare.params} - _OF_BOTH
+SAVING_OPTIONS = {"resume", "restart", *(field.name for field in fields(Saving))}
+train.headings = {
+    "Text, where it is no stream yet": {"stream_folder", *TEXT_OPTIONS},
+    "The recipe": {"recipe_name", *(option.name for option in _flat_options(SiameseCBOW))},
+    "Saving and going on": SAVING_OPTIONS,
+}
+
+
+def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool, threads: int | None) -> Stream:
+    """The stream of a text, made or used again; says which, and where it is."""
+    before = _number_of(folder)
+    stream = prepare_stream(
+        text, output=folder, restart="changed" if restart else False, threads=threads, progress=True, **settings
+    )
+    if _number_of(folder) != before:
+        click.echo(f"the stream is kept in {folder}", err=True)
+    return stream
+
+
+def _number_of(folder: Path) -> int | None:
+    """What tells a folder from one that has taken its place."""
+    return folder.stat().st_ino if folder.is_dir() else None
+
+
+def _refuse_options_of_text(context: click.Context, stream: str) -> None:
+    """A stream is prepared already: an option that would have no effect is an error."""
+    given = [name for name in (*sorted(TEXT_OPTIONS), "stream_folder")
+             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]  # fmt: skip
+    flags = [next(p.opts[0] for p in context.command.params if p.name == name) for name in given]
+    if flags:
+        raise click.UsageError(f"{', '.join(flags)}: this is for text, and {stream} is a stream, prepared already")
 
 
 def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:
@@ -133,6 +270,15 @@ def _numbers(passes: str | None) -> list[float]:
         return [float(number) for number in passes.split(",")] if passes is not None else []
     except ValueError:
         raise SettingsError(f"passes is {passes!r}; expected numbers with commas, one for each stream: 1,5") from None
+
+
+def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus, auto: bool) -> str:
+    size = "of unknown size" if corpus.total_bytes is None else f"{corpus.total_bytes / 1e6:,.1f} MB"
+    then = ", and epochs set by the number of words" if auto else ""
+    return (
+        f"{recipe_text(recipe)}\n# {len(corpus.files) or 'no'} files, {size}, would be prepared first{then}\n"
+        "# nothing was prepared or trained: --dry-run"
+    )
 
 
 def _plan(recipe: SiameseCBOW, mix: Mix) -> str:

@@ -2,19 +2,20 @@
 
 Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the order of the flow:
 
-    fetch         a file over HTTP that arrives whole: resumed, checked, renamed into place
-    download      the public archives, unpacked as `sts` reads them [DEFAULT_FOLDER, download_sts]
+    download      the public archives, fetched whole and unpacked as `sts` reads them [DEFAULT_FOLDER, download_sts]
     pair_sets     a set of pairs with gold scores, and which of them count under a protocol
-      [Floats, PROTOCOLS, PairSet, Protocol, counted, counting]
+      [PROTOCOLS, PairSet, Protocol, counted, counting]
     sts           folders and files of sets as released -> pair sets [WHERE, sts]
-    systems       what can be evaluated by name [RANDOM, open_system, words_of]
+    pair_files    tables of two texts and a score -> a pair set of one's own [pairs]
+    systems       what can be evaluated by name [RANDOM, TFIDF, open_system, words_of]
     correlation   Pearson, Spearman, bootstrap [Interval, pearson]
     scores        the score of a set, the only one there is, and aggregates of several
       [Scores, SetScore, headline, mean]
     evaluate      encode, take cosines, score; perhaps adapted to the text of each set [System, evaluate, unknown_words]
     significance  is one system better than another, or is it chance [Comparison, DAGGER, compare, wilcoxon]
     score_tables  scores and tests as tables for people
-      [best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed]
+      [best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed,
+      verdict]
     probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
 
 Nothing here trains; the report of the paper is `paper`.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siamese_cbow.evaluation.pair_sets import Floats
+from siamese_cbow.base.arrays import Floats
 
 CONSTANT = 1e-9  # a range below this is rounding: cosines come from float32 vectors
 BLOCK = 1 << 21  # numbers of a block of resamples; bounds the memory of the bootstrap

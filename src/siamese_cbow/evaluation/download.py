@@ -3,6 +3,13 @@
     data/sts/archives/STS2012-en-test.zip     kept, so that a second call fetches nothing
     data/sts/archives/SHA256SUMS              what arrived the first time; `sha256sum -c` checks it
     data/sts/2012/STS.input.MSRpar.txt        files that are there already are left alone, also your own
+    ....zip.part                              what has arrived so far of an archive: a broken transfer goes on from here
+    ....zip.part.version                      what the server calls the version it is of (ETag or date), so that a
+                                              resumed file is not sewn together from two
+
+An archive appears only after its checksum was found right. Fetching needs the standard library only; proxies are taken
+from the environment, as `urllib` does. Rejected: pooch, which starts a broken transfer over and would bring `requests`
+into a command of the base installation.
 
 Only the files of the sets are taken out of an archive, by their last name: no path in it is ever followed, and an
 archive with a path that leads elsewhere (`../`) is refused as a whole.
@@ -10,9 +17,15 @@ archive with a path that leads elsewhere (`../`) is refused as a whole.
 
 from __future__ import annotations
 
+import hashlib
+import http.client
 import lzma
+import re
 import stat
 import tarfile
+import time
+import urllib.error
+import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -24,13 +37,15 @@ from typing import IO, TypeAlias
 
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SiameseCBOWError
-from siamese_cbow.evaluation.fetch import fetch, file_sha256
 from siamese_cbow.evaluation.sts import FILE, is_benchmark
 from siamese_cbow.progress import SILENT, Progress
 
 DEFAULT_FOLDER = "data/sts"
 SUMS = "SHA256SUMS"
 Opener: TypeAlias = Callable[[], IO[bytes] | None]
+CHUNK = 1 << 16  # bytes
+TIMEOUT = 30.0  # seconds without a byte
+TRIES = 5
 LARGEST = 1 << 28  # bytes of one file; the largest set has less than 1 MB
 
 
@@ -83,7 +98,9 @@ def download_sts(
 
 def _laid_out(archive: Archive, to: Path, progress: Progress) -> list[Path]:
     """The new files of one archive, which is fetched if it isn't there."""
-    packed, sums = to / "archives" / archive.url.rpartition("/")[2], _read_sums(to / "archives" / SUMS)
+    packed, listed = (to / "archives" / name for name in (archive.url.rpartition("/")[2], SUMS))
+    lines = listed.read_text("utf-8").splitlines() if listed.exists() else []
+    sums = {name: value for value, _, name in (line.partition("  ") for line in lines)}
     expected = archive.sha256 or sums.get(packed.name)
     sha256 = file_sha256(packed) if packed.exists() else None
     if sha256 is None or sha256 != expected:  # not there, or damaged on disk
@@ -94,14 +111,9 @@ def _laid_out(archive: Archive, to: Path, progress: Progress) -> list[Path]:
         packed.unlink()  # a page that says "moved" in place of the archive, for instance: don't keep or remember it
         raise
     sums[packed.name] = sha256
-    with atomic_file(to / "archives" / SUMS) as file:
+    with atomic_file(listed) as file:
         file.write_text("".join(f"{value}  {name}\n" for name, value in sorted(sums.items())), "utf-8")
     return files
-
-
-def _read_sums(path: Path) -> dict[str, str]:
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return {name: value for value, _, name in (line.partition("  ") for line in lines)}
 
 
 def unpack(packed: Path, folder: Path) -> list[Path]:
@@ -111,8 +123,10 @@ def unpack(packed: Path, folder: Path) -> list[Path]:
     """
     new, names = [], set()
     with _members(packed) as members:
-        for path, _ in members:
-            _refuse_escape(packed, path)
+        for path, kind in ((path, kind(path)) for path, _ in members for kind in (PurePosixPath, PureWindowsPath)):
+            if kind.is_absolute() or kind.drive or ".." in kind.parts:
+                escapes = f"{packed} holds the path {path!r}, which leads out of its folder"
+                raise InputError(f"{escapes}; nothing was unpacked")
         for path, open_member in members:
             name = PurePosixPath(path).name
             if not FILE.fullmatch(name) and not is_benchmark(Path(name)):
@@ -134,24 +148,15 @@ def _members(packed: Path) -> Iterator[list[tuple[str, Opener]]]:
     try:
         if zipfile.is_zipfile(packed):
             with zipfile.ZipFile(packed) as archive:
-                files = [info for info in archive.infolist() if not info.is_dir() and not _is_link(info)]
-                yield [(info.filename, partial(archive.open, info)) for info in files]
+                files = [info for info in archive.infolist() if not info.is_dir()]
+                plain = [info for info in files if not stat.S_ISLNK(info.external_attr >> 16)]
+                yield [(info.filename, partial(archive.open, info)) for info in plain]
         else:
             with tarfile.open(packed) as tar:
                 yield [(info.name, partial(tar.extractfile, info)) for info in tar.getmembers() if info.isfile()]
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{packed} is not a complete zip or tar archive ({reason}); download it again") from error
-
-
-def _is_link(info: zipfile.ZipInfo) -> bool:
-    return stat.S_ISLNK(info.external_attr >> 16)
-
-
-def _refuse_escape(packed: Path, path: str) -> None:
-    for kind in (PurePosixPath(path), PureWindowsPath(path)):
-        if kind.is_absolute() or kind.drive or ".." in kind.parts:
-            raise InputError(f"{packed} holds the path {path!r}, which leads out of its folder; nothing was unpacked")
 
 
 def _write(packed: Path, open_member: Opener, target: Path) -> None:
@@ -164,3 +169,95 @@ def _write(packed: Path, open_member: Opener, target: Path) -> None:
             if size > LARGEST:
                 raise InputError(f"{packed} holds a file {target.name} of more than {LARGEST:,} bytes; not unpacked")
             file.write(piece)
+
+
+# over HTTP
+
+
+def fetch(
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None = None,
+    progress: Progress = SILENT,
+    tries: int = TRIES,
+    wait: Callable[[float], None] = time.sleep,
+) -> str:
+    """Fetch `url` to the file `target` and return its SHA-256; a broken transfer goes on where it stopped.
+
+    `progress` advances by bytes. An InputError says what the server said and what to do.
+    """
+    if not re.match(r"https?://", url):
+        raise InputError(f"can't fetch {url}; expected an address that starts with http:// or https://")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part, version = (target.with_name(target.name + suffix) for suffix in (".part", ".part.version"))
+    for attempt in range(1, tries + 1):
+        try:
+            _continue(url, part, version, progress)
+            break
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code < 500 or attempt == tries:
+                raise InputError(
+                    f"{url}: the server says {error.code} {error.reason}; "
+                    "look for the file at another place and unpack it by hand"
+                ) from None
+        except (OSError, http.client.HTTPException) as error:
+            if attempt == tries:
+                raise InputError(
+                    f"{url}: {getattr(error, 'reason', None) or error} ({tries} tries; {_size(part):,} bytes are kept "
+                    f"in {part}); type the same command again to go on"
+                ) from None
+        progress.say(f"{url}: interrupted after {_size(part):,} bytes; trying again")
+        wait(2.0 ** (attempt - 1))
+    version.unlink(missing_ok=True)
+    arrived = file_sha256(part)
+    if sha256 is not None and arrived != sha256:
+        part.unlink()
+        raise InputError(f"{url}: SHA-256 is {arrived}, expected {sha256}; the file was deleted, try again later")
+    part.replace(target)
+    return arrived
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file, hexadecimal, as `sha256sum` prints it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _continue(url: str, part: Path, version: Path, progress: Progress) -> None:
+    """One request: what is missing of `part`, or all of it if the server can't do that."""
+    start = _size(part)
+    request = urllib.request.Request(url, headers={"User-Agent": "siamese-cbow"})
+    if start:
+        request.add_header("Range", f"bytes={start}-")
+        if version.exists() and (known := version.read_text("utf-8")):
+            request.add_header("If-Range", known)
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code != 416:
+            raise
+        error.close()
+        if error.headers.get("Content-Range", "") == f"bytes */{start}":
+            return  # it was whole already
+        part.unlink()
+        raise ConnectionError("the file on the server has become shorter") from None
+    with response:
+        is_rest = response.status == 206
+        if is_rest and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+            raise ConnectionError(f"asked for bytes from {start}, got {response.headers.get('Content-Range')}")
+        version.write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "", "utf-8")
+        expected, received = response.headers.get("Content-Length"), 0
+        with part.open("ab" if is_rest else "wb") as file:
+            progress.advance(start if is_rest else 0)
+            while piece := response.read(CHUNK):
+                file.write(piece)
+                received += len(piece)
+                progress.advance(len(piece))
+    if expected is not None and received < int(expected):
+        raise ConnectionError(f"the connection ended after {received:,} of {int(expected):,} bytes")
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0

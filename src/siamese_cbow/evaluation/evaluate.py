@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, runtime_checkable
 from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Ids, Vectors
+from siamese_cbow.base.arrays import Floats, Ids, Vectors
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.correlation import bootstrap as resample
 from siamese_cbow.evaluation.correlation import set_rng
-from siamese_cbow.evaluation.pair_sets import Flags, Floats, PairSet, Protocol, counted
+from siamese_cbow.evaluation.pair_sets import Flags, PairSet, Protocol, counted
 from siamese_cbow.evaluation.scores import ADAPTED, Adapt, Scores, SetScore
 from siamese_cbow.model.geometry import gram_of
 from siamese_cbow.model.model import Model
@@ -46,8 +46,16 @@ class System(Interface):
         """(n, dim) array, one row for each sentence."""
 
 
+@runtime_checkable
+class PairSystem(Interface):
+    """What knows how similar texts are without vectors of a few dimensions, such as tf-idf: fitted to each set."""
+
+    def cosines(self, pairs: Sequence[tuple[str, str]], /) -> tuple[Floats, Flags]:
+        """(n_pairs,) cosines, and (n_pairs,) whether one of the two texts has nothing to compare."""
+
+
 def evaluate(
-    system: System,
+    system: System | PairSystem,
     sets: Iterable[PairSet],
     *,
     protocol: Protocol = "official",
@@ -68,7 +76,8 @@ def evaluate(
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     name = name or getattr(system, "name", None) or type(system).__name__
-    cosines = _cosines(system, sets, name) if adapt == "no" else _adapted_cosines(system, sets, name, adapt, seed)
+    plainly = adapt == "no" or isinstance(system, PairSystem)
+    cosines = _cosines(system, sets, name) if plainly else _adapted_cosines(system, sets, name, adapt, seed)
     scores = []
     for pair_set, (predictions, is_empty) in zip(sets, cosines, strict=True):
         score = SetScore(pair_set, predictions, is_empty, unknown_words(system, pair_set))
@@ -79,7 +88,7 @@ def evaluate(
     return Scores(name, protocol, tuple(scores), adapt)
 
 
-def unknown_words(system: System, pair_set: PairSet) -> int | None:
+def unknown_words(system: System | PairSystem, pair_set: PairSet) -> int | None:
     """How many words of a set a system does not know; None if it can't say."""
     tokenizer = getattr(system, "tokenizer", None)
     if not isinstance(tokenizer, Tokenizer):
@@ -95,8 +104,10 @@ def paired_cosines(left: Vectors, right: Vectors) -> tuple[Floats, Flags]:
     return np.clip(cosines, -1.0, 1.0), lengths == 0
 
 
-def _cosines(system: System, sets: Sequence[PairSet], name: str) -> list[tuple[Floats, Flags]]:
+def _cosines(system: System | PairSystem, sets: Sequence[PairSet], name: str) -> list[tuple[Floats, Flags]]:
     """For each set the cosines (n_pairs,) and which pairs have a zero vector; `encode` is called once for all."""
+    if isinstance(system, PairSystem):
+        return [system.cosines(pair_set.pairs) for pair_set in sets]
     place: dict[str, int] = {}
     for pair_set in sets:
         for sentence in pair_set.sentences:
@@ -107,7 +118,7 @@ def _cosines(system: System, sets: Sequence[PairSet], name: str) -> list[tuple[F
 
 
 def _adapted_cosines(
-    system: System, sets: Sequence[PairSet], name: str, how: Adapt, seed: int
+    system: Any, sets: Sequence[PairSet], name: str, how: Adapt, seed: int
 ) -> Iterator[tuple[Floats, Flags]]:
     """The same, with the system adapted to the text of each set."""
     for pair_set in sets:
@@ -139,7 +150,7 @@ def _of_model(model: Model, texts: list[str]) -> Adapted:
     from siamese_cbow.kernels.means import means
 
     model = not_adapted(model)
-    ids, offsets = model.ids(texts)
+    ids, offsets, unknown = model.words(texts)
     used, positions = np.unique(ids, return_inverse=True)
     places: Ids = positions.astype(np.int32)
     rows, shares, lengths = model.vectors[used], shares_of(model.vocabulary.counts), np.diff(offsets)
@@ -147,9 +158,12 @@ def _of_model(model: Model, texts: list[str]) -> Adapted:
     def adapted(chosen: Flags) -> Vectors:
         chosen_ids, chosen_offsets = places[np.repeat(chosen, lengths)], np.r_[0, np.cumsum(lengths[chosen])]
         change = adaptation(rows, None if shares is None else shares[used], chosen_ids, chosen_offsets)
-        vectors = np.empty((len(texts), model.dim), np.float32)
-        means(rows * change.weights[:, None], places, offsets, False, vectors)
-        return scaled_along(vectors, change.directions, change.factors)
+        vectors, extra = np.empty((len(texts), model.dim), np.float32), None
+        if len(unknown.keys):
+            extra = model.ngrams.along(change.directions, change.factors).rows(unknown), unknown.offsets
+        known = scaled_along(rows * change.weights[:, None], change.directions, change.factors)
+        means(known, places, offsets, False, vectors, extra)
+        return vectors
 
     return adapted
 
@@ -166,7 +180,7 @@ def _of_vectors(vectors: NDArray[Any]) -> Adapted:
     return adapted
 
 
-def _encoded(system: System, sentences: list[str], name: str) -> Any:
+def _encoded(system: Any, sentences: list[str], name: str) -> Any:
     vectors = system.encode(sentences)
     if hasattr(vectors, "detach"):  # a torch tensor, perhaps on a GPU
         vectors = vectors.detach().cpu().float().numpy()

@@ -22,23 +22,23 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.words.tokenizer import Tokenizer
 
-Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
-Collection: TypeAlias = Literal["STS", "STS-Benchmark", "SICK"]
+Collection: TypeAlias = Literal["STS", "STS-Benchmark", "SICK", "pairs"]
 Protocol: TypeAlias = Literal["official", "paper"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LOWEST, HIGHEST = 0.0, 5.0
-WORDS = Tokenizer(punctuation=False)  # gives the paper's 6.63 words per sentence for MSRvid; a full stop is no overlap
+WORDS = Tokenizer(punctuation=False, rule=1)  # the paper's 6.63 words per sentence for MSRvid; full stops don't overlap
 LEAST_SCORED = 3  # two points lie on a line: their correlation is always 1 or -1
 
 
 @dataclass(frozen=True, eq=False)
 class PairSet:
-    """Sentence pairs and how similar people found them, from 0 (unrelated) to 5 (the same).
+    """Sentence pairs and how similar people found them, from 0 (unrelated) to 5 (the same); of one's own, on any scale.
 
     `PairSet(2014, "images", (("a cat", "a kitten"), ...), gold=[4.2, nan, ...])`; NaN is a pair without a score.
     """
@@ -54,7 +54,7 @@ class PairSet:
         where = self.source or self.name
         if len(self.pairs) != len(self.gold):
             raise InputError(f"{where}: {len(self.pairs)} pairs, but {len(self.gold)} gold scores; expected as many")
-        if (bad := np.flatnonzero((self.gold < LOWEST) | (self.gold > HIGHEST))).size:
+        if self.collection != "pairs" and (bad := np.flatnonzero((self.gold < LOWEST) | (self.gold > HIGHEST))).size:
             raise InputError(f"{where}: gold score {self.gold[bad[0]]:g} of pair {bad[0] + 1} is not within 0 to 5")
         if self.n_scored < LEAST_SCORED:
             raise InputError(
@@ -68,8 +68,8 @@ class PairSet:
 
     @property
     def name(self) -> str:
-        """`2014 images`, or `STS-Benchmark test`."""
-        return f"{self.group} {self.dataset}"
+        """`2014 images`, `STS-Benchmark test`, or the name of a file of one's own."""
+        return self.dataset if self.collection == "pairs" else f"{self.group} {self.dataset}"
 
     @property
     def sentences(self) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.reader import format_of, read_columns
@@ -65,23 +65,17 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT, decoding: Decodi
     """The texts and labels of a table with a column `label`, or of lines: a text, a tab, a label."""
     path = Path(path)
     decoding = decoding or Decoding()
-    if _has_columns(path, text_column, decoding):
-        rows = list(read_columns(path, [text_column], [LABEL], decoding))
-    else:
-        rows = list(_tab_rows(path, decoding))
+    is_table = format_of(path).is_table
+    if format_of(path).name == "TSV" and text_column == TEXT:  # which may do without a header: then it is lines
+        is_table = LABEL in next(iter_lines(path, decoding), "").split("\t")
+    reading = read_columns(path, [text_column], [LABEL], decoding) if is_table else _tab_rows(path, decoding)
+    rows = list(reading)
     if not rows:
         raise InputError(f"{path} is empty; expected a text and a label per line, or per record")
     for number, (text, label) in enumerate(rows, start=1):
         if not label:
             raise InputError(f"{path}: the text {text[:60]!r} (number {number:,}) has no label; expected one for each")
     return Labelled(path.name, [text for text, _ in rows], [label for _, label in rows])
-
-
-def _has_columns(path: Path, text_column: str, decoding: Decoding) -> bool:
-    """Whether a file is a table; a .tsv file may do without a header that names the label, and then it is lines."""
-    if format_of(path).name != "TSV" or text_column != TEXT:
-        return format_of(path).is_table
-    return LABEL in next(iter_lines(path, decoding), "").split("\t")
 
 
 def _tab_rows(path: Path, decoding: Decoding) -> Iterator[tuple[str, ...]]:
@@ -99,14 +93,12 @@ def probe(
 
     `probe(model, read_labelled("films.tsv")).mean` -> 0.78
     """
-    try:
+    with needs("scikit-learn", "sklearn"):
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
         from sklearn.model_selection import StratifiedKFold, cross_val_score
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
-    except ImportError:
-        raise MissingExtra("scikit-learn", "sklearn") from None
     _check(data, folds)
     classifier = LogisticRegression(max_iter=2000)
     if system is None:

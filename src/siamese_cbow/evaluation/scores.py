@@ -18,9 +18,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.base.notebook import grid
 from siamese_cbow.evaluation.correlation import Interval, interval, is_constant, pearson, spearman
-from siamese_cbow.evaluation.pair_sets import Flags, Floats, PairSet, Protocol
+from siamese_cbow.evaluation.pair_sets import Flags, PairSet, Protocol
 
 Adapt: TypeAlias = Literal["no", "set", "held-out"]
 ADAPTED: dict[Adapt, str] = {
@@ -161,19 +162,10 @@ class Scores:
         return self.aggregates[0].mean_spearman
 
     def _repr_html_(self) -> str:
-        def cell(value: float | None) -> str:
-            return "undefined" if value is None else f"{value:.4f}"
-
-        rows = [
-            [
-                group.label,
-                f"{group.n_sets:,}",
-                f"{group.n_pairs:,}",
-                cell(group.mean_pearson),
-                cell(group.mean_spearman),
-            ]
-            for group in self.aggregates
-        ]
+        rows = []
+        for group in self.aggregates:
+            means = ("undefined" if r is None else f"{r:.4f}" for r in (group.mean_pearson, group.mean_spearman))
+            rows.append([group.label, f"{group.n_sets:,}", f"{group.n_pairs:,}", *means])
         heads = ["sets of", "sets", "pairs", "mean Pearson", "mean Spearman"]
         return grid(f"{self.system}, {self.conditions}", heads, rows)
 
@@ -226,6 +218,9 @@ def aggregate(label: str, sets: Sequence[SetScore]) -> Aggregate:
         weights = [score.n_pairs for score in defined]
         return float(np.average([of(score) for score in defined], weights=weights)) if defined else None
 
+    # Of the mean: pairs are resampled within each set, the sets stay.
+    replicates = [score.replicates[0] for score in defined if score.replicates is not None]
+    is_resampled = replicates and len(replicates) == len(defined)
     predictions = np.concatenate([score.predictions for score in sets])
     gold = np.concatenate([score.gold for score in sets])
     return Aggregate(
@@ -239,11 +234,5 @@ def aggregate(label: str, sets: Sequence[SetScore]) -> Aggregate:
         weighted_spearman=weighted(lambda score: score.spearman),
         pooled_pearson=pearson(predictions, gold),
         pooled_spearman=spearman(predictions, gold),
-        mean_pearson_interval=_mean_interval(defined),
+        mean_pearson_interval=interval(np.mean(replicates, axis=0)) if is_resampled else None,
     )
-
-
-def _mean_interval(sets: Sequence[SetScore]) -> Interval | None:
-    """The interval of the mean: pairs are resampled within each set, the sets stay."""
-    replicates = [score.replicates[0] for score in sets if score.replicates is not None]
-    return interval(np.mean(replicates, axis=0)) if replicates and len(replicates) == len(sets) else None

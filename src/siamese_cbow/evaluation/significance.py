@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.correlation import Interval, interval, pearson, resamples, set_rng, weighted_pearson
-from siamese_cbow.evaluation.pair_sets import Floats, Protocol
+from siamese_cbow.evaluation.pair_sets import Protocol
 from siamese_cbow.evaluation.scores import Adapt, Scores, SetScore, headline, mean
 
 DAGGER = 0.0001

@@ -1,21 +1,27 @@
 """What can be evaluated by name: every model that `open_model` opens, and a few things that only encode.
 
-Those few are `random`, folders of skip-thought, and models of sentence-transformers that are not a table of vectors:
-they give vectors of sentences, but not the words that make a `Model`. Anything else with `.encode` can be handed to
-`evaluate` directly.
+Those few are `random`, `tf-idf` and `tf-idf-characters`, folders of skip-thought, and models of sentence-transformers
+that are not a table of vectors: they say how similar sentences are, but have no words that make a `Model`. Anything
+else with `.encode` can be handed to `evaluate` directly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.skip_thought import load_encoder, read_published
 from siamese_cbow.baselines.skip_thought.encoder import FORMAT as SKIP_THOUGHT
-from siamese_cbow.errors import MissingExtra
-from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.errors import needs
+from siamese_cbow.evaluation.evaluate import PairSystem, System
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.formats.known_formats import Look
 from siamese_cbow.formats.resolver import local_path, open_model
@@ -24,19 +30,59 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer
 
 RANDOM = "random"
+_WORDS = Tokenizer(punctuation=False)
 
 
 @dataclass(frozen=True)
-class EncoderFolder:
-    """A kind of folder that holds sentence vectors only: how to tell it, and how to open it."""
+class TfIdfCosines:
+    """The cosine of counts, each weighted by ln((1 + texts) / (1 + texts that have it)) + 1, as scikit-learn has it.
 
-    is_it: Callable[[Look], bool]
-    open: Callable[[Path], System]
+    What is counted are words, or pieces of 3 to 5 characters of words with a space before and after them. The weights
+    come from the texts that are compared: `TfIdfCosines().cosines([("a cat", "a dog"), ("the cat", "a cat")])`.
+    """
+
+    characters: bool = False
+
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> tuple[Floats, NDArray[np.bool_]]:
+        """(n_pairs,) cosines, and (n_pairs,) whether one of the two texts has no word; its cosine is 0."""
+        from scipy.sparse import csr_array
+
+        counted = [Counter(self._features(text)) for pair in pairs for text in pair]
+        place: dict[str, int] = {}
+        for feature in chain.from_iterable(counted):
+            place.setdefault(feature, len(place))
+        ends = np.cumsum([0, *map(len, counted)])
+        columns = np.array([place[feature] for features in counted for feature in features], np.int64)
+        counts = np.array([n for features in counted for n in features.values()], np.float64)
+        idf = np.log((1 + len(counted)) / (1 + np.bincount(columns, minlength=len(place)))) + 1
+        rows = csr_array((counts * idf[columns], columns, ends), shape=(len(counted), max(1, len(place))))
+        lengths = np.sqrt((rows * rows).sum(axis=1))
+        products = (rows[::2] * rows[1::2]).sum(axis=1)
+        both = lengths[::2] * lengths[1::2]
+        return np.clip(products / np.where(both > 0, both, 1.0), -1.0, 1.0), both == 0
+
+    def _words(self, text: str) -> list[str]:
+        return _WORDS.words(text)
+
+    def _features(self, text: str) -> Iterator[str]:
+        words = self._words(text)
+        if not self.characters:
+            yield from words
+            return
+        for word in words:
+            padded = f" {word} "
+            for n in range(3, 6):
+                yield from (padded[i : i + n] for i in range(max(1, len(padded) - n + 1)))
+                if n >= len(padded):
+                    break  # a short word is one piece
+
+
+TFIDF = {"tf-idf": TfIdfCosines(), "tf-idf-characters": TfIdfCosines(characters=True)}
 
 
 def open_system(
     name: str, *, seed: int = 1, keep: Collection[str] | None = None, progress: Progress = SILENT
-) -> System:
+) -> System | PairSystem:
     """What `name` stands for, ready to encode.
 
     `open_system("random")`, `open_system("models/books")`, `open_system("glove.6B.300d.txt")`
@@ -45,11 +91,13 @@ def open_system(
     """
     if name == RANDOM and not Path(name).exists():
         return RandomVectors(seed=seed)
+    if name in TFIDF and not Path(name).exists():
+        return TFIDF[name]
     path = local_path(name)
     look = Look(path)
-    for kind in ENCODER_FOLDERS:
-        if kind.is_it(look):
-            return kind.open(path)
+    for is_it, opened in ENCODER_FOLDERS:
+        if is_it(look):
+            return opened(path)
     return open_model(path, keep=keep, progress=progress)
 
 
@@ -63,21 +111,23 @@ def words_of(sets: Iterable[PairSet]) -> set[str]:
 
 
 def _open_sentence_transformers(path: Path) -> System:
-    try:
+    with needs("sentence-transformers", "interop"):
         from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise MissingExtra("sentence-transformers", "interop") from None
     # No code that comes with a model is run, and nothing is fetched.
     model: System = SentenceTransformer(str(path), device="cpu", trust_remote_code=False, local_files_only=True)
     return model
 
 
-def _is_no_table(look: Look) -> bool:
-    return "modules.json" in look.names and (not look.is_static() or bool(other_modules(look.path)))
-
-
-ENCODER_FOLDERS = (
-    EncoderFolder(lambda look: look.config.get("format") == SKIP_THOUGHT, load_encoder),
-    EncoderFolder(lambda look: "uni_skip.npz" in look.names, read_published),
-    EncoderFolder(lambda look: not look.is_ours() and _is_no_table(look), _open_sentence_transformers),
+# how to tell a kind of folder that holds sentence vectors only, and how to open it
+ENCODER_FOLDERS: tuple[tuple[Callable[[Look], bool], Callable[[Path], System]], ...] = (
+    (lambda look: look.config.get("format") == SKIP_THOUGHT.name, load_encoder),
+    (lambda look: "uni_skip.npz" in look.names, read_published),
+    (
+        lambda look: (
+            not look.is_ours()
+            and "modules.json" in look.names
+            and (not look.is_static() or bool(other_modules(look.path)))
+        ),
+        _open_sentence_transformers,
+    ),
 )

@@ -16,7 +16,7 @@ from siamese_cbow.formats import known_formats as known
 from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.vector_files import spaced_words
 from siamese_cbow.model.model import Model
-from siamese_cbow.progress import SILENT, Progress, Silent
+from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 
@@ -97,26 +97,23 @@ def _lost(model: Model, writing: known.Format) -> Iterator[str]:
         yield f"not kept in {writing.name}: the tokenizer ({how})"
     keeps_dtype = known.DTYPE in writing.keeps and (model.dtype != "int4" or writing.name == known.OURS)
     if model.dtype != "float32" and not keeps_dtype:
-        yield f"{model.dtype} numbers become float32 in {writing.name}: the same numbers, in more bytes"
+        becomes = "int8" if known.DTYPE in writing.keeps else "float32"
+        yield f"{model.dtype} numbers become {becomes} in {writing.name}: the same numbers, in more bytes"
     if model.undo is not None and known.UNDO not in writing.keeps:
         yield f"not kept in {writing.name}: how to undo the post-processing"
     if model.fallback != "none" and known.INFO not in writing.keeps:
-        yield f"not kept in {writing.name}: what unknown words count as (fallback {model.fallback}); they are left out"
+        made = ", and the vectors of n-grams that they are made of" if model.fallback == "ngrams" else ""
+        fallback = f"what unknown words count as (fallback {model.fallback}){made}"
+        yield f"not kept in {writing.name}: {fallback}; they are left out"
     if known.INFO not in writing.keeps and model.info:
         yield f"not kept in {writing.name}: where the model comes from ({', '.join(model.info)})"
     if known.SPACES not in writing.keeps and (spaced := spaced_words(model.vocabulary.words)):
         yield f"left out: {len(spaced):,} words with white space in them, such as {spaced[0]!r}"
 
 
-class _Messages(Silent):
+class _Messages:
     """Keeps what a reader says, and passes its progress on."""
 
     def __init__(self, progress: Progress) -> None:
         self.said: list[str] = []
-        self._progress = progress
-
-    def advance(self, amount: float, note: str = "") -> None:
-        self._progress.advance(amount, note)
-
-    def say(self, message: str) -> None:
-        self.said.append(message)
+        self.advance, self.say = progress.advance, self.said.append

@@ -22,8 +22,9 @@ from siamese_cbow.formats.static_folder import find_table, read_json, read_stati
 from siamese_cbow.formats.vector_files import read_vector_file, write_vector_file
 from siamese_cbow.formats.vector_layouts import COMPRESSIONS, VectorLayout, find_layout
 from siamese_cbow.formats.word_table import read_word_table, write_word_table
+from siamese_cbow.model.folder_format import CONFIG
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import CONFIG, FORMAT, VOCABULARY, load, save
+from siamese_cbow.model.storage import FORMAT, VOCABULARY, load, save
 from siamese_cbow.progress import Progress
 
 # What `open_model` takes, for its errors
@@ -77,7 +78,7 @@ class Look:
 
     def is_ours(self) -> bool:
         """model2vec copies our config when it saves: then the other files are of other sizes, and one is missing."""
-        if VOCABULARY in self.names or self.config.get("format") != FORMAT:
+        if VOCABULARY in self.names or self.config.get("format") != FORMAT.name:
             return VOCABULARY in self.names
         files = self.config["files"] if isinstance(self.config.get("files"), dict) else {}
         sizes = {name: entry.get("size") for name, entry in files.items() if isinstance(entry, dict)}
@@ -110,14 +111,6 @@ class Format:
         return self.read is read_vector_file
 
 
-def _read_ours(path: Path, progress: Progress) -> Model:
-    return load(path)
-
-
-def _write_static(model: Model, path: Path) -> None:
-    save(model.compress("float32") if model.dtype == "int4" else model, path)  # they read no 4 bits
-
-
 def _write_spacy(model: Model, path: Path) -> None:
     from siamese_cbow.formats.spacy_parts import write_spacy  # which imports spaCy
 
@@ -133,11 +126,11 @@ _NO_PICKLE = "it is a pickle, and none is written here: choose another format"
 
 # In this order they are told apart: the other two libraries can open our folders as well.
 FORMATS = (
-    Format(OURS, Look.is_ours, _read_ours, save, (), FOLDER),
+    Format(OURS, Look.is_ours, lambda path, progress: load(path), save, (), FOLDER),
     Format("spacy", lambda look: {"meta.json", "config.cfg"} <= look.names, None, _write_spacy, (".spacy",), GRAPH),
     Format("model2vec", lambda look: look.is_static() and bool({"embedding_dtype", "normalize"} & look.config.keys()),
-           read_static_folder, _write_static, (), FOLDER),
-    Format("sentence-transformers", Look.is_static, read_static_folder, _write_static, (), FOLDER),
+           read_static_folder, save, (), FOLDER),
+    Format("sentence-transformers", Look.is_static, read_static_folder, save, (), FOLDER),
     Format("parquet", lambda look: look.head == b"PAR1", read_word_table, write_word_table, (".parquet",), TABLE),
     Format("gensim", lambda look: look.is_pickle() and is_keyed_vectors(look.path), read_keyed_vectors, None, (".kv",),
            frozenset({COUNTS}), _AS_BINARY),

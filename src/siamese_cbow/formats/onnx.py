@@ -18,7 +18,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Offsets
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.model.model import Model
 
 OPSET = 18  # ScatterND with a sum came with 16; 18 is what every runtime of the last years knows
@@ -40,14 +40,9 @@ def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
 
 def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
     """The graph as an `onnx.ModelProto`, checked by the library."""
-    try:
+    with needs("onnx", "onnx"):
         import onnx
         from onnx import TensorProto, helper, numpy_helper
-    except ImportError:
-        raise MissingExtra("onnx", "onnx") from None
-
-    def constant(name: str, value: Any) -> Any:
-        return numpy_helper.from_array(np.asarray(value), name)
 
     node = helper.make_node
     nodes = [
@@ -83,36 +78,18 @@ def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
         ]
     else:
         nodes.append(node("Identity", ["means"], ["vectors"]))
-    graph = helper.make_graph(
-        nodes,
-        "siamese-cbow",
-        [
-            helper.make_tensor_value_info("ids", TensorProto.INT64, ["n_tokens"]),
-            helper.make_tensor_value_info("offsets", TensorProto.INT64, ["n_sentences"]),
-        ],
-        [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["n_sentences", model.dim])],
-        [
-            constant("embeddings", model.vectors),
-            constant("one", np.array([1], np.int64)),
-            constant("zero", np.array(0, np.int64)),
-            constant("start", np.array([0], np.int64)),
-            constant("last", np.array([1], np.int64)),
-            constant("dim", np.array([model.dim], np.int64)),
-            constant("one_float", np.array(1, np.float32)),
-            *([constant("tiny", np.array(1e-30, np.float32))] if normalize else []),
-        ],
-    )
-    made = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="siamese-cbow", ir_version=IR_VERSION
-    )
-    helper.set_model_props(
-        made,
-        {
-            TOKENIZER: model.tokenizer.to_json(model.vocabulary.words),
-            "unknown_id": str(len(model.vocabulary)),
-            "dim": str(model.dim),
-        },
-    )
+    info, whole, real = helper.make_tensor_value_info, TensorProto.INT64, TensorProto.FLOAT
+    inputs = [info("ids", whole, ["n_tokens"]), info("offsets", whole, ["n_sentences"])]
+    outputs = [info("vectors", real, ["n_sentences", model.dim])]
+    numbers = {"one": [1], "zero": 0, "start": [0], "last": [1], "dim": [model.dim]}
+    constants = {"embeddings": model.vectors} | {name: np.array(n, np.int64) for name, n in numbers.items()}
+    constants |= {"one_float": np.array(1, np.float32)} | ({"tiny": np.array(1e-30, np.float32)} if normalize else {})
+    arrays = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "siamese-cbow", inputs, outputs, arrays)
+    opsets = [helper.make_opsetid("", OPSET)]
+    made = helper.make_model(graph, opset_imports=opsets, producer_name="siamese-cbow", ir_version=IR_VERSION)
+    sizes = {"unknown_id": str(len(model.vocabulary)), "dim": str(model.dim)}
+    helper.set_model_props(made, {TOKENIZER: model.tokenizer.to_json(model.vocabulary.words), **sizes})
     onnx.checker.check_model(made)
     return made
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import PRETRAINED as PACKAGED
 from siamese_cbow.model.storage import VOCABULARY, save
@@ -28,8 +28,9 @@ from siamese_cbow.progress import SILENT, Progress
 
 PRETRAINED = "pretrained"  # the name of the model that comes with the package
 FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]  # of a repository
-REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-EXPLICIT = re.compile("hf:/{1,2}(.+)")  # a Path has swallowed one of the slashes
+# Compiled when they are needed: a small question to the model in the package needs neither.
+REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
+EXPLICIT = "hf:/{1,2}(.+)"  # a Path has swallowed one of the slashes
 
 
 def open_model(
@@ -86,6 +87,8 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
     """Where a model is on this machine, fetched from the Hub if need be: `local_path("models/books")`."""
     if name is None:
         return PACKAGED
+    from importlib.util import find_spec
+
     text, path = os.fspath(name), Path(name)
     if path.exists():
         if text == PRETRAINED:
@@ -93,9 +96,9 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
         return path
     if text == PRETRAINED:
         return PACKAGED
-    if (explicit := EXPLICIT.fullmatch(text)) or any(hub_options.values()):
+    if (explicit := re.fullmatch(EXPLICIT, text)) or any(hub_options.values()):
         return download(explicit[1] if explicit else text, **hub_options)
-    if REPOSITORY.fullmatch(text) and not path.parent.exists() and _has_hub():
+    if re.fullmatch(REPOSITORY, text) and not path.parent.exists() and find_spec("huggingface_hub"):
         try:
             return download(text)
         except InputError as error:
@@ -148,18 +151,9 @@ def download(repo_id: str, **options: str | None) -> Path:
 
 
 def _hub() -> Any:
-    try:
+    with needs("huggingface_hub", "hub"):
         import huggingface_hub
-    except ImportError:
-        raise MissingExtra("huggingface_hub", "hub") from None
     return huggingface_hub
-
-
-def _has_hub() -> bool:
-    try:
-        return _hub() is not None
-    except MissingExtra:
-        return False
 
 
 @contextmanager

@@ -14,7 +14,6 @@ import math
 import os
 import re
 import struct
-import tokenize
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from siamese_cbow.base.arrays import BROKEN_NPY
 from siamese_cbow.errors import InputError
 from siamese_cbow.formats.pickle_machine import Announced, Machine, Name, Record
 
@@ -39,7 +39,6 @@ DEEPEST = 100  # levels of lists in lists; deeper ones are only there to use up 
 DTYPE = re.compile(r"[<>=|]?(?:\?|[iufcb][0-9]{1,2}|[SU][0-9]{1,9}|O8?|O4)")
 # All that the machine, NumPy and the conversions of the standard library raise where a file is not what it should be.
 BROKEN = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
-BROKEN_HEADER = (SyntaxError, RecursionError, tokenize.TokenError)  # NumPy reads a header as a Python expression
 
 
 def load_pickle(source: PathLike | bytes, *, records: Collection[str] = ()) -> Any:
@@ -68,7 +67,7 @@ def load_npy(path: PathLike) -> NDArray[Any]:
             raise ValueError(f"version {version} of the format")
         try:
             shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
-        except BROKEN_HEADER as error:
+        except BROKEN_NPY as error:
             raise ValueError(f"header: {error}") from None
         if not dtype.hasobject:
             numbers: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -221,11 +220,6 @@ def _array(machine: Machine, *state: Any) -> NDArray[Any]:
     return numbers.reshape(shape, order="F" if is_fortran else "C")
 
 
-def _array_of_buffer(machine: Machine, data: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
-    """numpy.core.numeric._frombuffer(bytes, dtype, shape, order), of protocol 5."""
-    return _array(machine, shape, dtype, order == "F", data)
-
-
 def _scalar(machine: Machine, dtype: Any, data: Any) -> Any:
     """numpy.core.multiarray.scalar(dtype, bytes)."""
     if isinstance(dtype, np.dtype) and dtype.hasobject:
@@ -247,4 +241,7 @@ for _module in ("copy_reg", "copyreg"):
 for _module in ("numpy.core", "numpy._core"):  # before and since NumPy 2
     CALLS[f"{_module}.multiarray._reconstruct"] = _announced_array
     CALLS[f"{_module}.multiarray.scalar"] = _scalar
-    CALLS[f"{_module}.numeric._frombuffer"] = _array_of_buffer
+    # of protocol 5: (bytes, dtype, shape, order)
+    CALLS[f"{_module}.numeric._frombuffer"] = lambda machine, data, dtype, shape, order: _array(
+        machine, shape, dtype, order == "F", data
+    )

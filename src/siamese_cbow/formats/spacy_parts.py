@@ -22,28 +22,23 @@ import numpy as np
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.base.targets import check_replaceable
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Kind, Tokenizer
 
-try:
+with needs("spaCy", "spacy"):
     import spacy
     from spacy.language import Language
     from spacy.tokens import Doc
     from spacy.util import get_words_and_spaces, registry
     from spacy.vectors import Vectors as SpacyVectors
-except ImportError:
-    raise MissingExtra("spaCy", "spacy") from None
 
 TOKENIZER, COMPONENT = "siamese_cbow.tokenizer.v1", "siamese_cbow_vectors"
 PIPELINE = "a spaCy pipeline"
 META, CONFIG = "meta.json", "config.cfg"
-OURS = (
-    META,
-    CONFIG,
-    *(f"vocab/{name}" for name in ("vectors", "vectors.cfg", "key2row", "lookups.bin", "strings.json")),
-)
+VOCAB = ("vectors", "vectors.cfg", "key2row", "lookups.bin", "strings.json")
+OURS = (META, CONFIG, *(f"vocab/{name}" for name in VOCAB))
 
 
 def to_spacy(model: Model, *, language: str = "xx") -> Any:
@@ -57,9 +52,8 @@ def to_spacy(model: Model, *, language: str = "xx") -> Any:
     # Lower-cased words are found by the norm that our tokenizer gives each token, others as they are written.
     attribute = "NORM" if model.tokenizer.lowercase else "ORTH"
     data = np.array(model.vectors)  # spaCy wants to write into it
-    nlp.vocab.vectors = SpacyVectors(
-        strings=nlp.vocab.strings, data=data, keys=keys, name="siamese-cbow", attr=attribute
-    )
+    named = {"name": "siamese-cbow", "attr": attribute}
+    nlp.vocab.vectors = SpacyVectors(strings=nlp.vocab.strings, data=data, keys=keys, **named)
     nlp.add_pipe(COMPONENT)
     return nlp
 
@@ -95,7 +89,7 @@ class SpacyTokenizer:
 
     def __call__(self, text: str) -> Any:
         """A document that keeps the text; each token has its word as its norm."""
-        pieces, words = self._pieces(text)
+        text, pieces, words = self._pieces(text)
         tokens, spaces = get_words_and_spaces(pieces, text)
         doc = Doc(self.vocab, words=tokens, spaces=spaces)
         following = iter(zip(pieces, words, strict=True))
@@ -106,21 +100,30 @@ class SpacyTokenizer:
                 piece, word = next(following, (None, None))
         return doc
 
-    def _pieces(self, text: str) -> tuple[list[str], list[str | None]]:
-        """Everything but white space, as it is written, and the word that each piece is, if it is one."""
-        straight = text.replace("’", "'") if self._tokenizer.kind == "words" else text
+    def _pieces(self, text: str) -> tuple[str, list[str], list[str | None]]:
+        """The text, everything in it but white space, and the word that each piece is, if it is one.
+
+        The text is as it was written, unless its normal form is of another length (without soft hyphens, accents
+        composed): then a document has that.
+        """
+        straight = self._cased.spelled(text)
+        text = text if len(straight) == len(text) else straight
+        all_cased, all_words = self._cased.words(text), self._tokenizer.words(text)
+        if len(all_cased) != len(all_words):  # @İ is a name only in lower case
+            all_cased, straight = all_words, self._tokenizer.spelled(text)
+            text = text if len(straight) == len(text) else straight
         pieces: list[str] = []
         words: list[str | None] = []
         end = 0
         # A capital and its small letter are of one kind, so both ways cut at the same places.
-        for cased, word in zip(self._cased.words(text), self._tokenizer.words(text), strict=True):
+        for cased, word in zip(all_cased, all_words, strict=True):
             start = straight.index(cased, end)
             between = text[end:start].split()  # marks that are not words here, and control characters
             end = start + len(cased)
             pieces += [*between, text[start:end]]
             words += [*(None for _ in between), word]
         rest = text[end:].split()
-        return pieces + rest, words + [None for _ in rest]
+        return text, pieces + rest, words + [None for _ in rest]
 
     def pipe(self, texts: Iterable[str], **options: Any) -> Iterable[Any]:
         """Many texts, one after the other."""
@@ -145,9 +148,11 @@ class SpacyTokenizer:
 
 
 @registry.tokenizers(TOKENIZER)
-def make_tokenizer(kind: Kind, lowercase: bool, punctuation: bool, rule: int = 1) -> Callable[[Any], SpacyTokenizer]:
+def make_tokenizer(
+    kind: Kind, lowercase: bool, punctuation: bool, rule: int = 1, language: str = ""
+) -> Callable[[Any], SpacyTokenizer]:
     """What spaCy calls for `@tokenizers = "siamese_cbow.tokenizer.v1"` in a pipeline's config."""
-    tokenizer = Tokenizer(kind, lowercase, punctuation, rule)
+    tokenizer = Tokenizer(kind, lowercase, punctuation, rule, language)
     return lambda nlp: SpacyTokenizer(nlp.vocab, tokenizer)
 
 

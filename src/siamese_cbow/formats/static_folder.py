@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
+from siamese_cbow.model.folder_format import ANEW, CONFIG
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.json_tokenizer import JsonTokenizer, known_tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-TENSORS, TOKENIZER, CONFIG, MODULES = "model.safetensors", "tokenizer.json", "config.json", "modules.json"
-AGAIN = "copy the folder anew, or save the model again"
+TENSORS, TOKENIZER, MODULES = "model.safetensors", "tokenizer.json", "modules.json"
 HARMLESS = ("StaticEmbedding", "Normalize")  # modules of sentence-transformers that a mean of rows can stand for
 
 
@@ -31,7 +31,7 @@ def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
     """The model in a folder of model2vec or sentence-transformers; `progress` hears what differs here."""
     folder = find_table(path)
     if folder is None:
-        raise InputError(f"{path} has no {TENSORS} with {TOKENIZER} beside it; {AGAIN}")
+        raise InputError(f"{path} has no {TENSORS} with {TOKENIZER} beside it; {ANEW}")
     if others := other_modules(path):
         raise InputError(
             f"{path} is a sentence-transformers model with {', '.join(others)}; only a table of vectors can be read "
@@ -43,7 +43,7 @@ def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
     if len(vectors) != len(tokenizer.ids):
         raise InputError(
             f"{folder / TOKENIZER} has {len(tokenizer.ids):,} tokens, {TENSORS} {len(vectors):,} vectors; "
-            f"expected one for each token; {AGAIN}"
+            f"expected one for each token; {ANEW}"
         )
     counted = "embeddings" not in tensors and tokenizer.unknown is not None
     words = list(tokenizer.ids)
@@ -77,7 +77,7 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
         with safe_open(path, framework="numpy") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
     except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: bfloat16 in NumPy
-        raise InputError(f"{path} can't be read ({error}); expected float32, float16 or int8; {AGAIN}") from None
+        raise InputError(f"{path} can't be read ({error}); expected float32, float16 or int8; {ANEW}") from None
 
 
 def _folded(tensors: dict[str, NDArray[Any]], path: Path) -> Vectors:
@@ -85,16 +85,16 @@ def _folded(tensors: dict[str, NDArray[Any]], path: Path) -> Vectors:
     table = tensors.get("embeddings", tensors.get("embedding.weight"))
     if table is None or table.ndim != 2 or 0 in table.shape or table.dtype.kind not in "fi":
         shapes = {name: f"{tensor.dtype} {tensor.shape}" for name, tensor in tensors.items()}
-        raise InputError(f"{path} has {shapes}; expected a table `embeddings` or `embedding.weight`; {AGAIN}")
+        raise InputError(f"{path} has {shapes}; expected a table `embeddings` or `embedding.weight`; {ANEW}")
     rows = table.astype(np.float32)
     mapping, weights = tensors.get("mapping"), tensors.get("weights")
     if mapping is not None:
         if mapping.ndim != 1 or mapping.dtype.kind not in "iu" or (mapping >= len(rows)).any() or (mapping < 0).any():
-            raise InputError(f"{path} has a mapping beyond its {len(rows):,} rows; {AGAIN}")
+            raise InputError(f"{path} has a mapping beyond its {len(rows):,} rows; {ANEW}")
         rows = rows[mapping]
     if weights is not None:
         if weights.shape != (len(rows),):
-            raise InputError(f"{path} has weights of shape {weights.shape}, expected ({len(rows)},); {AGAIN}")
+            raise InputError(f"{path} has weights of shape {weights.shape}, expected ({len(rows)},); {ANEW}")
         rows = rows * weights.astype(np.float32)[:, np.newaxis]
     return rows
 
@@ -124,4 +124,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"can't read {path} ({error}); {AGAIN}") from None
+        raise InputError(f"can't read {path} ({error}); {ANEW}") from None

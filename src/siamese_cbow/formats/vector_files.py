@@ -15,6 +15,7 @@ from __future__ import annotations
 import lzma
 import re
 import zlib
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,12 @@ from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 CAPITALS = 0.01  # a file with more capitalised words than this was made from text in its own case
+ODDITIES = {
+    "twice": "{n:,} rows repeat a word, such as {example!r}; the first row of each counts",
+    "spaced": "{n:,} words have spaces in them",
+    "broken": "{n:,} words are not valid UTF-8; the broken parts were replaced by \ufffd",
+    "nameless": "{n:,} rows have no word and were left out",
+}
 SPACE = re.compile(r"[\t-\r ]")
 
 
@@ -58,7 +65,7 @@ def read_word_vectors(
         raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
     for message in rows.oddities():
         progress.say(f"{path.name}: {message}")
-    return rows.words, rows.finished()
+    return list(rows.words), rows.finished()
 
 
 def write_word_vectors(
@@ -143,27 +150,25 @@ class _Rows:
     """Collects the rows that are wanted and counts what is odd about the others."""
 
     def __init__(self, layout: VectorLayout, keep: Container[str] | None) -> None:
-        self.words: list[str] = []
-        self._layout = layout
-        self._keep = keep
-        self._seen: set[str] = set()
+        self._layout, self._keep = layout, keep
+        self.words: dict[str, None] = {}  # in their order
         self._vectors = np.empty((1024, layout.dim), dtype=np.float32)
         self._example = ""
-        self._n_twice = self._n_spaced = self._n_broken = self._n_nameless = 0
+        self._odd: Counter[str] = Counter()  # by the words of ODDITIES
 
     def add(self, number: int, raw: bytes, numbers: bytes) -> None:
         try:
             word = raw.decode("utf-8")
         except UnicodeDecodeError:
             word = raw.decode("utf-8", "replace")
-            self._n_broken += 1
+            self._odd["broken"] += 1
         if not word:
-            self._n_nameless += 1
-        elif word in self._seen:
-            self._n_twice += 1
+            self._odd["nameless"] += 1
+        elif word in self.words:
+            self._odd["twice"] += 1
             self._example = self._example or word
         elif self._keep is None or word in self._keep:
-            self._n_spaced += " " in word
+            self._odd["spaced"] += " " in word
             self._append(number, word, numbers)
 
     def _append(self, number: int, word: str, numbers: bytes) -> None:
@@ -178,8 +183,7 @@ class _Rows:
         if len(self.words) == len(self._vectors):
             self._vectors.resize((2 * len(self.words), layout.dim), refcheck=False)
         self._vectors[len(self.words)] = row
-        self.words.append(word)
-        self._seen.add(word)
+        self.words[word] = None
 
     def finished(self) -> Vectors:
         if not self.words and self._keep is None:
@@ -188,11 +192,6 @@ class _Rows:
         return self._vectors
 
     def oddities(self) -> Iterator[str]:
-        if self._n_twice:
-            yield f"{self._n_twice:,} rows repeat a word, such as {self._example!r}; the first row of each counts"
-        if self._n_spaced:
-            yield f"{self._n_spaced:,} words have spaces in them"
-        if self._n_broken:
-            yield f"{self._n_broken:,} words are not valid UTF-8; the broken parts were replaced by \ufffd"
-        if self._n_nameless:
-            yield f"{self._n_nameless:,} rows have no word and were left out"
+        for kind, text in ODDITIES.items():
+            if n := self._odd[kind]:
+                yield text.format(n=n, example=self._example)

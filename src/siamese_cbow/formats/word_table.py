@@ -64,21 +64,14 @@ def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
         raise InputError(f"{path} has a word that is not UTF-8 ({error}); write it again") from None
     if not all(isinstance(word, str) and word for word in words):
         raise InputError(f"{path} has rows without a word; expected a string in each row of `word`")
-    about = _about(table.schema.metadata or {}, path)
-    counts = np.zeros(len(words), np.int64)
-    if "count" in names:
-        counts = np.asarray(table["count"].to_numpy(), np.int64)
+    try:
+        about: dict[str, Any] = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} has metadata of siamese-cbow that is not JSON; write it again") from None
+    counts = np.asarray(table["count"].to_numpy() if "count" in names else np.zeros(len(words)), np.int64)
     vocabulary = Vocabulary(words, counts, tuple(about.get("languages", ())))
     info = about.get("info") or {"recipe": {"name": "word table", "file": path.name}}
     return Model(vocabulary, as_matrix(table["vector"]), _tokenizer(about.get("tokenizer"), words), info)
-
-
-def _about(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
-    try:
-        about: dict[str, Any] = json.loads(metadata.get(KEY, b"{}"))
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} has metadata of siamese-cbow that is not JSON; write it again") from None
-    return about
 
 
 def _tokenizer(settings: dict[str, Any] | None, words: list[str]) -> Tokenizer:
@@ -96,11 +89,8 @@ def as_matrix(column: Any) -> Vectors:
         return _of_arrow(column)
     if type(column).__module__.startswith("polars"):
         return _of_arrow(column.to_arrow())
-    listed = [np.asarray(row, np.float32) if row is not None else None for row in column]
-    lengths = {None if row is None or row.ndim != 1 else len(row) for row in listed}
-    if len(lengths) != 1 or None in lengths:
-        raise _uneven(lengths)
-    rows = [row for row in listed if row is not None]
+    rows = [np.empty(()) if row is None else np.asarray(row, np.float32) for row in column]
+    _check_even({None if row.ndim != 1 else len(row) for row in rows})
     return np.stack(rows)
 
 
@@ -114,12 +104,12 @@ def _of_arrow(column: Any) -> Vectors:
     if not hasattr(whole, "flatten") or not pa.types.is_nested(whole.type):
         raise InputError(f"a column of type {whole.type}; expected lists of numbers")
     lengths = set(pa.compute.list_value_length(whole).to_pylist()) if len(whole) else set()
-    if len(lengths) != 1 or None in lengths:
-        raise _uneven(lengths)
+    _check_even(lengths)
     values: NDArray[Any] = whole.flatten().to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values.reshape(len(whole), -1), np.float32)
 
 
-def _uneven(lengths: set[int | None]) -> InputError:
-    rows = "no rows" if not lengths else "rows of " + ", ".join(sorted(str(n) for n in lengths)[:4]) + " numbers"
-    return InputError(f"a column with {rows}; expected vectors of one length in every row")
+def _check_even(lengths: set[int | None]) -> None:
+    if len(lengths) != 1 or None in lengths:
+        rows = "no rows" if not lengths else "rows of " + ", ".join(sorted(str(n) for n in lengths)[:4]) + " numbers"
+        raise InputError(f"a column with {rows}; expected vectors of one length in every row")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.formats.vector_files import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -19,10 +19,8 @@ def to_keyed_vectors(model: Model) -> Any:
     A sentence's vector there is `get_mean_vector(model.tokenizer.words(text), pre_normalize=False)`; left at its
     default, gensim brings all words to one length first, and loses what training has learned about their weight.
     """
-    try:
+    with needs("gensim", "baselines"):
         from gensim.models import KeyedVectors
-    except ImportError:
-        raise MissingExtra("gensim", "baselines") from None
     vectors = KeyedVectors(model.dim)
     vectors.add_vectors(list(model.vocabulary.words), np.array(model.vectors))
     for word, count in zip(model.vocabulary.words, model.vocabulary.counts.tolist(), strict=True):

@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.errors import needs
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 
-try:
+with needs("langchain-core", "langchain"):
     from langchain_core.embeddings import Embeddings
-except ImportError:
-    raise MissingExtra("langchain-core", "langchain") from None
 
 
 class SentenceEmbeddings(Embeddings):

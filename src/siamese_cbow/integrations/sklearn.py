@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.encoding import as_list, check_strings
 from siamese_cbow.model.model import Model
 
-try:
+with needs("scikit-learn", "sklearn"):
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
-except ImportError:
-    raise MissingExtra("scikit-learn", "sklearn") from None
 
 
 class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -56,22 +54,17 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         changes: dict[str, Any] | None = None,
         threads: int | None = None,
     ) -> None:
-        self.model = model
-        self.adapt = adapt
-        self.normalize = normalize
-        self.truncate_dim = truncate_dim
-        self.dim = dim
-        self.epochs = epochs
-        self.min_count = min_count
-        self.seed = seed
-        self.recipe = recipe
-        self.changes = changes
-        self.threads = threads
+        self.model, self.adapt, self.normalize, self.truncate_dim = model, adapt, normalize, truncate_dim
+        self.dim, self.epochs, self.min_count, self.seed = dim, epochs, min_count, seed
+        self.recipe, self.changes, self.threads = recipe, changes, threads
 
     def fit(self, texts: Iterable[str], y: Any = None) -> SentenceVectorizer:
         """Learns word vectors from the texts, each of them a document; or takes the model that was given."""
         listed = _texts(texts)
-        model = self._learn(listed) if self.model is None else self._opened()
+        if self.model is None:
+            model = self._learn(listed)
+        else:
+            model = self.model if isinstance(self.model, Model) else open_model(self.model)
         self.model_ = model.adapt(listed) if self.adapt else model
         self._n_features_out = self.truncate_dim or self.model_.dim
         if self._n_features_out > self.model_.dim:
@@ -81,17 +74,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, texts: Iterable[str]) -> Vectors:
         """The vector of each text, (n_texts, dim); zeros for a text without a known word."""
         check_is_fitted(self)
-        return self.model_.encode(
-            _texts(texts),
-            normalize_embeddings=self.normalize,
-            truncate_dim=self.truncate_dim,
-            threads=self.threads,
-        )
-
-    def _opened(self) -> Model:
-        if isinstance(self.model, Model):
-            return self.model
-        return open_model(cast("str | os.PathLike[str]", self.model))
+        options: dict[str, Any] = {"truncate_dim": self.truncate_dim, "threads": self.threads}
+        return self.model_.encode(_texts(texts), normalize_embeddings=self.normalize, **options)
 
     def _learn(self, texts: Sequence[str]) -> Model:
         from siamese_cbow.stream.preparation import prepare

@@ -1,11 +1,12 @@
 """Kernels: arrays and scalars in, arrays and scalars out. Each fast one has a plain NumPy reference.
 
     tables           tables of objectives and optimisers, from which all else about them is derived
-          [OBJECTIVES, OPTIMIZERS, ObjectiveName, OptimizerName, sampled_objectives, users_of]
+          [OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName, sampled_objectives, users_of]
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train
-    means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, mean_of_rows]
+    means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, compose, mean_of_rows, signs]
     means            the same at the speed of the memory, and a bound that spares most of them [means, promising]
+    ngram_rows       rows of unknown words, made of their n-grams [compose_rows, normal_product, transposed_product]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that
 kernels train in, and `machine` for how they are compiled.

@@ -29,38 +29,64 @@ from siamese_cbow.machine.intrinsics import prefetch_item
 AHEAD = 12  # words; rows lie all over the memory, and asking for them beforehand makes it 1.7 times as fast
 
 
-def means(vectors: Vectors, ids: Ids, offsets: Offsets, normalize: bool, out: Vectors) -> None:
+def means(
+    vectors: Vectors,
+    ids: Ids,
+    offsets: Offsets,
+    normalize: bool,
+    out: Vectors,
+    unknown: tuple[Vectors, Offsets] | None = None,
+) -> None:
     """out[i] becomes the mean of the rows of text i, and of length 1 if `normalize`; zeros where it has no ids.
 
     vectors  (n_words, at least dim) float32
     offsets  (n_texts + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
     out      (n_texts, dim) float32; with fewer columns than `vectors`, the first ones are taken
+    unknown  rows of words out of the vocabulary, and the offsets of each text in them
     """
-    _means(vectors, ids, offsets, normalize, np.empty(out.shape[1], np.float64), out)
+    extra, ends = unknown or (vectors[:0], np.zeros(len(out) + 1, np.int64))
+    _means(vectors, ids, offsets, extra, ends, normalize, np.empty(out.shape[1], np.float64), out)
 
 
 @njit(**LEAN)
-def _means(vectors: Vectors, ids: Ids, offsets: Offsets, normalize: bool, total: np.ndarray, out: Vectors) -> None:
+def _means(
+    vectors: Vectors,
+    ids: Ids,
+    offsets: Offsets,
+    extra: Vectors,
+    extra_offsets: Offsets,
+    normalize: bool,
+    total: np.ndarray,
+    out: Vectors,
+) -> None:
     for i in range(len(out)):
-        start, end = offsets[i], offsets[i + 1]
-        if end - start > GROUP:
-            _long_mean(vectors, ids, start, end, total, out, i)
+        start, end, first, last = offsets[i], offsets[i + 1], extra_offsets[i], extra_offsets[i + 1]
+        n = (end - start) + (last - first)
+        if n > GROUP:
+            _long_mean(vectors, ids, start, end, extra, first, last, total, out, i)
         else:
             _sum(vectors, ids, start, end, out, i)
-            if not normalize and end > start:
-                n = np.float32(end - start)
+            _add(extra, first, last, out, i)
+            if not normalize and n > 0:
+                divisor = np.float32(n)
                 for d in range(out.shape[1]):
-                    out[i, d] /= n
+                    out[i, d] /= divisor
         if normalize:
             _to_unit(out, i)
+
+
+@njit(**INLINE)
+def _add(extra: Vectors, first: int, last: int, out: Vectors, row: int) -> None:
+    for k in range(first, last):
+        for d in range(out.shape[1]):
+            out[row, d] += extra[k, d]
 
 
 @njit(**INLINE)
 def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -> None:
     """out[row] becomes the sum of the rows ids[i:end].
 
-    Some rows at a time: fewer reads and writes of the sum, and several reads of memory under way at once. Asking for
-    the rows beforehand (llvm.prefetch) gains nothing more.
+    Some rows at a time: fewer reads and writes of the sum, and several reads of memory under way at once.
     """
     dim = out.shape[1]
     if end - i >= 8:
@@ -91,14 +117,30 @@ def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -
 
 
 @njit(**LEAN)
-def _long_mean(vectors: Vectors, ids: Ids, start: int, end: int, total: np.ndarray, out: Vectors, row: int) -> None:
+def _long_mean(
+    vectors: Vectors,
+    ids: Ids,
+    start: int,
+    end: int,
+    extra: Vectors,
+    first: int,
+    last: int,
+    total: np.ndarray,
+    out: Vectors,
+    row: int,
+) -> None:
     total[:] = 0
     for group in range(start, end, GROUP):
         _sum(vectors, ids, group, min(group + GROUP, end), out, row)
         for d in range(len(total)):
             total[d] += out[row, d]
+    for group in range(first, last, GROUP):
+        out[row] = 0
+        _add(extra, group, min(group + GROUP, last), out, row)
+        for d in range(len(total)):
+            total[d] += out[row, d]
     for d in range(len(total)):
-        out[row, d] = np.float32(total[d] / (end - start))
+        out[row, d] = np.float32(total[d] / ((end - start) + (last - first)))
 
 
 @njit(**LEAN)
@@ -120,11 +162,21 @@ def _squares(out: Vectors, row: int) -> float:
 
 
 @njit(**LEAN)
-def promising(low: Vectors, ids: Ids, ends: Offsets, cutoff: float, total: Vectors, out: Ids) -> int:
+def promising(
+    low: Vectors,
+    ids: Ids,
+    ends: Offsets,
+    extra: Vectors,
+    extra_offsets: Offsets,
+    cutoff: float,
+    total: Vectors,
+    out: Ids,
+) -> int:
     """Writes to `out` the texts whose cosine may reach `cutoff` and returns how many; texts without words never may.
 
     low    (n_words, COLUMNS) float32
     ends   (n_texts,) text i is ids[ends[i - 1] : ends[i]]
+    extra  (n_unknown, COLUMNS) the same for words out of the vocabulary; text i has those from extra_offsets[i] on
     total  (COLUMNS,) float32, scratch memory
     out    (n_texts,) int32
     """
@@ -133,7 +185,7 @@ def promising(low: Vectors, ids: Ids, ends: Offsets, cutoff: float, total: Vecto
     n, start, last = 0, 0, ends[-1]
     for i in range(len(ends)):
         end = ends[i]
-        if end > start:
+        if end > start or extra_offsets[i + 1] > extra_offsets[i]:
             total[:] = 0
             for j in range(start, end):
                 if j + AHEAD < last:
@@ -141,6 +193,9 @@ def promising(low: Vectors, ids: Ids, ends: Offsets, cutoff: float, total: Vecto
                 row = low[ids[j]]
                 for d in range(COLUMNS):
                     total[d] += row[d]
+            for j in range(extra_offsets[i], extra_offsets[i + 1]):
+                for d in range(COLUMNS):
+                    total[d] += extra[j, d]
             squares = np.float32(0)
             for d in range(COLUMNS):
                 squares += total[d] * total[d]

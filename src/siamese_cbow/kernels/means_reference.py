@@ -3,7 +3,8 @@
     ids 0, 2, 2  ->  (vectors[0] + vectors[2] + vectors[2]) / 3
 
 Rows are added one after another in float32, GROUP at a time; the sums of the groups are added in float64, so that a
-text of a million words loses no precision. `kernels/means.py` adds in the same order: the two agree in every bit.
+text of a million words loses no precision. Words out of the vocabulary come last, whatever their places: their rows are
+made here (`compose`). `kernels.means` does the same in the same order, equal in every bit.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
+GOLDEN = 0x9E3779B97F4A7C15
 COLUMNS = 16  # of the rows in `means.promising`: one cache line; here, as those who prepare them load no numba
 
 
@@ -26,29 +29,36 @@ class Takes(Protocol):
         """`vectors[ids]`."""
 
 
-def mean_of_rows(vectors: Takes, ids: Sequence[int] | Ids, dim: int, *, normalize: bool = False) -> Vectors:
+def mean_of_rows(
+    vectors: Takes, ids: Sequence[int] | Ids, dim: int, *, normalize: bool = False, unknown: Vectors | None = None
+) -> Vectors:
     """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros where `ids` is empty.
 
     vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
+
+    unknown  (n_unknown, at least dim) the rows of words out of the vocabulary, which come after the others
     """
-    n = len(ids)
+    n_known, n_unknown = len(ids), 0 if unknown is None else len(unknown)
+    n = n_known + n_unknown
     if n == 0:
         return np.zeros(dim, np.float32)
     if n > GROUP:
         total = np.zeros(dim, np.float64)
-        for start in range(0, n, GROUP):
-            total += _sum(vectors, ids[start : start + GROUP], dim)
+        for start in range(0, n_known, GROUP):
+            total += _sum(vectors.take(ids[start : start + GROUP], 0), dim)
+        for start in range(0, n_unknown, GROUP):
+            total += _sum(unknown[start : start + GROUP], dim)  # type: ignore[index]
         mean: Vectors = (total / n).astype(np.float32)
         return unit(mean) if normalize else mean
-    mean = _sum(vectors, ids, dim)
+    rows = vectors.take(ids, 0)  # before cutting them: `take` would copy a cut matrix as a whole
+    mean = _sum(rows if unknown is None or not n_unknown else np.concatenate([rows, unknown]), dim)
     if normalize:
         return unit(mean)  # of a sum as good as of a mean
     mean /= n
     return mean
 
 
-def _sum(vectors: Takes, ids: Sequence[int] | Ids, dim: int) -> Vectors:
-    rows = vectors.take(ids, 0)  # before cutting them: `take` would copy a cut matrix as a whole
+def _sum(rows: Vectors, dim: int) -> Vectors:
     if dim < rows.shape[1]:
         rows = rows[:, :dim]
     if dim == 1:  # NumPy adds row by row, except here: it would add in pairs
@@ -65,3 +75,45 @@ def unit(row: Vectors) -> Vectors:
     wide = row.astype(np.float64)
     squares = float(wide.dot(wide))
     return (wide * (1.0 / squares**0.5)).astype(np.float32) if squares > 0 else row
+
+
+def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own: float, length: float) -> Vectors:
+    """The row of a word out of the vocabulary, (dim,), of the given length:
+
+        scale x the sum of the codes / sqrt(n)  +  own x a direction that only this word has
+
+    Where nothing is known of its n-grams, the second part is all there is. Sums of whole numbers are exact in any
+    order, so everybody gets the same bits.
+
+    codes  (at most n, dim) whole numbers of few bits, those of the n-grams that count
+    n      n-grams of the word, whether they count or not
+    key    where the signs of its own direction come from
+    """
+    totals, direction = codes.sum(axis=0, dtype=np.int64), signs(key, codes.shape[1])
+    of_ngrams, of_word = part_factors(
+        int(totals @ totals), int(totals @ direction), codes.shape[1], n, scale, own, length
+    )
+    row: Vectors = totals.astype(np.float32) * np.float32(of_ngrams)
+    row += direction.astype(np.float32) * np.float32(of_word)
+    return row
+
+
+def part_factors(
+    squares: int, along: int, dim: int, n: int, scale: float, own: float, length: float
+) -> tuple[float, float]:
+    """What to multiply the sum of the codes and the signs with, so that their sum has the given length."""
+    of_ngrams, of_word = scale / max(1, n) ** 0.5, own / dim**0.5
+    square = of_ngrams * of_ngrams * squares + 2 * of_ngrams * of_word * along + of_word * of_word * dim
+    factor = length / square**0.5 if square > 0 else 0.0
+    return of_ngrams * factor, of_word * factor
+
+
+def signs(key: int, dim: int) -> NDArray[np.int64]:
+    """As many signs as a row has numbers, from splitmix64: `signs(1, 4)` -> [1, -1, -1, -1]."""
+    with np.errstate(over="ignore"):
+        bits = np.uint64(key) + np.arange(1, -(-dim // 64) + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+    listed = np.unpackbits(bits.astype("<u8").view(np.uint8), bitorder="little")[:dim]
+    return 2 * listed.astype(np.int64) - 1

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-ObjectiveName: TypeAlias = Literal["contrastive", "softmax", "sigmoid", "margin", "logistic"]
+ObjectiveName: TypeAlias = Literal["contrastive", "softmax", "sigmoid", "margin", "logistic", "hinge"]
+ScoreName: TypeAlias = Literal["cosine", "dot", "distance"]
 OptimizerName: TypeAlias = Literal["sgd", "nesterov", "adagrad", "adadelta", "adam", "adamax"]
 
 
@@ -21,18 +22,22 @@ class ObjectiveKind(NamedTuple):
 
     number: int
     sampled: bool  # negatives are sampled for each anchor; otherwise all other sentences of its batch are candidates
-    unit: bool  # scores are cosines, otherwise dot products
+    score: ScoreName  # of two sentences, see `SCORES`
     setting: Literal["temperature", "gamma", "margin", ""]  # of the recipe and of the definition
     reference: str  # the function of `objectives.reference` that defines it
 
 
 OBJECTIVES: Mapping[ObjectiveName, ObjectiveKind] = {
-    "contrastive": ObjectiveKind(3, sampled=False, unit=True, setting="temperature", reference="softmax"),
-    "softmax": ObjectiveKind(0, sampled=True, unit=True, setting="temperature", reference="softmax"),
-    "sigmoid": ObjectiveKind(1, sampled=True, unit=False, setting="", reference="sigmoid"),
-    "margin": ObjectiveKind(4, sampled=False, unit=True, setting="margin", reference="margin"),
-    "logistic": ObjectiveKind(2, sampled=True, unit=True, setting="gamma", reference="logistic"),
+    "contrastive": ObjectiveKind(3, sampled=False, score="cosine", setting="temperature", reference="softmax"),
+    "softmax": ObjectiveKind(0, sampled=True, score="cosine", setting="temperature", reference="softmax"),
+    "sigmoid": ObjectiveKind(1, sampled=True, score="dot", setting="", reference="sigmoid"),
+    "margin": ObjectiveKind(4, sampled=False, score="cosine", setting="margin", reference="margin"),
+    "logistic": ObjectiveKind(2, sampled=True, score="cosine", setting="gamma", reference="logistic"),
+    "hinge": ObjectiveKind(5, sampled=True, score="distance", setting="margin", reference="hinge"),
 }
+# How two sentences are compared: the cosine of their means, the dot product of their means, or the squared distance of
+# their sums, negative so that more is nearer. The number is what kernels compare with.
+SCORES: Mapping[ScoreName, int] = {"cosine": 0, "dot": 1, "distance": 2}
 
 
 class OptimizerKind(NamedTuple):
@@ -56,7 +61,7 @@ OPTIMIZERS: Mapping[OptimizerName, OptimizerKind] = {
 
 
 def sampled_objectives(sampled: bool = True) -> str:
-    """Their names in words: "softmax, sigmoid and logistic"; with `sampled=False` "contrastive and margin"."""
+    """Their names in words: "softmax, sigmoid, logistic and hinge"; with `sampled=False` "contrastive and margin"."""
     return _listed([name for name, kind in OBJECTIVES.items() if kind.sampled == sampled])
 
 

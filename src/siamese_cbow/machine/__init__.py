@@ -8,8 +8,7 @@
     memory        rows of whole cache lines, asked for beforehand; arrays that are used again
           [LINE, Scratch, aligned, padded_width, prefetch, prefetch_to_move]
     simd          sums of rows that lie anywhere, in registers [gather, gather_move, gather_scaled]
-    products      products of the small matrices of a batch [combine, dot, dots]
-    exponential   exp of a whole row, and its highest number [exp_all, highest]
+    products      products of the small matrices of a batch, exp of a whole row [combine, dot, dots, exp_all, highest]
     threads       a thread team with work stealing: phases, tiles, and the loop that kernels share
           [OVER, Phases, Team, ThreadTeam, Tile, cut, cut_evenly, finish, next_item, next_tile, tiles]
 

@@ -13,6 +13,11 @@ Numba recompiles a function that it kept when its own file changes, but not when
 from another file. A kernel here is made of functions from a dozen files: after an update it would go on with parts of
 old ones, and its bytes would differ from those of a fresh install. So whatever is older than any source of a kernel is
 thrown away, before anything of it is loaded. `kernel_cache` knows where they are.
+
+The first `train` on a machine compiles 107 functions, 27 s of processor time on two busy cores. Tried to make it less:
+no entrance for Python (`no_cpython_wrapper`) to the 90 that only kernels call, and no file of their own, 19 s; but a
+call of such a function from Python then crashes the process, so it is not done. No file alone: 25 s. Threads don't
+help, as Numba compiles under one lock; half of the time goes to `train_in_batch`, which is one function.
 """
 
 from __future__ import annotations

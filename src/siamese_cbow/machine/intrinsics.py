@@ -42,11 +42,7 @@ def atomic_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.int64(array, types.int64, types.int64), code
 
 
-def _load(array: Any, index: int) -> Any:
-    return array[index]
-
-
-@intrinsic_or(_load)
+@intrinsic_or(lambda array, index: array[index])
 def atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
     """array[index], of int64."""
     code = _at_item(lambda builder, address, args: builder.load_atomic(address, "seq_cst", 8))
@@ -64,11 +60,7 @@ def atomic_raise(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(array, types.int64, types.int64), code
 
 
-def _go_on() -> int:
-    return 0
-
-
-@intrinsic_or(_go_on)
+@intrinsic_or(lambda: 0)
 def give_way(typingctx: Any) -> Any:
     """Let another thread have this core (matters when there are more threads than free cores)."""
 
@@ -116,11 +108,7 @@ def trailing_zeros(typingctx: Any, number: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-def _no_request(array: Any, index: int) -> None:
-    pass
-
-
-@intrinsic_or(_no_request)
+@intrinsic_or(lambda array, index: None)
 def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
     """Have the cache line of array[index] brought in, for reading; all dimensions count as one.
 
@@ -129,7 +117,7 @@ def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), _at_item(lambda builder, address, args: _request(builder, address, 0))
 
 
-@intrinsic_or(_no_request)
+@intrinsic_or(lambda array, index: None)
 def prefetch_to_write(typingctx: Any, array: Any, index: Any) -> Any:
     """The same, for writing: other cores lose the line, and have to fetch it again."""
     return types.void(array, types.int64), _at_item(lambda builder, address, args: _request(builder, address, 1))

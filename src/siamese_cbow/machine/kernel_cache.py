@@ -17,6 +17,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,7 @@ ROOMS = ("machine", "words", "kernels")  # of the package: those that hold compi
 PACKAGE = Path(__file__).parents[1]
 VARIABLE = "NUMBA_CACHE_DIR"
 
-_LOG = logging.getLogger(
-    "siamese_cbow"
-)  # unless a program says otherwise, Python prints what it gets to standard error
+_LOG = logging.getLogger("siamese_cbow")  # what it gets goes to standard error, unless a program says otherwise
 
 
 class TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):  # type: ignore[misc]
@@ -57,12 +56,20 @@ def can_keep_kernels() -> bool:
         # A user without a name and a home has a "home" called "~", below whatever folder is the current one.
         has_home = Path(_user_cache()).is_absolute()
         known.insert(len(known) if has_home else known.index(caching.UserWideCacheLocator), TemporaryLocator)
+        caching.FunctionCache._guard_against_spurious_io_errors = _forgiving
     try:
         caching.FunctionCache(can_keep_kernels)  # of any function here: only the place is looked for
     except RuntimeError:
         _LOG.warning("siamese-cbow: no folder can be written, so kernels are compiled each time; set %s", VARIABLE)
         return False
     return True
+
+
+@contextmanager
+def _forgiving(_: Any) -> Iterator[None]:
+    """Around reading and keeping a kernel: on a full or failing disk it is compiled, used, and not kept."""
+    with suppress(OSError, EOFError):
+        yield
 
 
 @cache
@@ -72,9 +79,11 @@ def temporary_folder() -> str | None:
         base = Path(tempfile.gettempdir())
     except FileNotFoundError:
         return None
-    if base == Path.cwd() and base not in _usual_folders():
+    named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
+    usual = {Path(name).absolute() for name in (*named, "/tmp", "/var/tmp", "/usr/tmp")}
+    if base == Path.cwd() and base not in usual:
         return None  # Python's last resort, and no place for things that nobody asked for
-    folder = base / f"siamese-cbow-kernels-{_user()}-{_digest(PACKAGE)}"
+    folder = base / f"siamese-cbow-kernels-{os.geteuid()}-{_digest(PACKAGE)}"
     try:
         if _is_private(folder):
             return str(folder)
@@ -121,23 +130,13 @@ def _user_cache() -> str:
     return str(AppDirs(appname="numba", appauthor=False).user_cache_dir)
 
 
-def _usual_folders() -> set[Path]:
-    named = {Path(os.environ[name]).absolute() for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)}
-    return named | {Path("/tmp"), Path("/var/tmp"), Path("/usr/tmp")}
-
-
-def _user() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
 def _is_private(folder: Path) -> bool:
     """Whether there is such a folder, and nobody but this user may write to it."""
     try:
         status = folder.lstat()
     except FileNotFoundError:
         return False
-    is_own = not hasattr(os, "geteuid") or (status.st_uid == _user() and not status.st_mode & 0o022)
-    return stat.S_ISDIR(status.st_mode) and is_own
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _digest(package: Path) -> str:

@@ -1,19 +1,22 @@
 """A model: a vocabulary plus vectors. Words and texts in, vectors out; a folder, and back.
 
     geometry      lengths, cosines, nearest rows; Gram matrices and directions; what undoes a change of rows
-      [Undo, blocks, cosines, eigenvectors, gram_of, lengths, one_thread, paired_cosines, pca, strength_shares,
-      strongest, units, with_signs]
+      [Undo, blocks, cosines, eigenvectors, gram_of, lengths, one_thread, paired_cosines, pca, side_by_side,
+      strength_shares, strongest, units, with_signs]
     packed_rows   rows as float32, float16, int8 or int4, checked [Dtype, PackedRows, as_array, packed]
     info          where a model comes from: typed fields [ModelInfo]
+    ngram_vectors  vectors of character n-grams, of which unknown words are made
     encoding      texts -> means of rows; the switch between the small and the bulk path
-      [Encoder, Texts, as_list, at_least_1, check_strings, is_much]
+      [Texts, as_list, at_least_1, check_strings, is_much]
     word_vectors  what a model is made of, and what can be asked of its words
     model         what can be done with whole texts; the verbs of all rooms [Model]
     plots         pictures with matplotlib
-    tensor_file   rows as a safetensors file, and back, mapped into memory [ANEW, map_float32, write_rows]
+    folder_format  folders that describe themselves: config.json with format, version, hashes
+      [ANEW, CONFIG, FolderFormat]
+    tensor_file   rows as a safetensors file, and back, mapped into memory [map_float32, write_rows]
     card          what there is to say of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read
-      [CONFIG, FORMAT, MODEL_FILES, PRETRAINED, RUN, VOCABULARY, check_target, load, save]
+      [FORMAT, MODEL_FILES, PRETRAINED, RUN, VOCABULARY, check_target, load, save]
 
 Does not train, knows no other file format, and makes no new model: those are `training`, `formats` and `transform`.
 """

@@ -42,6 +42,13 @@ Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; t
     {frequent}
 {sections}"""
 
+_UNKNOWN = {
+    "none": "Unknown words are left out.",
+    "prefix": "An unknown word counts as the known one that begins alike, and is left out where there is none.",
+    "ngrams": "An unknown word has a vector made of its character n-grams (`ngrams.safetensors`) and of a direction of "
+    "its own.",
+}
+
 _USE = """\
 With siamese-cbow (vectors as they are, or of length 1 with `normalize_embeddings=True`):
 
@@ -100,6 +107,8 @@ def describe(model: Model) -> dict[str, Any]:
     """
     sizes = lengths(model.vectors)
     counts = model.vocabulary.counts
+    ends = {"min": sizes.min(), "median": np.median(sizes), "max": sizes.max()}
+    norms = {name: float(f"{size:.4g}") for name, size in ends.items()}
     return {
         "n_words": len(model.vocabulary),
         "dim": model.dim,
@@ -108,32 +117,27 @@ def describe(model: Model) -> dict[str, Any]:
         "tokenizer": model.tokenizer.settings(),
         "n_counted": int(counts.sum()),
         "frequent": model.vocabulary.frequent(N_FREQUENT),
-        "norms": {
-            "min": _short(sizes.min()),
-            "median": _short(np.median(sizes)),
-            "max": _short(sizes.max()),
-            "zero": int((sizes == 0).sum()),
-        },
+        "norms": {**norms, "zero": int((sizes == 0).sum())},
         **model.info,
     }
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.4g}")
 
 
 def model_card(model: Model, name: str) -> str:
     """The text of the card for a model that is saved in a folder called `name`."""
     settings = ", ".join(f"{key} {_value(value)}" for key, value in model.tokenizer.settings().items())
+    sections = [
+        "\n".join(["", _text(f"## {key.replace('_', ' ').capitalize()}"), "", *map(_text, _lines(value)), ""])
+        for key, value in model.info.items()
+    ]
     return _CARD.format(
-        name=name,
+        name=_text(name),
         n_words=len(model.vocabulary),
         dim=model.dim,
         dtype=model.dtype,
         tokenizer=settings,
-        frequent=" ".join(model.vocabulary.frequent(20)),
+        frequent=" ".join(model.vocabulary.frequent(20)),  # in a block of code
         use=_use(model, name),
-        sections="".join(_section(key, value) for key, value in model.info.items()),
+        sections="".join(sections),
     )
 
 
@@ -141,19 +145,19 @@ def _use(model: Model, name: str) -> str:
     if model.languages:
         return _USE_LANGUAGES.format(name=name, first=model.languages[0], other=model.languages[-1])
     others = (_FOUR_BITS if model.dtype == "int4" else _OTHER_LIBRARIES).format(name=name)
-    unknown = "Unknown words are left out."
-    if model.fallback != "none":
-        unknown = "An unknown word counts as the known one that begins alike, and is left out where there is none"
-        unknown += "." if model.dtype == "int4" else ", and in the other two libraries always."
+    unknown = _UNKNOWN[model.fallback]
+    if model.fallback != "none" and model.dtype != "int4":
+        unknown += " The other two libraries leave unknown words out."
     return _USE.format(name=name, others=others, unknown=unknown)
 
 
-def _section(key: str, value: Any) -> str:
-    """One entry of the model's info under its own heading: {"dim": 300} -> "- dim: 300"."""
-    return f"\n## {key.replace('_', ' ').capitalize()}\n\n" + "".join(f"{line}\n" for line in _lines(value))
+def _text(text: str) -> str:
+    """Text of somebody else's in Markdown: no tag and no link begins in it, and it stays on its line."""
+    return " ".join(text.replace("<", "&lt;").replace("](", "]\\(").splitlines())
 
 
 def _lines(value: Any, indent: str = "") -> Iterator[str]:
+    """One entry of the model's info: {"dim": 300} -> "- dim: 300"."""
     if not isinstance(value, Mapping):
         yield f"{indent}{_value(value)}"
         return

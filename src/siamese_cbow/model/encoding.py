@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
-from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.packed_rows import Rows, as_array
 from siamese_cbow.progress import SILENT, Progress
@@ -29,7 +29,9 @@ from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import FEW, Vocabulary
 
 if TYPE_CHECKING:
+    from siamese_cbow.model.ngram_vectors import NGramVectors
     from siamese_cbow.words.lookup import AnyLookup
+    from siamese_cbow.words.unknown_words import UnknownWords
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
@@ -55,9 +57,18 @@ class Encoder:
     Holds what is made on the way and is not part of a model: the scanner's table, and how much text went by.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rows: Rows, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        rows: Rows,
+        tokenizer: Tokenizer,
+        fallback: Fallback = "none",
+        ngrams: Callable[[], NGramVectors] | None = None,
+    ) -> None:
+        """`ngrams` gives the vectors of n-grams, which are asked for when the first unknown word is met."""
         self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
         self._words, self._fallback = tokenizer.words, fallback
+        self._ngrams = ngrams if fallback == "ngrams" else None
         self._id_of = finder(vocabulary, fallback, few=True)
         self._asked = 0  # words of single texts, up to FEW
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
@@ -78,16 +89,17 @@ class Encoder:
         """
         with self._warming:
             if not self._is_warm:
-                ids, offsets = self._lookup.ids(["a", "b"])
+                words = self._lookup.words(["a", "b"])
                 for normalize in (False, True):
-                    self._bulk_means(ids, offsets, normalize, np.empty((2, self._rows.shape[1]), np.float32))
+                    self._bulk_means(*words, normalize, np.empty((2, self._rows.shape[1]), np.float32))
                 self._is_warm = True
 
     @cached_property
     def _lookup(self) -> AnyLookup:
         from siamese_cbow.words.lookup import lookup_of
 
-        return lookup_of(self._vocabulary, self._tokenizer, self._fallback)
+        n_buckets = self._ngrams().n_buckets if self._ngrams is not None else 0
+        return lookup_of(self._vocabulary, self._tokenizer, self._fallback, n_buckets)
 
     # texts
 
@@ -96,7 +108,8 @@ class Encoder:
         if is_much(len(text)):
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
-        return mean_of_rows(self._rows, self._small_ids(text), dim, normalize=normalize)
+        ids, unknown = self._small_words(text)
+        return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
 
     def many(
         self,
@@ -135,12 +148,16 @@ class Encoder:
 
     def counted(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
         """The vectors of some texts, and how many words they are made of. For a server: bulk only once it is warm."""
+        out, n_words = np.empty((len(texts), dim), np.float32), 0
         if self._is_warm:
-            ids, offsets = self._lookup.ids(texts)
-            out = np.empty((len(texts), dim), np.float32)
-            self._bulk_means(ids, offsets, normalize, out)
-            return out, len(ids)
-        return self.of_ids([self._small_ids(text) for text in texts], dim=dim, normalize=normalize)
+            ids, offsets, unknown = self._lookup.words(texts)
+            self._bulk_means(ids, offsets, unknown, normalize, out)
+            return out, len(ids) + len(unknown.keys)
+        for row, text in zip(out, texts, strict=True):
+            word_ids, rows = self._small_words(text)
+            row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize, unknown=rows)
+            n_words += len(word_ids) + (0 if rows is None else len(rows))
+        return out, n_words
 
     def of_ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
         """The same for texts that come as ids of words: `of_ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
@@ -148,29 +165,31 @@ class Encoder:
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, ids), np.int64, len(ids)), out=offsets[1:])
         if self._is_warm:
-            self._bulk_means(np.fromiter(chain.from_iterable(ids), np.int32, int(offsets[-1])), offsets, normalize, out)
+            listed = np.fromiter(chain.from_iterable(ids), np.int32, int(offsets[-1]))
+            self._bulk_means(listed, offsets, None, normalize, out)
         else:
             for row, word_ids in zip(out, ids, strict=True):
                 row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize)
         return out, int(offsets[-1])
 
-    def ids(self, texts: list[str]) -> tuple[Ids, Offsets]:
-        """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`."""
+    def words(self, texts: list[str]) -> tuple[Ids, Offsets, UnknownWords]:
+        """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`; and the unknown ones that count."""
         check_strings(texts)
-        ids, ends = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
-        for start in range(0, len(texts), BATCH_SIZE):
-            batch, offsets = self._lookup.ids(texts[start : start + BATCH_SIZE])
-            ids.append(batch)
-            ends.append(offsets[1:] + ends[-1][-1])
-        return np.concatenate(ids), np.concatenate(ends)
+        return self._lookup.words(texts)
 
-    def _small_ids(self, text: str) -> list[int]:
+    def _small_words(self, text: str) -> tuple[list[int], Vectors | None]:
+        """The ids of the known words, and the rows of the unknown ones, as far as they count."""
         words = self._words(text)
         if self._asked <= FEW:
             self._asked += len(words)
             if self._asked > FEW:  # from here on ids come from a dictionary, and straight: single texts are fast then
                 self._id_of = finder(self._vocabulary, self._fallback)
-        return [i for i in map(self._id_of, words) if i is not None]
+        ids = list(map(self._id_of, words))
+        known = [i for i in ids if i is not None]
+        if self._ngrams is None or len(known) == len(ids):
+            return known, None
+        row_of = self._ngrams().row
+        return known, np.array([row_of(word) for word, i in zip(words, ids, strict=True) if i is None])
 
     def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
         middle = len(texts) // 2
@@ -178,12 +197,17 @@ class Encoder:
             self._fill(texts[:middle], normalize, out[:middle])
             self._fill(texts[middle:], normalize, out[middle:])
         else:
-            self._bulk_means(*self._lookup.ids(texts), normalize, out)
+            self._bulk_means(*self._lookup.words(texts), normalize, out)
 
-    def _bulk_means(self, ids: Ids, offsets: Offsets, normalize: bool, out: Vectors) -> None:
+    def _bulk_means(
+        self, ids: Ids, offsets: Offsets, unknown: UnknownWords | None, normalize: bool, out: Vectors
+    ) -> None:
         from siamese_cbow.kernels.means import means
 
-        means(as_array(self._rows), ids, offsets, normalize, out)
+        extra = None
+        if self._ngrams is not None and unknown is not None and len(unknown.keys):
+            extra = self._ngrams().rows(unknown), unknown.offsets
+        means(as_array(self._rows), ids, offsets, normalize, out, extra)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:
@@ -240,10 +264,8 @@ def at_least_1(name: str, value: int, highest: int | None = None) -> int:
 
 def as_tensors(vectors: Vectors) -> Any:
     """The rows as a list of PyTorch tensors, or one row as a tensor, without a copy."""
-    try:
+    with needs("torch", "interop"):
         import torch
-    except ImportError:
-        raise MissingExtra("torch", "interop") from None
     tensor = torch.from_numpy(vectors)
     return list(tensor) if vectors.ndim == 2 else tensor
 

@@ -9,15 +9,20 @@ bytes on any number of cores. Does not build an index: a model of 300,000 words 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Floats, Ids, Vectors
+from siamese_cbow.base.arrays import Floats, Ids, Vectors, thread_count
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Result = TypeVar("Result")
 
 BLOCK = 8_192  # rows at a time: float64 of all of them would take twice the memory of the model
 
@@ -95,13 +100,32 @@ def gram_of(vectors: Vectors | Floats, weights: NDArray[Any] | None = None, *, b
 
     weights  (n,) how often each row counts; once, unless said
     """
+
+    def product(part: slice) -> Floats:
+        rows = vectors[part].astype(np.float64)
+        weighted = rows if weights is None else rows * weights[part, None]
+        of_block: Floats = weighted.T @ rows
+        return of_block
+
     gram = np.zeros((vectors.shape[1],) * 2)
     with one_thread():
-        for part in blocks(len(vectors), block):
-            rows = vectors[part].astype(np.float64)
-            weighted = rows if weights is None else rows * weights[part, None]
-            gram += weighted.T @ rows
+        for of_block in side_by_side(product, blocks(len(vectors), block)):
+            gram += of_block  # in their order, so that the sum is the same whoever is first
     return gram
+
+
+def side_by_side(work: Callable[[slice], Result], parts: Iterable[slice]) -> Iterator[Result]:
+    """The results of some parts, in their order, of which two are worked on at a time; NumPy lets go of the GIL."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(min(2, thread_count(None))) as pool:
+        for part in parts:
+            waiting.append(pool.submit(work, part))
+            if len(waiting) > 2:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
@@ -144,8 +168,7 @@ def pca(vectors: Vectors) -> tuple[Floats, list[float]]:
     return places, [*map(float, strength_shares(strengths)[:2]), 0.0][:2]
 
 
-@dataclass(frozen=True, eq=False)
-class Undo:
+class Undo(NamedTuple):
     """What was done to the rows of a model, row' = (weight x row - mean) A, so that it can be undone.
 
     A is the identity, but for some directions that are scaled by a factor. A direction with factor 0 is removed, and
@@ -166,8 +189,7 @@ class Undo:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as a file holds them."""
-        names = ("weights", "mean", "directions", "factors", "removed")
-        return {name: np.ascontiguousarray(getattr(self, name)) for name in names}
+        return {name: np.ascontiguousarray(array) for name, array in self._asdict().items()}
 
     def fits(self, n_words: int, dim: int) -> bool:
         """Whether the arrays belong to a model of this size."""

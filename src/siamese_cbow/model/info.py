@@ -41,7 +41,7 @@ class ModelInfo(Mapping[str, Any]):
     trained        how far: epochs, examples, words
     start          data, licence and corpus of the model that training went on with
     combined       what the models that it was made of did not have in common
-    unknown_words  what unknown words count as
+    unknown_words  what unknown words count as, a `Fallback`
     language       the language of all its words; `languages`, of a model of several
     compression    what it was before it was made smaller, and what it is now
     postprocessing what was done to the rows after training

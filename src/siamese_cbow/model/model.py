@@ -30,7 +30,8 @@ from siamese_cbow.model.geometry import cosines, paired_cosines
 from siamese_cbow.model.packed_rows import Dtype, in_memory
 from siamese_cbow.model.word_vectors import WordVectors
 from siamese_cbow.progress import SILENT, bar
-from siamese_cbow.words.unknown_words import Fallback
+from siamese_cbow.text.languages import find_language
+from siamese_cbow.words.unknown_words import Fallback, UnknownWords
 
 if TYPE_CHECKING:
     from siamese_cbow import Postprocess
@@ -58,7 +59,7 @@ class Model(WordVectors):
     ) -> Vectors:
         """The mean of the vectors of a text's words: one string -> (dim,), many -> (n, dim), float32.
 
-        Words without a vector are left out, and a text without any word left gives zeros.
+        Unknown words count as `fallback` says; a text without any word that counts gives zeros.
 
         sentences             a string, or any list, column or iterator of strings; `inputs` is another name for it
         batch_size            texts that are worked on at a time; a matter of speed and memory only
@@ -88,7 +89,11 @@ class Model(WordVectors):
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.vocabulary, self.rows, self.tokenizer, self.fallback)
+        return self.encoder()
+
+    def encoder(self) -> Encoder:
+        """A new encoder, with nothing loaded or remembered yet."""
+        return Encoder(self.vocabulary, self.rows, self.tokenizer, self.fallback, lambda: self.ngrams)
 
     @overload
     def similarity(self, a: str, b: str) -> float: ...  # type: ignore[overload-overlap]  # a str is many strings too
@@ -127,8 +132,12 @@ class Model(WordVectors):
 
         vocabulary the, cat: `ids(["the the", "?", "a cat"])` -> [0, 0, 1], [0, 2, 2, 3]
         """
+        return self.words(texts)[:2]
+
+    def words(self, texts: Texts) -> tuple[Ids, Offsets, UnknownWords]:
+        """The same, and the unknown words that count with a vector made of their n-grams."""
         self._check_one_language()
-        return self._encoder.ids(as_list(texts))
+        return self._encoder.words(as_list(texts))
 
     # pictures
 
@@ -151,20 +160,26 @@ class Model(WordVectors):
 
         `cosine(model.language("en").encode("a house"), model.language("de").encode("ein Haus"))` -> 0.93
         """
+        named = find_language(name)
+        name = named.code if named and named.code in self.languages else name
         if name not in self.languages:
             expected = f"one of {', '.join(self.languages)}" if self.languages else "none: this model has one language"
             raise InputError(f"language is {name!r}; expected {expected}")
         vocabulary, ids = self.vocabulary.of_language(name)
         together = len(ids) > 0 and ids[-1] - ids[0] + 1 == len(ids)  # then no row is copied, or read from disk
         rows = self.rows[slice(ids[0], ids[-1] + 1) if together else ids]
-        return Model(vocabulary, rows, self.tokenizer, replace(self.info, languages=None, language=name))
+        info = replace(self.info, languages=None, language=name)
+        return Model(vocabulary, rows, self.tokenizer, info, ngrams=self.given_ngrams)
 
     def with_fallback(self, fallback: Fallback) -> Model:
-        """The same model with another answer to unknown words: `model.with_fallback("prefix").encode("playfully")`."""
+        """The same model with another answer to unknown words: `model.with_fallback("prefix").encode("playfully")`.
+
+        A model that never had vectors of n-grams fits them when it meets the first unknown word, in some seconds.
+        """
         if fallback not in get_args(Fallback):
             raise SettingsError(f"fallback is {fallback!r}; expected one of {', '.join(get_args(Fallback))}")
         info = replace(self.info, unknown_words=None if fallback == "none" else fallback)
-        return Model(self.vocabulary, self.rows, self.tokenizer, info, undo=self.undo)
+        return Model(self.vocabulary, self.rows, self.tokenizer, info, undo=self.undo, ngrams=self.given_ngrams)
 
     def in_memory(self) -> Model:
         """The same model without a file behind its rows: whoever changes the file changes, or ends, nothing here.
@@ -172,8 +187,10 @@ class Model(WordVectors):
         A loaded model maps its file, which is there at once and shared by all processes. What is in memory already is
         not copied.
         """
-        rows = in_memory(self.rows)
-        return self if rows is self.rows else Model(self.vocabulary, rows, self.tokenizer, self.info, undo=self.undo)
+        rows, ngrams = in_memory(self.rows), self.given_ngrams and self.given_ngrams.in_memory()
+        if rows is self.rows and ngrams is self.given_ngrams:
+            return self
+        return Model(self.vocabulary, rows, self.tokenizer, self.info, undo=self.undo, ngrams=ngrams)
 
     # other models made of it
 

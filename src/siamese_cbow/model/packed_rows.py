@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors, without_caches
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.model.geometry import blocks
 from siamese_cbow.words.vocabulary import Vocabulary
 
 Dtype: TypeAlias = Literal["float32", "float16", "int8", "int4"]
@@ -27,7 +28,6 @@ Index: TypeAlias = "Sequence[int] | Ids | NDArray[np.int64] | slice"
 
 LARGEST_CODE = {"int8": 127, "int4": 7}
 STORED_AS: dict[str, Any] = {"float16": np.float16, "int8": np.int8, "int4": np.uint8}
-ROWS_AT_A_TIME = 8_192
 LARGEST_NUMBER = 1e30  # means stay finite up to here, whatever the number of words; no training comes near it
 
 # Byte -> its two codes, the one of the lower four bits first: 0x9f -> 15 - 8 and 9 - 8.
@@ -67,7 +67,7 @@ class PackedRows:
 
     def as_int8(self) -> PackedRows:
         """The same numbers with a code per byte, which other libraries read."""
-        return PackedRows(self._codes_of(self.codes).astype(np.int8), self.scales, self.dim, "int8")
+        return PackedRows(codes_of_bytes(self.codes, self.dim).astype(np.int8), self.scales, self.dim, "int8")
 
     def __getstate__(self) -> dict[str, Any]:
         return without_caches(self)
@@ -76,8 +76,7 @@ class PackedRows:
     def unpacked(self) -> Vectors:
         """All rows, (n, dim) float32, read-only."""
         rows = np.empty(self.shape, np.float32)
-        for start in range(0, len(rows), ROWS_AT_A_TIME):
-            part = slice(start, start + ROWS_AT_A_TIME)
+        for part in blocks(len(rows)):
             rows[part] = self._unpack(self.codes[part], self.scales[part])
         rows.flags.writeable = False
         return rows
@@ -86,14 +85,9 @@ class PackedRows:
         if self.dtype == "float16":
             return codes.astype(np.float32)
         if self.dtype == "int4":
-            codes = self._codes_of(codes)
+            codes = codes_of_bytes(codes, self.dim)
         rows: Vectors = codes * scales[:, np.newaxis]
         return rows
-
-    def _codes_of(self, pairs: NDArray[Any]) -> NDArray[np.float32]:
-        """(n, half of dim) bytes of int4 -> (n, dim) codes: [[0x7f]] -> [[7, -1]]."""
-        codes: NDArray[np.float32] = _CODES_OF_BYTE.take(pairs, 0).reshape(len(pairs), -1)[:, : self.dim]
-        return codes
 
 
 Rows: TypeAlias = "Vectors | PackedRows"
@@ -118,7 +112,7 @@ def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
         )
     if isinstance(vectors, PackedRows):
         return vectors
-    if not _is_mapped(vectors):  # a file was checked when it was written; here it would be read from end to end
+    if not is_mapped(vectors):  # a file was checked when it was written; here it would be read from end to end
         check_numbers(vectors, vocabulary)
     view = np.ascontiguousarray(vectors).view()
     view.flags.writeable = False
@@ -136,7 +130,8 @@ def check_numbers(vectors: Vectors, vocabulary: Vocabulary) -> None:
     )
 
 
-def _is_mapped(array: Any) -> bool:
+def is_mapped(array: Any) -> bool:
+    """Whether there is a file behind an array."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             return True
@@ -147,10 +142,10 @@ def _is_mapped(array: Any) -> bool:
 def in_memory(rows: Rows) -> Rows:
     """The same rows without a file behind them; those that have none are left as they are."""
     if isinstance(rows, PackedRows):
-        if not _is_mapped(rows.codes) and not _is_mapped(rows.scales):
+        if not is_mapped(rows.codes) and not is_mapped(rows.scales):
             return rows
         return PackedRows(rows.codes.copy(), rows.scales.copy(), rows.dim, rows.dtype)
-    return rows.copy() if _is_mapped(rows) else rows
+    return rows.copy() if is_mapped(rows) else rows
 
 
 def packed(vectors: Vectors, dtype: Dtype) -> Rows:
@@ -165,16 +160,21 @@ def packed(vectors: Vectors, dtype: Dtype) -> Rows:
     scales = (np.abs(vectors).max(axis=1) / np.float32(LARGEST_CODE[dtype])).astype(np.float32)
     divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
     codes = np.empty((n, dim), np.int8)
-    for start in range(0, n, ROWS_AT_A_TIME):
-        part = slice(start, start + ROWS_AT_A_TIME)
+    for part in blocks(n):
         codes[part] = np.rint(vectors[part] / divisors[part])
-    return PackedRows(codes if dtype == "int8" else _two_a_byte(codes), scales, dim, dtype)
+    return PackedRows(codes if dtype == "int8" else two_a_byte(codes), scales, dim, dtype)
 
 
-def _two_a_byte(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
+def two_a_byte(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
     """(n, dim) codes of -7 to 7 -> (n, half of dim) bytes: [[7, -1]] -> [[0x7f]]."""
     if codes.shape[1] % 2:
         codes = np.pad(codes, ((0, 0), (0, 1)))
     shifted = (codes + 8).astype(np.uint8)
     pairs: NDArray[np.uint8] = shifted[:, ::2] | shifted[:, 1::2] << np.uint8(4)
     return pairs
+
+
+def codes_of_bytes(pairs: NDArray[Any], dim: int) -> NDArray[np.float32]:
+    """The opposite, (n, half of dim) bytes -> (n, dim) codes: [[0x7f]] -> [[7, -1]]."""
+    codes: NDArray[np.float32] = _CODES_OF_BYTE.take(pairs, 0).reshape(len(pairs), 2 * pairs.shape[1])[:, :dim]
+    return codes

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.model.geometry import pca, units
 
 LABEL = 32  # characters of a text beside a heat map
@@ -77,8 +77,6 @@ def _labels(texts: Sequence[str]) -> list[str]:
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:
         return ax
-    try:
+    with needs("matplotlib", "plots"):
         from matplotlib import pyplot
-    except ImportError:
-        raise MissingExtra("matplotlib", "plots") from None
     return pyplot.subplots(figsize=size, layout="constrained")[1]

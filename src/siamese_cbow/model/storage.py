@@ -8,6 +8,7 @@
     README.md          the model card; may be edited or deleted
     training.jsonl     the training log, where there is one
     postprocessing.safetensors   how to undo the post-processing, where there was one
+    ngrams.safetensors           vectors of n-grams, of which unknown words are made, where that is what they count as
 
 A model of 4 bits, which other libraries can't read, is written with a byte per number, and so has the same vectors in
 all three; or as it is, if asked for: then tokenizer.json and modules.json are left out. Nothing in the folder can run
@@ -16,7 +17,6 @@ code. The vectors are mapped into memory, not read: loading takes as long as rea
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,26 +24,28 @@ from typing import Any, get_args
 
 import numpy as np
 
-from siamese_cbow.base.files import atomic_folder, file_hash, sample_hash
-from siamese_cbow.base.targets import check_replaceable
+from siamese_cbow.base.disk import UNWRITABLE, written_by
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
+from siamese_cbow.model.folder_format import ANEW, CONFIG, FolderFormat, write_json
 from siamese_cbow.model.geometry import Undo
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
+from siamese_cbow.model.ngram_vectors import NGramVectors
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, check_numbers
-from siamese_cbow.model.tensor_file import ANEW, map_rows, map_tensors, write_rows, write_tensors
+from siamese_cbow.model.tensor_file import map_rows, map_tensors, write_rows, write_tensors
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
 
-FORMAT = "siamese-cbow model"
-FORMAT_VERSION = 1
+MAKE_ONE = "make one with `siamese-cbow prepare` and `siamese-cbow train`"
+FORMAT = FolderFormat("siamese-cbow model", 1, "model", f"a saved model: {MAKE_ONE}")
 
 VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt", "tokenizer.json", "modules.json"
-CONFIG, CARD, LOG, UNDO = "config.json", "README.md", "training.jsonl", "postprocessing.safetensors"
+CARD, LOG, UNDO = "README.md", "training.jsonl", "postprocessing.safetensors"
+NGRAMS = "ngrams.safetensors"
 RUN = "training"  # the folder of an unfinished run, which the model takes the place of
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
 MODEL_FILES = (  # all that a model's folder may hold for another model to take its place
-    *(*HASHED, CONFIG, CARD, LOG, UNDO),
+    *(*HASHED, CONFIG, CARD, LOG, UNDO, NGRAMS),
     *(f"{RUN}/{name}" for name in ("run.json", "log.jsonl", "checkpoint-*/state.json", "checkpoint-*/*.npy")),
     *(f"{RUN}/.*.tmp/{name}" for name in ("*", "new/*", "old/*")),  # what a killed run was writing
 )
@@ -63,25 +65,30 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
     log   the log of its training, which goes into the folder
     """
+    from siamese_cbow.base.files import atomic_folder  # not for those who only read
     from siamese_cbow.model.card import model_card
 
     target = Path(path)
     check_target(target)
     words = _as_bytes(model.vocabulary)
     if isinstance(model.rows, PackedRows) and model.dtype == "int4" and not int4:
-        model = Model(model.vocabulary, model.rows.as_int8(), model.tokenizer, model.info, undo=model.undo)
+        rows, ngrams = model.rows.as_int8(), model.given_ngrams
+        model = Model(model.vocabulary, rows, model.tokenizer, model.info, undo=model.undo, ngrams=ngrams)
     with atomic_folder(target, ours=MODEL_FILES, what="a model") as folder:
         (folder / VOCABULARY).write_bytes(words)
         files = _files(model.dtype, model.tokenizer.settings())
         if TOKENIZER in files:
             (folder / TOKENIZER).write_text(model.tokenizer.to_json(model.vocabulary.words), "utf-8", newline="\n")
         if MODULES in files:
-            _write_json(folder / MODULES, _MODULES)
+            write_json(folder / MODULES, _MODULES)
         write_rows(folder / VECTORS, model.rows)
         if model.undo is not None:
             write_tensors(folder / UNDO, model.undo.arrays())
-        _write_json(folder / CONFIG, _config(model, folder))
-        (folder / CARD).write_text(model_card(model, target.name), "utf-8", newline="\n")
+        if model.fallback == "ngrams":
+            write_tensors(folder / NGRAMS, model.ngrams.arrays())
+        hashed = [name for name in (*HASHED, UNDO, NGRAMS) if (folder / name).is_file()]
+        FORMAT.write_config(folder, _config(model), hashed)
+        (folder / CARD).write_text(model_card(model, target.name), "utf-8", UNWRITABLE, newline="\n")
         if log is not None:
             (folder / LOG).write_bytes(log.read_bytes())
 
@@ -97,9 +104,9 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
     dtype: Dtype = config.get("embedding_dtype", "float32")
     if dtype not in get_args(Dtype):
         raise FormatError(f"{folder / CONFIG} has {dtype!r} for 'embedding_dtype', expected a known one; {ANEW}")
-    undoable = UNDO in config["files"]
-    for name in (*_files(dtype, config["tokenizer"]), *((UNDO,) if undoable else ())):
-        _check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
+    extra = [name for name in (UNDO, NGRAMS) if name in config["files"]]
+    for name in (*_files(dtype, config["tokenizer"]), *extra):
+        FORMAT.check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
     try:
         tokenizer = _read_tokenizer(folder / TOKENIZER, config["tokenizer"])
         vocabulary = _read_vocabulary(folder / VOCABULARY, config["info"].languages or ())
@@ -110,8 +117,9 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
             f"{folder / VOCABULARY} has {len(vocabulary):,} words, {CONFIG} says {config['n_words']:,}; {ANEW}"
         )
     rows = map_rows(folder / VECTORS, config["n_words"], config["dim"], dtype)
-    undo = _read_undo(folder / UNDO, rows.shape) if undoable else None
-    model = Model(vocabulary, rows, tokenizer, config["info"], undo=undo)
+    undo = _read_undo(folder / UNDO, rows.shape) if UNDO in extra else None
+    ngrams = _read_ngrams(folder / NGRAMS, config["dim"]) if NGRAMS in extra else None
+    model = Model(vocabulary, rows, tokenizer, config["info"], undo=undo, ngrams=ngrams)
     if verify:
         check_numbers(model.vectors, vocabulary)
     return model
@@ -129,6 +137,8 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 
 def check_target(path: Path) -> None:
     """Raises an error unless a model may be written to `path`: what stands there would be deleted."""
+    from siamese_cbow.base.targets import check_replaceable
+
     check_replaceable(path, MODEL_FILES, "a model")
     if path.is_dir() and {entry.name for entry in path.iterdir()} - {RUN}:
         try:
@@ -156,13 +166,10 @@ def _as_bytes(vocabulary: Vocabulary) -> bytes:
         ) from None
 
 
-def _config(model: Model, folder: Path) -> dict[str, Any]:
+def _config(model: Model) -> dict[str, Any]:
     import platform
-    from importlib.metadata import version  # takes longer than loading a small model
 
     return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
         "n_words": len(model.vocabulary),
         "dim": model.dim,
         "tokenizer": model.tokenizer.settings(),
@@ -171,21 +178,8 @@ def _config(model: Model, folder: Path) -> dict[str, Any]:
         "embedding_dtype": model.dtype,
         "max_length": None,
         "info": dict(model.info),
-        "written_by": {
-            "siamese-cbow": version("siamese-cbow"),
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "files": {name: _file_entry(folder / name) for name in (*HASHED, UNDO) if (folder / name).is_file()},
+        "written_by": {**written_by(), "numpy": np.__version__, "python": platform.python_version()},
     }
-
-
-def _file_entry(path: Path) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "hash": file_hash(path), "sample": sample_hash(path)}
-
-
-def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8", newline="\n")
 
 
 # reading
@@ -193,22 +187,7 @@ def _write_json(path: Path, content: Any) -> None:
 
 def _read_config(folder: Path) -> dict[str, Any]:
     """The content of config.json, with everything in it that `load` relies on."""
-    path = folder / CONFIG
-    if not folder.is_dir():
-        made = "make one with `siamese-cbow prepare` and `siamese-cbow train`"
-        raise InputError(f"no folder {folder}; expected a saved model: {made}")
-    try:
-        config = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise FormatError(f"{path} is missing; expected a folder written by `model.save`") from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not JSON ({error}); {ANEW}") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise FormatError(
-            f"{path} is not the config of a siamese-cbow model; expected a folder written by `model.save`"
-        )
-    if config.get("format_version") != FORMAT_VERSION:
-        raise _other_version(path, config)
+    path, config = folder / CONFIG, FORMAT.read_config(folder)
     for key, kind in (("n_words", int), ("dim", int), ("tokenizer", dict), ("info", dict), ("files", dict)):
         if not isinstance(config.get(key), kind):
             raise FormatError(f"{path} has {config.get(key)!r} for {key!r}, expected {kind.__name__}; {ANEW}")
@@ -216,17 +195,6 @@ def _read_config(folder: Path) -> dict[str, Any]:
         return config | {"info": ModelInfo.of(config["info"])}
     except InputError as error:
         raise FormatError(f"{path}: {error}; correct it there") from None
-
-
-def _other_version(path: Path, config: Mapping[str, Any]) -> FormatError:
-    """For a model that another version of the package has written: says which one reads it."""
-    by = config.get("written_by")
-    writer = by.get("siamese-cbow") if isinstance(by, Mapping) else None
-    return FormatError(
-        f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
-        + (f"it was written by siamese-cbow {writer}: type pip install 'siamese-cbow>={writer}'" if writer
-           else "type pip install -U siamese-cbow")
-    )  # fmt: skip
 
 
 def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
@@ -258,14 +226,9 @@ def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
     return undo
 
 
-def _check_file(path: Path, expected: Any, *, whole: bool) -> None:
-    """Compares size and hash of a file with what config.json says of it."""
-    if not path.is_file():
-        raise FormatError(f"{path} is missing; {ANEW}")
-    if not isinstance(expected, dict):
-        raise FormatError(f"{path.parent / CONFIG} says nothing of {path.name}; {ANEW}")
-    size = path.stat().st_size
-    if size != expected.get("size"):
-        raise FormatError(f"{path} has {size:,} bytes, expected {expected.get('size')}: cut short or swapped; {ANEW}")
-    if sample_hash(path) != expected.get("sample") or (whole and file_hash(path) != expected.get("hash")):
-        raise FormatError(f"{path} is not the file that was saved with this model: damaged or swapped; {ANEW}")
+def _read_ngrams(path: Path, dim: int) -> NGramVectors:
+    """The vectors of n-grams of a model of `dim` dimensions, mapped into memory."""
+    try:
+        return NGramVectors.of_arrays(map_tensors(path), dim)
+    except InputError as error:
+        raise FormatError(f"{path}: {error}; {ANEW}") from None

@@ -21,9 +21,8 @@ from safetensors import SafetensorError, safe_open
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import FormatError
+from siamese_cbow.model.folder_format import ANEW
 from siamese_cbow.model.packed_rows import STORED_AS, Dtype, PackedRows, Rows
-
-ANEW = "copy the folder anew, or save the model again"
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I8": "i1", "U8": "u1"}  # all that we write
 
@@ -44,14 +43,13 @@ def map_rows(path: Path, n_words: int, dim: int, dtype: Dtype) -> Rows:
     """The rows that `write_rows` has written, mapped into memory, read-only."""
     if dtype == "float32":
         return map_float32(path, n_words, dim)
-    stored = STORED_AS[dtype]
     if dtype == "int4":
-        shapes = {"codes": (stored, (n_words, (dim + 1) // 2)), "scales": (np.float32, (n_words,))}
-        codes, scales = _expect(path, shapes).values()
-        return PackedRows(codes, scales, dim, dtype)
-    shapes = {"embeddings": (stored, (n_words + 1, dim)), "weights": (np.float32, (n_words + 1,))}
-    codes, scales = _expect(path, shapes).values()
-    return PackedRows(codes[:-1], scales[:-1], dim, dtype)
+        names, n_rows, width = ("codes", "scales"), n_words, (dim + 1) // 2
+    else:  # with a row for unknown words
+        names, n_rows, width = ("embeddings", "weights"), n_words + 1, dim
+    shapes = [(STORED_AS[dtype], (n_rows, width)), (np.float32, (n_rows,))]
+    codes, scales = _expect(path, dict(zip(names, shapes, strict=True))).values()
+    return PackedRows(codes[:n_words], scales[:n_words], dim, dtype)
 
 
 def map_float32(path: Path, n_words: int, dim: int) -> Vectors:

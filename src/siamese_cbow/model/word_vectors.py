@@ -17,16 +17,23 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
-from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.geometry import Undo, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
+from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
+from siamese_cbow.text.languages import detect, find_language
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
+
+NEAR = 0.3  # cosines from which on a known word says something of an unknown one
+
+LOOK_AT = 300  # texts, and characters of each, to see whether their words are known
+FEW_WORDS = 20  # say nothing
+MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -38,6 +45,7 @@ class WordVectors:
     tokenizer   how text is cut into words
     info        where they come from (recipe, corpus, ...); may be given as a dict
     undo        how to undo the post-processing, where there was one
+    given_ngrams  vectors of n-grams that were fitted before; without them, they are when they are asked for
     """
 
     vocabulary: Vocabulary
@@ -45,6 +53,7 @@ class WordVectors:
     tokenizer: Tokenizer
     info: ModelInfo
     undo: Undo | None
+    given_ngrams: NGramVectors | None
 
     def __init__(
         self,
@@ -54,6 +63,7 @@ class WordVectors:
         info: Mapping[str, Any] | None = None,
         *,
         undo: Undo | None = None,
+        ngrams: NGramVectors | None = None,
     ) -> None:
         checked = ModelInfo.of(info or {})
         own = {
@@ -62,14 +72,20 @@ class WordVectors:
             "tokenizer": tokenizer or Tokenizer(),
             "info": replace(checked, languages=list(vocabulary.languages)) if vocabulary.languages else checked,
             "undo": undo,
+            "given_ngrams": ngrams,
         }
         for name, value in own.items():
             object.__setattr__(self, name, value)
         if undo is not None and not undo.fits(len(vocabulary), self.dim):
             raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
+        if ngrams is not None and ngrams.dim != self.dim:
+            raise InputError(
+                f"vectors of n-grams have {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
-        return partial(type(self), undo=self.undo), (self.vocabulary, self.rows, self.tokenizer, self.info)
+        made = partial(type(self), undo=self.undo, ngrams=self.given_ngrams)
+        return made, (self.vocabulary, self.rows, self.tokenizer, self.info)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordVectors):
@@ -86,6 +102,8 @@ class WordVectors:
         return f"<{type(self).__name__} of {len(self.vocabulary):,} words{of} in {self.dim} dimensions{made}>"
 
     def _repr_html_(self) -> str:
+        from siamese_cbow.base.notebook import card
+
         entries = {
             "words": f"{len(self.vocabulary):,}, {self.rows.nbytes / 1e6:,.1f} MB",
             "languages": ", ".join(self.languages),
@@ -93,7 +111,11 @@ class WordVectors:
             "tokenizer": self.tokenizer.settings(),
             **self.info,
         }
-        return card(repr(self)[1:-1], {key: _on_one_line(value) for key, value in entries.items()})
+        lines = {
+            key: ", ".join(f"{name}: {item}" for name, item in value.items()) if isinstance(value, Mapping) else value
+            for key, value in entries.items()
+        }
+        return card(repr(self)[1:-1], lines)
 
     # size
 
@@ -151,11 +173,14 @@ class WordVectors:
         if word_or_text in self.vocabulary:
             return self.most_similar([word_or_text], topn=k)
         self._check_one_language()
-        words = map(finder(self.vocabulary, self.fallback, few=True), self.tokenizer.words(word_or_text))
-        ids = [i for i in words if i is not None]
-        if not ids:
+        words = self.tokenizer.words(word_or_text)
+        found = list(map(finder(self.vocabulary, self.fallback, few=True), words))
+        ids = [i for i in found if i is not None]
+        unknown = [word for word, i in zip(words, found, strict=True) if i is None and self.fallback == "ngrams"]
+        if not ids and not unknown:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
-        return self._nearest(mean_of_rows(self.rows, ids, self.dim), k, set(ids))
+        rows = np.array([self.ngrams.row(word) for word in unknown]) if unknown else None
+        return self._nearest(mean_of_rows(self.rows, ids, self.dim, unknown=rows), k, set(ids))
 
     def most_similar(
         self, positive: str | Sequence[str] = (), negative: str | Sequence[str] = (), topn: int = 10
@@ -195,11 +220,19 @@ class WordVectors:
 
     @property
     def fallback(self) -> Fallback:
-        """What unknown words count as: "none", nothing; "prefix", the known word with the longest common beginning."""
+        """What unknown words count as: "none", nothing; "prefix", the known word with the longest common beginning;
+        "ngrams", a vector made of their letters."""
+        if self.info.unknown_words == "ngrams" and self.tokenizer.settings().get("kind") == "json":
+            return "none"  # its tokens are parts of words, of which nobody sees the letters
         return self.info.unknown_words or "none"
 
+    @cached_property
+    def ngrams(self) -> NGramVectors:
+        """The vectors of character n-grams that unknown words are made of: those given, or else fitted now."""
+        return self.given_ngrams or fitted(self.vocabulary, self.vectors)
+
     def counts_as(self, word: str) -> str | None:
-        """The known word that a word counts as in a text: itself, with a fallback another one, or None.
+        """The known word that a word counts as in a text: itself, with the fallback "prefix" another one, or None.
 
         `model.with_fallback("prefix").counts_as("playfully")` -> "play"
         """
@@ -207,10 +240,53 @@ class WordVectors:
         known = finder(self.vocabulary, self.fallback, few=True)(word)
         return None if known is None else self.vocabulary.words[known]
 
+    def word_row(self, word: str) -> Vectors | None:
+        """The vector that a word has in a text, (dim,): its own, that of `counts_as`, one made of n-grams, or None."""
+        known = self.counts_as(word)
+        if known is not None:
+            return self.vector(known)
+        return self.ngrams.row(word) if self.fallback == "ngrams" else None
+
+    def made_of(self, word: str, k: int = 3) -> str:
+        """What an unknown word counts as, in words: "nothing", "play", "its letters (near ...)".
+
+        `model.made_of("covid")` -> 'its letters (near "cowed", "covets", "covet")'
+        """
+        known = self.counts_as(word)
+        if known is not None:
+            return known
+        if self.fallback != "ngrams":
+            return "nothing"
+        near = self._nearest(self.ngrams.row(word), k, set())
+        listed = ", ".join(f'"{other}"' for other, cosine in near if cosine >= NEAR)
+        return f"its letters (near {listed})" if listed else "its letters alone: no known word is near"
+
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that have no vector, each once: `unknown_words("a blorf sat")` -> ["blorf"]."""
         self._check_one_language()
         return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
+
+    def remark_on(self, texts: Sequence[str]) -> str:
+        """What to know before these texts are compared: most of their words are unknown, or of another language.
+
+        of an English model, `remark_on(["Der Hund schläft.", ...])` -> "41% of the words have no vector ...",
+        or "" where there is nothing to say
+        """
+        chosen = [text[:LOOK_AT] for text in texts[:LOOK_AT]]
+        words = [word for text in chosen for word in self.tokenizer.words(text)]
+        share = sum(word not in self.vocabulary for word in words) / max(1, len(words))
+        if len(words) < FEW_WORDS or share <= MANY:
+            return ""
+        found = detect(["\n".join(chosen).encode("utf-8", "replace")])
+        known = find_language(self.info.language or "")
+        own = known or detect([" ".join(self.vocabulary.frequent(LOOK_AT)).encode("utf-8", "replace")]).language
+        if not found.doubt and found.language != own:
+            why = f"the text looks {found.language}, the model {own}"
+        elif share > MOST:
+            why = "choose a model of such text, or train one"
+        else:
+            return ""
+        return f"{share:.0%} of the words have no vector of their own: {why}"
 
     def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
         """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.
@@ -220,8 +296,3 @@ class WordVectors:
         self._check_one_language()
         counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _on_one_line(value: Any) -> str:
-    """{"epochs": 1, "dim": 300} -> "epochs: 1, dim: 300"."""
-    return ", ".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.correlation import pearson
-from siamese_cbow.evaluation.pair_sets import Floats, counted
+from siamese_cbow.evaluation.pair_sets import counted
 from siamese_cbow.evaluation.score_tables import best_of, number
 from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, text_row
 from siamese_cbow.paper.pieces import FREQUENT, NEAR

@@ -17,7 +17,13 @@ def figure2(view: View) -> Section:
     """Performance over the epochs."""
     figures = []
     for key, curve in view.results.curves.items():
-        points = curve["points"]
+        points, recipe = curve["points"], SYSTEMS[key].make(FULL, 1)
+        # Weights and stems don't have to be learnt, and are worth much; a falling rate calms any curve.
+        start = "random vectors" + (
+            ", with the stems and weights that the recipe gives to all" if recipe.idf_power else ""
+        )
+        rate = "falls to nothing over all epochs" if recipe.decay == "linear" else "stays the same"
+        step = int(points[1]["examples"] - points[0]["examples"]) if len(points) > 1 else 0
         xs = [point["epoch"] for point in points]
         ys = [point["pearsons"]["official"] for point in points]
         ticks = tuple((float(epoch), str(epoch)) for epoch in range(round(max(xs)) + 1))
@@ -29,8 +35,8 @@ def figure2(view: View) -> Section:
             Figure(
                 f"figure2-{key}",
                 f"Performance over {round(max(xs))} epochs, {RECIPES[key]}",
-                f"Pearson (protocol official) at every {_step(points):,} examples and at the end of every epoch. The "
-                f"first point is before any training: {_about_start(key)}. {_about_rate(key)}",
+                f"Pearson (protocol official) at every {step:,} examples and at the end of every epoch. The "
+                f"first point is before any training: {start}. The learning rate {rate}.",
                 _panels(view, xs, ys, "epochs", ticks),
                 records,
             )
@@ -38,46 +44,40 @@ def figure2(view: View) -> Section:
     return Section("figure2", "Figure 2: performance over the epochs", (), (), tuple(figures))
 
 
-def _about_start(key: str) -> str:
-    """What the first point is of: weights and stems don't have to be learnt, and are worth much."""
-    weighted = SYSTEMS[key].make(FULL, 1).idf_power > 0
-    return "random vectors, with the stems and weights that the recipe gives to all" if weighted else "random vectors"
-
-
-def _about_rate(key: str) -> str:
-    """How the learning rate goes, in words: a falling one calms any curve."""
-    falls = SYSTEMS[key].make(FULL, 1).decay == "linear"
-    return "The learning rate falls to nothing over all epochs." if falls else "The learning rate stays the same."
-
-
 def figure3(view: View) -> Section:
     """Performance by the number of negatives."""
-    figures = tuple(
-        _by_setting(
-            view, f"figure3-{key}", "negative examples", f"Numbers of negative examples, {RECIPES[key]}", points
-        )
-        for key, points in view.results.negatives.items()
-    )
     note = "The contrastive recipe is not here: all other sentences of a batch are its negatives."
-    return Section("figure3", "Figure 3: number of negative examples", (note,), (), figures)
+    return Section(
+        "figure3",
+        "Figure 3: number of negative examples",
+        (note,),
+        (),
+        _by_setting(view, "figure3", "negative examples", view.results.negatives),
+    )
 
 
 def figure4(view: View) -> Section:
     """Performance by the number of dimensions."""
-    figures = tuple(
-        _by_setting(view, f"figure4-{key}", "dimensions", f"Numbers of dimensions, {RECIPES[key]}", points)
-        for key, points in view.results.dims.items()
+    return Section(
+        "figure4",
+        "Figure 4: number of dimensions",
+        (),
+        (),
+        _by_setting(view, "figure4", "dimensions", view.results.dims),
     )
-    return Section("figure4", "Figure 4: number of dimensions", (), (), figures)
 
 
-def _by_setting(view: View, key: str, name: str, title: str, points: dict[int, dict[str, Any]]) -> Figure:
-    values = sorted(points)
-    ys = [points[value]["pearsons"]["official"] for value in values]
-    ticks = tuple((float(value), str(value)) for value in values)
-    records = tuple(_record(view, {name.replace(" ", "_"): value}, points[value]) for value in values)
-    caption = "Pearson (protocol official). All other settings are those of the recipe."
-    return Figure(key, title, caption, _panels(view, values, ys, name, ticks, log_x=True), records)
+def _by_setting(view: View, key: str, name: str, recipes: dict[str, dict[int, dict[str, Any]]]) -> tuple[Figure, ...]:
+    """A figure for each recipe, whose points are trainings that differ in one setting."""
+    figures, caption = [], "Pearson (protocol official). All other settings are those of the recipe."
+    for recipe, points in recipes.items():
+        values = sorted(points)
+        ys = [points[value]["pearsons"]["official"] for value in values]
+        ticks = tuple((float(value), str(value)) for value in values)
+        records = tuple(_record(view, {name.replace(" ", "_"): value}, points[value]) for value in values)
+        panels = _panels(view, values, ys, name, ticks, log_x=True)
+        figures.append(Figure(f"{key}-{recipe}", f"Numbers of {name}, {RECIPES[recipe]}", caption, panels, records))
+    return tuple(figures)
 
 
 def _panels(
@@ -113,8 +113,3 @@ def _record(view: View, about: dict[str, Any], point: dict[str, Any]) -> dict[st
     }
     means = {f"mean ({protocol})": view.mean(values) for protocol, values in point["pearsons"].items()}
     return {**about, **means, **figures}
-
-
-def _step(points: Sequence[dict[str, Any]]) -> int:
-    """Examples between two regular points, rounded to what is worth reading."""
-    return int(points[1]["examples"] - points[0]["examples"]) if len(points) > 1 else 0

@@ -24,37 +24,32 @@ def epochs(view: View) -> Iterator[Claim]:
     if curve := view.results.curves.get("siamese"):
         ranges = _ranges(view, [_official(point) for point in curve["points"] if point["epoch"] >= 1])
         widest = max(ranges, key=lambda name: ranges[name], default="")
+        course, rise = _from_to(view, curve)
+        if abs(rise) < STANDSTILL:  # what does not move is stable anyway
+            course += ". That is no feat: at this learning rate and on this much text, training hardly changes anything"
         yield Claim(
             "epochs",
             "Performance is stable over 5 epochs on the majority of sets",
             f"after the first epoch Pearson varies by less than .05 on {_little(ranges)} of "
-            f"{len(ranges)} sets, most on {widest} (by {number(ranges.get(widest))}); {_from_to(view, curve)}"
-            f"{_standstill(view, curve)}",
+            f"{len(ranges)} sets, most on {widest} (by {number(ranges.get(widest))}); {course}",
             _most(_little(ranges), len(ranges)),
         )
     if curve := view.results.curves.get("contrastive"):
-        means = [view.mean(_official(point)) for point in (curve["points"][0], curve["points"][-1])]
-        better = means[0] is not None and means[1] is not None and means[1] > means[0]
+        course, rise = _from_to(view, curve)
         yield Claim(
             "epochs-contrastive",
             "The contrastive recipe learns what counts: its vectors end better than they start",
-            f"{_from_to(view, curve)}; before training, random vectors have the recipe's stems and weights already",
-            verdict(better),
+            f"{course}; before training, random vectors have the recipe's stems and weights already",
+            verdict(rise > 0),
             "us",
         )
 
 
-def _from_to(view: View, curve: dict[str, Any]) -> str:
-    first, last = (number(view.mean(_official(curve["points"][i]))) for i in (0, -1))
-    return f"mean over sets {first} before any training, {last} at the end"
-
-
-def _standstill(view: View, curve: dict[str, Any]) -> str:
-    """That what does not move is stable anyway, where this is so."""
+def _from_to(view: View, curve: dict[str, Any]) -> tuple[str, float]:
+    """Where the mean over sets starts and ends, in words, and by how much it rises; NaN where one is undefined."""
     first, last = (view.mean(_official(curve["points"][i])) for i in (0, -1))
-    if first is None or last is None or abs(last - first) >= STANDSTILL:
-        return ""
-    return ". That is no feat: at this learning rate and on this much text, training hardly changes anything"
+    rise = float("nan") if first is None or last is None else last - first
+    return f"mean over sets {number(first)} before any training, {number(last)} at the end", rise
 
 
 def negatives(view: View) -> Iterator[Claim]:
@@ -96,8 +91,6 @@ def dimensions(view: View) -> Iterator[Claim]:
 
 def time(view: View) -> Iterator[Claim]:
     """Table 3."""
-    if "table3" not in view.parts or not view.has("siamese", "skip-thought"):
-        return
     ours, theirs = (view.results.systems[key]["timing"] for key in ("siamese", "skip-thought"))
     ratio = theirs["one_by_one"] / ours["one_by_one"]
     in_paper = paper()["table3"]["skip-thought"]["all"] / paper()["table3"]["siamese"]["all"]
@@ -113,16 +106,11 @@ def time(view: View) -> Iterator[Claim]:
 
 def norms(view: View) -> Iterator[Claim]:
     """Which words are short, and which are long."""
-    if "words" not in view.parts or not view.has("siamese"):
-        return
     extremes = view.results.systems["siamese"]["words"]["norms"]
+    little = paper()["lowest_norm"]
+    shortest = f"Words that say little get the shortest vectors: {' '.join(little)}"
     for end, claim, wanted, what in (
-        (
-            "lowest",
-            "Words that say little get the shortest vectors: " + " ".join(paper()["lowest_norm"]),
-            frozenset(paper()["lowest_norm"]),
-            "on the paper's list",
-        ),
+        ("lowest", shortest, frozenset(little), "on the paper's list"),
         ("highest", "The longest vectors are those of personal pronouns, as in fiction", PRONOUNS, "pronouns"),
     ):
         words, frequent = ([word for word, _ in extremes[among][end]] for among in ("all", "frequent"))
@@ -138,12 +126,8 @@ def norms(view: View) -> Iterator[Claim]:
 
 def strictness(view: View) -> Iterator[Claim]:
     """Whether Siamese CBOW relates fewer words to each other than word2vec does."""
-    keys = view.among(PARTS["words"])
-    if "words" not in view.parts or not view.has("siamese", "cbow"):
-        return
-    counts = {
-        key: [related["n_near"] for related in view.results.systems[key]["words"]["related"].values()] for key in keys
-    }
+    looks = {key: view.results.systems[key]["words"]["related"].values() for key in view.among(PARTS["words"])}
+    counts = {key: [related["n_near"] for related in look] for key, look in looks.items()}
     if not counts["siamese"]:
         return
     means = {key: float(np.mean(values)) for key, values in counts.items()}

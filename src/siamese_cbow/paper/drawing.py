@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import MissingExtra
 from siamese_cbow.paper.document import Figure, Panel
 
 INK, PALE = "#0b0c0d", "#8a8b8c"  # on a page INK becomes the colour of the text, so that dark pages stay readable
@@ -66,14 +65,6 @@ def inline_svg(panel: Panel, *, prefix: str) -> str:
         file = io.StringIO()
         drawn.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return _for_page(file.getvalue(), prefix, _described(panel))
-
-
-def needs_matplotlib() -> None:
-    """Raises an error that says what to type where matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
 
 
 def _style() -> Any:

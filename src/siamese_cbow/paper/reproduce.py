@@ -11,16 +11,15 @@ from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import one_writer
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
 from siamese_cbow.paper import analysis, charts, paper_tables
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report, Section
-from siamese_cbow.paper.drawing import needs_matplotlib
 from siamese_cbow.paper.recipes import FULL, QUICK, Job, code_version, label_of
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Cache, checked_parts, planned_seconds, run_plan
-from siamese_cbow.paper.writing import COMMAND, check_report, needs_jinja, write_report
+from siamese_cbow.paper.writing import COMMAND, check_report, write_report
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
@@ -59,8 +58,10 @@ def reproduce(
     restart   throw away what was finished before
     progress  advances to `reproduction_seconds`
     """
-    needs_matplotlib()
-    needs_jinja()
+    with needs("matplotlib", "report"):
+        import matplotlib  # noqa: F401 (here and below: said before any work)
+    with needs("jinja2", "report"):
+        import jinja2  # noqa: F401
     parts, job = checked_parts(only), _job(stream, sets, Path(output), quick, threads, seed)
     with one_writer(Path(output)):
         check_report(Path(output))  # before any work

@@ -78,10 +78,6 @@ class View:
         """All scores of a system."""
         return self._scores[key, protocol]
 
-    def pearson(self, key: str, name: str, protocol: Protocol = "official") -> float | None:
-        """Pearson on one set: `pearson("cbow", "2014 images")`."""
-        return next(score.pearson for score in self.scores(key, protocol).sets if score.name == name)
-
     def rows(self, protocol: Protocol = "official") -> list[tuple[PairSet, dict[str, SetScore]]]:
         """For each set the scores of all systems there are."""
         every = {key: self.scores(key, protocol).sets for key in self.results.systems}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from siamese_cbow.base.disk import what_reads, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import MissingExtra, SettingsError
@@ -27,6 +28,7 @@ from siamese_cbow.training.checkpoint import CHECKPOINT_FILES
 _HASH = 24 * "[0-9a-f]"
 _KEPT = f"*-{_HASH}.json"
 _PART_FILES = tuple(f"*/{name}" for name in CHECKPOINT_FILES)
+FORMAT_VERSION = 1  # of a cached piece; 0.1.0 wrote none
 CACHE_FILES = (  # all that a cache holds, also where a process was killed
     *(_KEPT, f".{_KEPT}.*.tmp/*"),
     *(f"*-run-{_HASH}/{name}" for name in _PART_FILES),
@@ -71,9 +73,9 @@ def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress)
             progress.advance(job.seconds(piece))
         else:
             todo.append((piece, place))
-    clock = _Clock(sum(job.seconds(piece) for piece, _ in todo))
+    began, guessed, done = time.perf_counter(), sum(job.seconds(piece) for piece, _ in todo), 0.0
     if todo:
-        progress.say(f"{len(todo)} pieces of work to do, {_duration(clock.left)} at a rough guess")
+        progress.say(f"{len(todo)} pieces of work to do, {_duration(guessed)} at a rough guess")
     for number, (piece, place) in enumerate(todo, start=1):
         try:
             result = _computed(piece, job, cache, progress)
@@ -82,9 +84,10 @@ def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress)
             progress.say(f"{piece.title} is left out: {error}")
             continue
         place(results, result)
-        clock.passed(job.seconds(piece))
+        done += job.seconds(piece)
+        seconds = (guessed - done) * (time.perf_counter() - began) / done  # as wrong as the guesses were so far
+        left = f", about {_duration(seconds)} left" if seconds > 0.01 else ""
         trained = f"trained in {_duration(result['train_seconds'])}"
-        left = f", about {_duration(clock.left)} left" if clock.left > 0.01 else ""
         progress.say(f"[{number}/{len(todo)}] {piece.title}: {trained}{left}")
     if "skip-thought" in results.systems:
         remove_ours(job.word2vec_folder, MODEL_FILES)  # it waited for this alone
@@ -149,23 +152,6 @@ def _computed(piece: Piece, job: Job, cache: Cache, progress: Progress) -> dict[
     return result
 
 
-class _Clock:
-    """Guesses the seconds left, from how wrong the guesses for finished pieces were."""
-
-    def __init__(self, guessed: float) -> None:
-        self._guessed, self._done, self._start = guessed, 0.0, time.perf_counter()
-
-    def passed(self, guessed: float) -> None:
-        """A piece is finished for which so many seconds had been guessed."""
-        self._done += guessed
-
-    @property
-    def left(self) -> float:
-        """`left` of 100 guessed seconds, of which 50 took 60 -> 60."""
-        wrong = (time.perf_counter() - self._start) / self._done if self._done else 1.0
-        return (self._guessed - self._done) * wrong
-
-
 def _duration(seconds: float) -> str:
     """`_duration(93)` -> "93 s"; `_duration(1000)` -> "17 minutes"; `_duration(9000)` -> "2.5 hours"."""
     if seconds < 120:
@@ -186,12 +172,14 @@ class Cache:
             return None
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
+            if content.get("format_version", FORMAT_VERSION) != FORMAT_VERSION:
+                raise ValueError(f"format version {content['format_version']!r}; {what_reads(content)}")
             if content["about"] != json.loads(json.dumps(about)):
                 raise ValueError("it is about something else")
             result: dict[str, Any] = content["result"]
             if not isinstance(result, dict):
                 raise ValueError("it holds no result")
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._progress.say(f"{path} can't be used ({type(error).__name__}: {error}); {name} is computed again")
             return None
         return result
@@ -199,7 +187,9 @@ class Cache:
     def put(self, name: str, about: dict[str, Any], result: dict[str, Any]) -> None:
         """Keeps a result: whole, or not at all."""
         with atomic_file(self._path(name, about)) as file:
-            file.write_text(json.dumps({"about": about, "result": result}, allow_nan=False), encoding="utf-8")
+            head = {"format_version": FORMAT_VERSION, "written_by": written_by()}
+            content = {**head, "about": about, "result": result}
+            file.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
 
     def clear(self) -> None:
         """Forgets everything; what is not ours stays, and is said."""

@@ -17,8 +17,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from siamese_cbow.base.disk import UNWRITABLE
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError
 from siamese_cbow.paper.document import Report
 from siamese_cbow.paper.drawing import FIGURE_ENDINGS, inline_svg, write_figure
 
@@ -90,32 +91,21 @@ def _older_report(folder: Path) -> dict[str, Any] | None:
 def _listed(content: dict[str, Any]) -> set[str]:
     """The tables and figures that a report has written, by its own word; nothing outside their two folders."""
     names = content.get("files")
-    return (
-        {name for name in names if isinstance(name, str) and OURS.fullmatch(name)} if isinstance(names, list) else set()
-    )
+    listed = names if isinstance(names, list) else ()
+    return {name for name in listed if isinstance(name, str) and OURS.fullmatch(name)}
 
 
-def _text(path: Path, content: str) -> Path:
+def _text(path: Path, content: str) -> None:
     with atomic_file(path) as file:
-        file.write_text(content, encoding="utf-8")
-    return path
+        file.write_text(content, "utf-8", UNWRITABLE)
 
 
-def _csv(path: Path, records: Sequence[dict[str, Any]]) -> Path:
+def _csv(path: Path, records: Sequence[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for record in records for name in record))
     with atomic_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, names, restval="")
         writer.writeheader()
         writer.writerows(records)
-    return path
-
-
-def needs_jinja() -> None:
-    """Raises an error that says what to type where Jinja is missing."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise MissingExtra("jinja2", "report") from None
 
 
 def page(report: Report) -> str:
@@ -143,15 +133,19 @@ def markdown(report: Report) -> str:
 
 
 def _rendered(template: str, **values: Any) -> str:
-    needs_jinja()
     from jinja2 import Environment, StrictUndefined
 
     options: Any = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
     environment = Environment(autoescape=".html." in template, **options)
-    environment.filters["plain"] = _plain
+    environment.filters |= {"plain": _plain, "prose": _prose}
     return environment.from_string((files(__package__) / template).read_text("utf-8")).render(values)
 
 
 def _plain(text: str) -> str:
     """Text that can't end a cell of Markdown or start markup: `a|b*` -> `a\\|b\\*`."""
     return re.sub(r"([\\|*_<`])", r"\\\1", text)
+
+
+def _prose(text: str) -> str:
+    """Sentences of ours, which may have names of somebody else's in them: `a <b> p < .05` -> `a \\<b> p < .05`."""
+    return re.sub(r"<(?=[A-Za-z/!])", r"\\<", text)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -123,10 +123,8 @@ def _centres(sample: Vectors, k: int | None, seed: int) -> Vectors:
     """Centres of length 1, (at most k, dim)."""
     n_different = len(set(fingerprints(shrunk(sample))))
     k = max(2, min(MOST, round((len(sample) / 2) ** 0.5))) if k is None else at_least_1("k", k)
-    try:
+    with needs("scikit-learn", "search"):
         from sklearn.cluster import MiniBatchKMeans
-    except ImportError:
-        raise MissingExtra("scikit-learn", "search") from None
     means = MiniBatchKMeans(min(k, n_different), random_state=seed, n_init=3, batch_size=4096, max_iter=50).fit(sample)
     centres: Vectors = means.cluster_centers_.astype(np.float32)
     lengths = np.linalg.norm(centres, axis=1, keepdims=True)

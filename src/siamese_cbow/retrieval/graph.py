@@ -7,6 +7,8 @@ cut. Cosines don't mind the stretching, and hits are scored again with the exact
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.base.disk import SHORT_WRITE
+from siamese_cbow.errors import needs
 
 Graph: TypeAlias = Any  # usearch.index.Index
 Keys: TypeAlias = NDArray[np.int64]
@@ -34,16 +37,22 @@ def mapped_graph(path: Path) -> Graph:
     return _library().Index.restore(str(path), view=True)
 
 
+def save(graph: Graph, path: Path) -> None:
+    """Writes a graph; the library's own error tells neither file nor reason, and its last bytes may be lost unsaid."""
+    try:
+        graph.save(str(path))
+    except RuntimeError as error:
+        raise OSError(f"{SHORT_WRITE}: {error}") from None
+    if path.stat().st_size != graph.serialized_length:
+        raise OSError(f"{SHORT_WRITE}: {path.stat().st_size:,} of {graph.serialized_length:,} bytes")
+
+
 def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:
     """Puts vectors, shrunk, (n, dim), under their keys."""
     if not len(keys):
         return
-    try:
+    with _interruptible():
         graph.add(keys.astype(np.uint64), vectors, threads=threads)
-    except RuntimeError as error:
-        if "Terminated by user" in str(error):  # how the library says that a signal came
-            raise KeyboardInterrupt from None
-        raise
 
 
 def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int = 1) -> list[tuple[Keys, Vectors]]:
@@ -55,7 +64,8 @@ def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int
     if not len(graph) or not len(vectors):
         return [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
     graph.expansion_search = max(effort, n)
-    matches = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads, exact=len(graph) <= effort)
+    with _interruptible():
+        matches = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads, exact=len(graph) <= effort)
     if len(vectors) == 1:  # then the library leaves out a dimension
         return [(matches.keys.astype(np.int64), 1 - matches.distances)]
     return [
@@ -82,9 +92,18 @@ def fingerprints(vectors: NDArray[np.int8]) -> list[int]:
     return hashes
 
 
-def _library() -> Any:
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """The library swallows Ctrl-C and raises RuntimeError instead ("Terminated by user", "... has been terminated")."""
     try:
+        yield
+    except RuntimeError as error:
+        if "terminated" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _library() -> Any:
+    with needs("usearch", "search"):
         import usearch.index
-    except ImportError:
-        raise MissingExtra("usearch", "search") from None
     return usearch.index

@@ -7,14 +7,16 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from siamese_cbow.base.disk import UNWRITABLE, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.segment import FILES, REBUILD, Segment, check
+from siamese_cbow.text.languages import AUTO, UNDETERMINED, find_language
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.unknown_words import Fallback
 
@@ -91,9 +93,9 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Replaces index.json."""
-        content = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
+        content = {"format": FORMAT, "format_version": FORMAT_VERSION, "written_by": written_by(), **asdict(self)}
         with atomic_file(folder / NAME) as path:
-            path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8", newline="\n")
+            path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8", UNWRITABLE, newline="\n")
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -113,7 +115,7 @@ class Manifest:
         if version not in READABLE:
             known = " and ".join(map(str, READABLE))
             newer = isinstance(version, int) and version > FORMAT_VERSION
-            advice = f"type pip install -U siamese-cbow, or {REBUILD}" if newer else REBUILD
+            advice = f"{what_reads(content)}, or {REBUILD}" if newer else REBUILD
             raise FormatError(f"{path} has format version {version!r}, this siamese-cbow reads {known}; {advice}")
         try:
             manifest = cls(
@@ -123,7 +125,7 @@ class Manifest:
                 dict(content["segments"]),
                 {name: FileEntry(**entry) for name, entry in content["files"].items()},
                 dict(content["recall"]),
-                content["fallback"] if content["fallback"] == "prefix" else "none",
+                content["fallback"] if content["fallback"] in get_args(Fallback) else "none",
             )
             manifest._check_values()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -147,6 +149,12 @@ def _settings(version: int, **settings: Any) -> TextSettings:
     """Of version 2, `sentences` said what the unit is."""
     if version == 2:
         settings["unit"] = "sentence" if settings.pop("sentences") else "line"
+    if (
+        isinstance(settings["language"], str)
+        and settings["language"] != AUTO
+        and not find_language(settings["language"])
+    ):
+        settings["language"] = UNDETERMINED  # 0.1.0 took any name
     return TextSettings(**settings)
 
 
@@ -172,4 +180,6 @@ def fingerprint(model: Model) -> str:
     words = [model.vocabulary.words[i] for i in rows]
     hashed.update(json.dumps([model.tokenizer.identity(), n, model.dim, words], sort_keys=True).encode())
     hashed.update(np.ascontiguousarray(model.rows.take(rows, 0), "<f4").tobytes())
+    if model.fallback == "ngrams":
+        hashed.update(b"".join(array.tobytes() for array in model.ngrams.arrays().values()))
     return hashed.hexdigest()

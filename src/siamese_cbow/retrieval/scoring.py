@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,10 +83,11 @@ class BulkScorer:
             from siamese_cbow.kernels.means import means, promising
             from siamese_cbow.words.lookup import Lookup
 
-            self._look_up = Lookup(model.vocabulary, model.tokenizer, model.fallback).look_up
-            self._low = low.result()
+            n_buckets = model.ngrams.n_buckets if model.fallback == "ngrams" else 0
+            self._look_up = Lookup(model.vocabulary, model.tokenizer, model.fallback, n_buckets).look_up
+            self._low, self._basis = low.result()
         self._promising, self._means = promising, means
-        self._vectors, self._query = model.vectors, query
+        self._model, self._vectors, self._query = model, model.vectors, query
 
     def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
         """The rows of a block that may be among the best."""
@@ -101,23 +102,32 @@ class BulkScorer:
 
     def _scores(self, piece: Bytes, cutoff: Cutoff) -> Scored:
         ends = np.empty(np.count_nonzero(piece == ord("\n")), np.int64)
-        ids = self._look_up(piece, ends)
+        ids, unknown = self._look_up(piece, ends)
+        rows = self._model.ngrams.rows(unknown) if len(unknown.keys) else self._vectors[:0]
         kept = np.empty(len(ends), np.int32)
-        n = self._promising(self._low, ids, ends, cutoff.value - MARGIN, np.empty(self._low.shape[1], np.float32), kept)
+        bound = cutoff.value - MARGIN, np.empty(COLUMNS, np.float32)
+        n = self._promising(self._low, ids, ends, _low(rows, self._basis), unknown.offsets, *bound, kept)
         chosen, offsets = _chosen(ids, ends, kept[:n])
+        unknown_of_chosen = _chosen(np.arange(len(rows)), unknown.offsets[1:], kept[:n])
         vectors = np.empty((n, self._vectors.shape[1]), np.float32)
-        self._means(self._vectors, chosen, offsets, True, vectors)
+        extra = rows[unknown_of_chosen[0]], unknown_of_chosen[1]
+        self._means(self._vectors, chosen, offsets, True, vectors, extra)
         return _reaching(kept[:n].astype(np.int64), vectors, self._query, cutoff)
 
 
-def projected(model: Model, query: Vectors, sample: list[str]) -> Vectors:
+def projected(model: Model, query: Vectors, sample: list[str]) -> tuple[Vectors, Vectors]:
     """The rows of `model.vectors` on the query and on the main directions of the sample: (n_words, COLUMNS).
 
-    Where there are fewer dimensions than columns, the last columns are zeros.
+    And these directions, (dim, at most COLUMNS).
     """
     basis = _basis(query, model.encode(sample, normalize_embeddings=True))
-    low = np.zeros((len(model.vectors), COLUMNS), np.float32)
-    np.matmul(model.vectors, basis, out=low[:, : basis.shape[1]])
+    return _low(model.vectors, basis), basis
+
+
+def _low(rows: Vectors, basis: Vectors) -> Vectors:
+    """Rows on a basis, (n, COLUMNS). Where there are fewer dimensions than columns, the last columns are zeros."""
+    low = np.zeros((len(rows), COLUMNS), np.float32)
+    np.matmul(rows, basis, out=low[:, : basis.shape[1]])
     return low
 
 
@@ -155,7 +165,7 @@ def _reaching(rows: NDArray[np.int64], vectors: Vectors, query: Vectors, cutoff:
     return rows, scores
 
 
-def _chosen(ids: Ids, ends: Offsets, kept: Ids) -> tuple[Ids, Offsets]:
+def _chosen(ids: NDArray[Any], ends: Offsets, kept: Ids) -> tuple[NDArray[Any], Offsets]:
     """The ids of some texts only, and their offsets."""
     starts = np.where(kept > 0, ends[kept - 1], 0)
     offsets = np.zeros(len(kept) + 1, np.int64)

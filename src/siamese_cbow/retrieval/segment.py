@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors, check_offsets, mapped_array
-from siamese_cbow.base.files import file_hash, sample_hash
+from siamese_cbow.base.arrays import Vectors, check_offsets, mapped_array, save_array
+from siamese_cbow.base.disk import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.graph import Graph, add, fingerprints, mapped_graph, nearest, new_graph, shrunk
+from siamese_cbow.retrieval.graph import Graph, add, fingerprints, mapped_graph, nearest, new_graph, save, shrunk
 from siamese_cbow.text.row_reader import Line, Rows
 
 TEXT, STARTS, NUMBERS, GRAPH, COPIES = "rows.txt", "starts.npy", "numbers.npy", "graph.usearch", "copies.npy"
@@ -75,10 +75,10 @@ class SegmentWriter:
     def finish(self) -> None:
         """Writes the arrays and the graph; nothing can be appended after that."""
         self._text.close()
-        np.save(self._folder / STARTS, np.concatenate(self._starts))
-        np.save(self._folder / NUMBERS, np.concatenate([np.empty(0, np.int64), *self._numbers]))
-        np.save(self._folder / COPIES, np.array(sorted(self._copies), np.int64).reshape(-1, 2))
-        self._graph.save(str(self._folder / GRAPH))
+        save_array(self._folder / STARTS, np.concatenate(self._starts))
+        save_array(self._folder / NUMBERS, np.concatenate([np.empty(0, np.int64), *self._numbers]))
+        save_array(self._folder / COPIES, np.array(sorted(self._copies), np.int64).reshape(-1, 2))
+        save(self._graph, self._folder / GRAPH)
 
 
 class Segment:

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.files import atomic_folder, file_hash, one_writer
+from siamese_cbow.base.disk import file_hash, is_utf8
+from siamese_cbow.base.files import atomic_folder, one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.manifest import NAME, PREFIX, FileEntry, Manifest, fingerprint
 from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, description
+from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -82,6 +84,8 @@ def _update(
     is_alone: bool,
 ) -> Changes:
     old = _old_manifest(folder, model, text, rebuild=rebuild)
+    if old and not rebuild:
+        text = old.settings
     reader = _reader(inputs, old, text or (old.settings if old else TextSettings(unit="auto")))
     manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
@@ -94,9 +98,9 @@ def _update(
     gone = [name for name in manifest.files if not Path(name).is_file()]
     for name in gone:
         del manifest.files[name]
-    todo, changes = _todo(reader.files, manifest)
+    named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
+    todo, changes = _todo(reader.files, manifest, named, progress)
     if todo:
-        named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
         _add_segment(folder, manifest, todo, reader, named, model, threads, progress)
         for remark in reader.remarks:
             progress.say(remark)
@@ -109,6 +113,8 @@ def _update(
 
 def check_target(folder: Path) -> None:
     """Raises an error unless an index may be written to `folder`."""
+    if not is_utf8(str(folder)):
+        raise InputError(f"the name {str(folder)!r} is not UTF-8, which the library of the index needs; choose another")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; an index is a folder: choose another name")
     names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
@@ -130,6 +136,8 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
             return None
         raise
     old.check_model(model, folder)
+    if text is not None and text.language == AUTO:  # as it was
+        text = replace(text, language=old.settings.language)
     if text is not None and text != old.settings:
         pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
         different = ", ".join(f"{name} {value!r}, not {new!r}" for name, value, new in pairs if value != new)
@@ -144,6 +152,7 @@ def _reader(inputs: Any, old: Manifest | None, settings: TextSettings) -> RowRea
     if not names and not known:
         raise InputError("no files were given, and the index knows of none that is there; expected files or folders")
     reader = RowReader([*names, *known], settings)
+    reader.settle_language()
     if not reader.files:
         raise InputError("standard input can't be indexed, as it can't be read again; expected files or folders")
     return reader
@@ -153,7 +162,9 @@ def _listed(inputs: Any) -> list[str | Path]:
     return [inputs] if isinstance(inputs, str | Path) else list(inputs)
 
 
-def _todo(files: Iterable[Path], manifest: Manifest) -> tuple[dict[str, FileEntry], Changes]:
+def _todo(
+    files: Iterable[Path], manifest: Manifest, named: set[Path], progress: Progress
+) -> tuple[dict[str, FileEntry], Changes]:
     """The files that have to be read, as they are now; times of those with the same content are brought up to date."""
     todo: dict[str, FileEntry] = {}
     n_new = n_same = 0
@@ -162,7 +173,14 @@ def _todo(files: Iterable[Path], manifest: Manifest) -> tuple[dict[str, FileEntr
         if entry and (entry.size, entry.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
             n_same += 1
             continue
-        hashed = file_hash(Path(name))
+        try:
+            hashed = file_hash(Path(name))
+        except OSError as error:
+            reason = f"can't read {name}: {error.strerror}; check the file's permissions"
+            if Path(name) in named:
+                raise InputError(reason) from error
+            progress.say(f"left out: {reason}")
+            continue
         if entry and entry.hash == hashed:
             manifest.files[name] = replace(entry, mtime_ns=stat.st_mtime_ns)
             n_same += 1

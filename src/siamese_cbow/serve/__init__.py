@@ -6,10 +6,8 @@
     middleware  names, key, limits, metrics and headers around every request [Limits]
     openapi     an endpoint, and the description of all of them
     jobs        work off the event loop: short in a pool, long in the background
-    embedder    texts and token ids -> vectors, without ever waiting for a compiler
-    registry    the models by name
+    registry    the models by name; texts and token ids -> vectors, without ever waiting for a compiler
     api         the endpoints for programs
-    projection  vectors on a plane
     explorer    the endpoints of the page, whose files are in page/
     app         all of it as an ASGI application [build]
     server      runs it, and lets it finish its work when told to stop [listen, run]

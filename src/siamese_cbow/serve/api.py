@@ -177,7 +177,7 @@ def explain(model: Model, a: str, b: str) -> dict[str, Any]:
 
     So each pair of words has a share, (n_words_a, n_words_b), and the shares add up to the similarity, exactly:
     {"similarity": 0.5, "a": [{"word": "cat", "norm": 1.2}], "b": [...], "shares": [[0.5]]}. An unknown word has the
-    norm None and no share, or else `counts_as`: the known word that it counts as.
+    norm None and no share, or else `counts_as`: the known word that it counts as; or `made_of`, for people to read.
     """
     words_a, rows_a = _words(model, a)
     words_b, rows_b = _words(model, b)
@@ -195,11 +195,13 @@ def _words(model: Model, text: str) -> tuple[list[dict[str, Any]], NDArray[np.fl
     rows = np.zeros((len(words), model.dim))
     listed: list[dict[str, Any]] = []
     for row, word in zip(rows, words, strict=True):
-        known = model.counts_as(word)
+        known, vector = model.counts_as(word), model.word_row(word)
         listed.append({"word": word, "norm": None})
-        if known is not None:
-            row[:] = model.vector(known)
+        if vector is not None:
+            row[:] = vector
             listed[-1]["norm"] = float(np.linalg.norm(row))
-        if known not in (None, word):
+        if known is None and vector is not None:
+            listed[-1]["made_of"] = model.made_of(word)
+        elif known not in (None, word):
             listed[-1]["counts_as"] = known
     return listed, rows

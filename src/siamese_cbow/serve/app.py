@@ -19,13 +19,12 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
 from siamese_cbow.serve.api import Api
 from siamese_cbow.serve.bodies import Problem, Reader, json_response
-from siamese_cbow.serve.embedder import Embedder
 from siamese_cbow.serve.explorer import Explorer
 from siamese_cbow.serve.hosts import Hosts
 from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits, Metrics, Middleware
 from siamese_cbow.serve.openapi import Endpoint, description
-from siamese_cbow.serve.registry import Registry
+from siamese_cbow.serve.registry import Embedder, Registry
 
 PAGE = Path(__file__).parent / "page"
 OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for the key

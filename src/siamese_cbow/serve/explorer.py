@@ -1,11 +1,14 @@
-"""The endpoints of the page: a map of words or texts, and the lengths of vectors by frequency."""
+"""The endpoints of the page: a map of words or texts, and the lengths of vectors by frequency.
+
+Vectors come onto a plane by principal components in NumPy, or by UMAP where that is installed.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -13,15 +16,15 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.model.geometry import lengths, units
+from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.errors import InputError, MissingExtra, counted, needs
+from siamese_cbow.model.geometry import lengths, pca, units
 from siamese_cbow.model.model import Model
 from siamese_cbow.serve.api import folded
 from siamese_cbow.serve.bodies import Problem, json_response
 from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits
 from siamese_cbow.serve.openapi import Endpoint
-from siamese_cbow.serve.projection import project
 from siamese_cbow.serve.registry import Registry
 from siamese_cbow.serve.schemas import STRING, MapRequest, listed
 
@@ -33,6 +36,7 @@ N_DOTS = 1500  # of the picture of norms: more hide each other
 N_BINS = 24
 N_FREQUENT = 10_000  # rare words have hardly left their random start, so the extremes are looked for among these
 N_EXTREMES = 12
+FEWEST_FOR_UMAP = 5
 
 
 class Explorer:
@@ -124,6 +128,28 @@ def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[in
     return ids or [0], groups
 
 
+def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Floats, list[float] | None]:
+    """Rows (n, dim) on a plane (n, 2), from -1 to 1, and the shares of the variance that the axes hold (PCA only)."""
+    if not len(vectors):
+        return np.zeros((0, 2)), None
+    plane, shares = (umap(vectors), None) if method == "umap" else pca(vectors)
+    reach = np.abs(plane).max(initial=0.0)
+    return (plane / reach if reach > 0 else plane), shares
+
+
+def umap(vectors: Vectors) -> Floats:
+    """Rows on a plane such that those that are near stay near; the same each time."""
+    with needs("umap-learn", "umap"):
+        from umap import UMAP
+    if len(vectors) < FEWEST_FOR_UMAP:
+        few = counted(len(vectors), "point")
+        raise InputError(f"{few}; UMAP needs at least {FEWEST_FOR_UMAP}, principal components any number")
+    reducer = UMAP(n_neighbors=min(15, len(vectors) - 1), metric="cosine", random_state=1, n_jobs=1, init="pca")
+    plane = np.asarray(reducer.fit_transform(vectors), np.float64)
+    centred: Floats = plane - (plane.max(axis=0) + plane.min(axis=0)) / 2
+    return centred
+
+
 def norms(model: Model) -> dict[str, Any]:
     """Lengths of vectors by frequency: some words, quantiles of all, and the extremes among frequent words.
 
@@ -153,7 +179,7 @@ def norms_of(model: Model, names: Sequence[str]) -> list[dict[str, Any]]:
     return [{"word": word, "at": x, "norm": norm} for word, x, norm in zip(words, at, sizes, strict=True)]
 
 
-def _places(model: Model) -> NDArray[np.float64]:
+def _places(model: Model) -> Floats:
     """How often each word was seen; where nobody counted, its place in the vocabulary, from 1."""
     counts = model.vocabulary.counts
     if not counts.any():
@@ -161,7 +187,7 @@ def _places(model: Model) -> NDArray[np.float64]:
     return np.maximum(counts, 1).astype(np.float64)
 
 
-def _quantiles(at: NDArray[np.float64], sizes: NDArray[np.float64]) -> list[dict[str, float]]:
+def _quantiles(at: Floats, sizes: Floats) -> list[dict[str, float]]:
     """The tenth, the middle and the ninth of ten words by length, in bins of equal width on a logarithmic axis."""
     edges = np.geomspace(at.min(), max(at.max(), at.min() + 1), N_BINS + 1)
     which = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, N_BINS - 1)

@@ -35,7 +35,8 @@ class Hosts:
         self._any = ANY in allowed
         self._allowed = frozenset(_checked(name) for name in allowed if name != ANY)
         self._own = {"localhost", bound.lower().rstrip(".")}
-        if not _is_loopback(bound):
+        is_loopback = bound == "localhost" or (_is_address(bound) and ipaddress.ip_address(bound).is_loopback)
+        if not is_loopback:
             self._own.add(socket.gethostname().lower())
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> Problem | None:
@@ -51,7 +52,8 @@ class Hosts:
             elif name == b"origin":
                 origin = value.decode("latin-1").lower()
         if host is not None and not self._is_ours(_name_of(host)):
-            message = f"the header Host is {host[:80]!r}; expected an IP address or {self._names()}"
+            names = " or ".join(sorted(self._allowed | {name for name in self._own if not _is_address(name)}))
+            message = f"the header Host is {host[:80]!r}; expected an IP address or {names}"
             return Problem(421, f"{message}; {_advice(host)}", code="wrong_host")
         if origin is not None and not self._is_own_page(origin, host):
             message = f"the header Origin is {origin[:80]!r}; expected no page but this server's own, {host or 'none'}"
@@ -65,9 +67,6 @@ class Hosts:
         """Whether a page came from this server, or from a name that was allowed: a proxy may have changed `Host`."""
         place = origin.partition("://")[2]
         return place != "" and (place == host or _name_of(place) in self._allowed)
-
-    def _names(self) -> str:
-        return " or ".join(sorted(self._allowed | {name for name in self._own if not _is_address(name)}))
 
 
 def _checked(name: str) -> str:
@@ -90,10 +89,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_loopback(name: str) -> bool:
-    return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
 
 
 def _advice(authority: str) -> str:

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, fields
+from functools import partial
 
 import prometheus_client as prometheus
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,21 +61,14 @@ class Metrics:
         self._collectors = own = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=own)
         prometheus.PlatformCollector(registry=own)
-        self._requests = prometheus.Counter(
-            "siamese_cbow_requests", "Requests answered.", ["path", "status"], registry=own
-        )
-        self._seconds = prometheus.Histogram(
-            "siamese_cbow_request_seconds",
-            "From the head of a request to the end of its answer.",
-            ["path"],
-            buckets=SECONDS,
-            registry=own,
-        )
-        self.under_way = prometheus.Gauge("siamese_cbow_requests_under_way", "Requests not answered yet.", registry=own)
-        self._texts = prometheus.Counter("siamese_cbow_texts", "Texts turned into vectors.", ["model"], registry=own)
-        self._tokens = prometheus.Counter(
-            "siamese_cbow_tokens", "Words with a vector in these texts.", ["model"], registry=own
-        )
+        name, whole = "siamese_cbow", "From the head of a request to the end of its answer."
+        counter = partial(prometheus.Counter, namespace=name, registry=own)
+        histogram = partial(prometheus.Histogram, namespace=name, registry=own, buckets=SECONDS)
+        self._requests = counter("requests", "Requests answered.", ["path", "status"])
+        self._seconds = histogram("request_seconds", whole, ["path"])
+        self.under_way = prometheus.Gauge(f"{name}_requests_under_way", "Requests not answered yet.", registry=own)
+        self._texts = counter("texts", "Texts turned into vectors.", ["model"])
+        self._tokens = counter("tokens", "Words with a vector in these texts.", ["model"])
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         """Counts a request; `path` is one of the application's own, so that there are only so many."""

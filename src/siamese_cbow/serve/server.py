@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import resource
 import select
 import signal
 import socket
@@ -68,10 +69,6 @@ def run(app: Middleware, listening: socket.socket, limits: Limits, *, log_level:
 
 def _allow_many_connections() -> None:
     """Lifts the limit of open files as far as this user may: each connection is one, and shells set 1,024."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -164,19 +161,17 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn has it for SIGTERM and Ctrl-C, and for SIGHUP unless that is ignored."""
-        hang_up = getattr(signal, "SIGHUP", None)  # not on Windows
         in_main = threading.current_thread() is threading.main_thread()
-        if hang_up is None or not in_main or signal.getsignal(hang_up) is signal.SIG_IGN:
-            with super().capture_signals():
-                yield
-            return
         # Restored inside of uvicorn's own, which raises all signals that came once everything is done.
         with super().capture_signals():
-            before = signal.signal(hang_up, self.handle_exit)
+            if not in_main or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+                yield
+                return
+            before = signal.signal(signal.SIGHUP, self.handle_exit)
             try:
                 yield
             finally:
-                signal.signal(hang_up, before)
+                signal.signal(signal.SIGHUP, before)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """No new connections, a moment for the others to finish, then the rest."""

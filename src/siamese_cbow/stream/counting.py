@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Counts, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words.hash_table import empty_slots, fill_slots, seeds
-from siamese_cbow.words.scanner import Cursor, WordTable, count, tables, word_table
+from siamese_cbow.words.scanner import Cursor, WordTable, count, normal_lines, tables, word_table
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -55,7 +55,8 @@ class WordCounter:
     """
 
     def __init__(self, tokenizer: Tokenizer, *, max_distinct: int, folder: Path, n_languages: int = 0) -> None:
-        self._tables, self._max_distinct, self._folder = tables(tokenizer), max_distinct, folder
+        self._tokenizer, self._tables = tokenizer, tables(tokenizer)
+        self._max_distinct, self._folder = max_distinct, folder
         self._seeds = seeds(n_languages + 1)  # a group ends with an empty line
         self._table = word_table(1 << 15)
         self.n_words = 0
@@ -86,7 +87,7 @@ class WordCounter:
         """
         if self.n_words > self._max_distinct:
             self._forget()
-        text = np.frombuffer(lines, np.uint8)
+        text = normal_lines(np.frombuffer(lines, np.uint8), self._tokenizer)
         ids = np.empty(len(text), np.int32)
         ends = np.empty(lines.count(b"\n"), np.int64)
         cursor = Cursor(0, 0, 0, self.n_words, int(self._table.starts[self.n_words]))
@@ -160,17 +161,44 @@ class Merged:
     vocabulary: Vocabulary
     remaps: list[list[Ids]]  # [counter][generation]: provisional id -> id of the vocabulary, -1 for none
     n_distinct: int  # different words seen, rare ones included
+    min_count: int  # as given, or by the size of the text
+
+
+class Counted(Protocol):
+    """Words that were counted: a `WordCounter`, or the sum of some."""
+
+    n_words: int
+
+    @property
+    def counts(self) -> Counts:
+        """How often each was seen, (n_words,)."""
+
+    @property
+    def columns(self) -> NDArray[np.int16]:
+        """The number of its language, (n_words,)."""
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """The hash of each, (n_words,)."""
+
+    def words(self, ids: NDArray[np.integer[Any]]) -> list[bytes]:
+        """The spelling of some."""
+
+    def remaps(self, last: Ids) -> list[Ids]:
+        """From the final ids of today's provisional ids to those of every generation."""
 
 
 def merge(
-    counters: Sequence[WordCounter],
+    counters: Sequence[Counted],
     *,
-    min_count: int,
+    min_count: int | None,
     max_words: int | None,
     vocabulary: Vocabulary | None,
     languages: Sequence[str] = (),
 ) -> Merged:
-    """One vocabulary of what all counters saw; the limits apply to each language. A given vocabulary stays as it is."""
+    """One vocabulary of what all counters saw; the limits apply to each language. A given vocabulary stays as it is.
+
+    min_count  None: by the size of the text, see `min_count_of`
+    """
     _, first, inverse = np.unique(
         np.concatenate([counter.hashes() for counter in counters]), return_index=True, return_inverse=True
     )
@@ -190,6 +218,7 @@ def merge(
                 spelled[place] = word.decode("utf-8")
         return spelled
 
+    min_count = min_count_of(int(totals.sum())) if min_count is None else min_count
     final = np.full(len(first), -1, np.int32)
     parts: dict[str, Vocabulary] = {}
     for column, language in enumerate(languages or ("",)):
@@ -206,7 +235,16 @@ def merge(
         vocabulary = Vocabulary(vocabulary.words, vocabulary.counts, tuple(languages))
     last = [final[inverse[start:end]] for start, end in pairwise(bounds)]
     remaps = [counter.remaps(ids) for counter, ids in zip(counters, last, strict=True)]
-    return Merged(vocabulary, remaps, len(first))
+    return Merged(vocabulary, remaps, len(first), min_count)
+
+
+def min_count_of(n_tokens: int) -> int:
+    """How often a word has to stand in a text of so many words to be learnt: `min_count_of(3_000_000)` -> 2.
+
+    A word that was left out still has a vector, made of its letters; one that was seen a few times in a small text has
+    a better one of its own.
+    """
+    return next((count for limit, count in ((2_000_000, 1), (20_000_000, 2)) if n_tokens < limit), 5)
 
 
 def _most_frequent(

@@ -55,8 +55,14 @@ class Mix:
 
     @property
     def language(self) -> str:
-        """The language of the first."""
+        """The language whose stems are used: that of the first."""
         return self.streams[0].language
+
+    @property
+    def known_language(self) -> str | None:
+        """The language of all, where each knows it: None for several, for guesses, and for streams of 0.1.0."""
+        known = {stream.about.get("language") for stream in self.streams}
+        return known.pop() if len(known) == 1 else None
 
     @property
     def n_tokens(self) -> int:

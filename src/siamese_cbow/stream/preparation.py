@@ -15,9 +15,10 @@ import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from siamese_cbow.base.arrays import thread_count
+from siamese_cbow.base.disk import UNWRITABLE, written_by
 from siamese_cbow.base.files import atomic_folder, one_writer
 from siamese_cbow.base.targets import check_replaceable
 from siamese_cbow.errors import InputError, SettingsError
@@ -28,6 +29,11 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from siamese_cbow.stream.counting import Merged
+    from siamese_cbow.stream.writer import StreamWriter
+    from siamese_cbow.text.languages import Detected
+
 WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
 OURS = (ABOUT, VOCABULARY, *(f"{name}.npy" for name in ARRAYS))  # all that a stream's folder holds
 
@@ -36,13 +42,13 @@ def prepare(
     inputs: Any,
     *,
     output: Path | str | None = None,
-    min_count: int = 5,
+    min_count: int | None = 5,
     max_words: int | None = None,
     vocabulary: Vocabulary | Path | str | None = None,
     tokenizer: Tokenizer | None = None,
     text: TextSettings | None = None,
     max_distinct: int = 16_000_000,
-    restart: bool = False,
+    restart: bool | Literal["changed"] = False,
     threads: int | None = None,
     progress: Progress | bool = SILENT,
 ) -> Stream:
@@ -50,37 +56,33 @@ def prepare(
 
     inputs        files, folders, globs, "-" for standard input, any iterable of texts, or a `Corpus`
     output        the folder to write; left out, the stream lives in a temporary place until it is no longer used
-    min_count     words seen less often get no id
+    min_count     words seen less often get no id; None: 1, 2 or 5 by the size of the text
     max_words     keep at most this many words, the most frequent ones
     vocabulary    use these words (a `count word` file) instead of counting
     text          how the text is read; with languages in it, min_count and max_words apply to each language
     max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
-    restart       replace the stream that `output` holds; without it, one of other text or settings is left alone, with
-                  an error
+    restart       replace the stream that `output` holds, or only one of other text or settings ("changed"); without it,
+                  that is left alone, with an error
     progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
-    settings = Settings(
-        min_count, max_words, max_distinct, tokenizer or WORDS_ONLY, corpus.settings, _given(vocabulary)
-    )
+    tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on the settings have it, too
+    if not corpus.settings.languages:  # of several languages, all are cut alike
+        tokenizer = tokenizer.of_language(language.code)
+    settings = Settings(min_count, max_words, max_distinct, tokenizer, corpus.settings, _given(vocabulary))
     with shown(progress, "preparing", corpus.total_bytes, unit="B") as reporter:
         if output is None:
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
                 # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
                 return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
-        folder_path = Path(output)
-        if _up_to_date(folder_path, corpus, settings, restart):
-            reporter.say(f"{folder_path} is up to date: the text and the settings have not changed")
-            return Stream.load(folder_path)
-        with one_writer(folder_path):
-            return _prepare_into(folder_path, corpus, settings, thread_count(threads), reporter)
+        return _prepare_or_reuse(Path(output), corpus, settings, restart, thread_count(threads), reporter)
 
 
 @dataclass(frozen=True)
 class Settings:
     """All that decides how a text becomes a stream."""
 
-    min_count: int
+    min_count: int | None
     max_words: int | None
     max_distinct: int
     tokenizer: Tokenizer
@@ -118,33 +120,74 @@ def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
     return Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
 
 
-def _sources(corpus: Corpus) -> list[dict[str, Any]]:
-    """What tells whether a file has changed since."""
+def sources_of(corpus: Corpus) -> list[dict[str, Any]]:
+    """What tells whether a file has changed since; empty where there is more than files."""
     stats = [(path, path.stat()) for path in corpus.files]
     return [{"path": str(path), "size": stat.st_size, "modified_ns": stat.st_mtime_ns} for path, stat in stats]
 
 
-def _up_to_date(folder: Path, corpus: Corpus, settings: Settings, restart: bool) -> bool:
-    """Whether `folder` holds the stream of just these files and settings; raises where it may not be written."""
+def _prepare_or_reuse(
+    folder: Path,
+    corpus: Corpus,
+    settings: Settings,
+    restart: bool | Literal["changed"],
+    threads: int,
+    progress: Progress,
+) -> Stream:
+    """The stream that `folder` holds where it is of just this text and these settings; else a new one, if it may be."""
+    changes = _changes(folder, sources_of(corpus), settings, restart)
+    if changes == [] and not corpus.files:  # only the result can tell whether the text is the same
+        with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as elsewhere:
+            stream = _prepare_into(Path(elsewhere) / "stream", corpus, settings, threads, progress)
+        changes = [] if stream.fingerprint == read_about(folder)["fingerprint"] else ["the text"]
+    if changes == []:
+        return _unchanged(folder, progress)
+    _check_restart(folder, changes, restart)
+    with one_writer(folder):
+        return _prepare_into(folder, corpus, settings, threads, progress)
+
+
+def check_changes(
+    folder: Path, sources: list[dict[str, Any]], settings: Settings, restart: bool, progress: Progress
+) -> Stream | None:
+    """The stream that `folder` holds where it is of just these files and settings; None where one may be written."""
+    changes = _changes(folder, sources, settings, restart)
+    if changes == []:
+        return _unchanged(folder, progress)
+    _check_restart(folder, changes, restart)
+    return None
+
+
+def _unchanged(folder: Path, progress: Progress) -> Stream:
+    progress.say(f"{folder} is up to date: the text and the settings have not changed")
+    return Stream.load(folder)
+
+
+def _check_restart(folder: Path, changes: list[str] | None, restart: bool | Literal["changed"]) -> None:
+    if changes and not restart:
+        raise InputError(
+            f"{folder} holds a stream of another text or other settings ({', '.join(changes)}); "
+            "choose another output, or give --restart to replace it"
+        )
+
+
+def _changes(
+    folder: Path, sources: list[dict[str, Any]], settings: Settings, restart: bool | Literal["changed"]
+) -> list[str] | None:
+    """How the stream in `folder` differs from what is wanted; None where there is none, or where that is no matter."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return False
+        return None
     if not (folder / ABOUT).is_file():
         raise InputError(f"{folder} exists and is not a stream; choose another output, or remove it")
     if restart:
         check_replaceable(folder, OURS, "a stream")  # before any work
-        return False
+    if restart is True or (restart and not sources):
+        return None
     about, plain = read_about(folder), settings.plain()
-    changed = [name for name, value in plain.items() if about["settings"].get(name) != value]
-    if not corpus.files:
-        changed.insert(0, "text that is in no file can't be compared")
-    elif about.get("sources") != _sources(corpus):
-        changed.insert(0, "the text")
-    if changed:
-        raise InputError(
-            f"{folder} holds a stream of another text or other settings ({', '.join(changed)}); "
-            "choose another output, or give --restart to replace it"
-        )
-    return True
+    changes = [name for name, value in plain.items() if about["settings"].get(name) != value]
+    if sources and about.get("sources") != sources:
+        changes.insert(0, "the text")
+    return changes
 
 
 def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int, progress: Progress) -> Stream:
@@ -153,7 +196,7 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
     from siamese_cbow.stream.spool import Spool
     from siamese_cbow.stream.writer import StreamWriter
 
-    sources, languages = _sources(corpus), settings.text.languages
+    sources, languages = sources_of(corpus), settings.text.languages
     with atomic_folder(folder, ours=OURS, what="a stream") as new:
         scratch = new / "scratch"
         scratch.mkdir()
@@ -179,18 +222,43 @@ def _prepare_into(folder: Path, corpus: Corpus, settings: Settings, threads: int
             if writing:
                 writing.result()
         shutil.rmtree(scratch)
-        merged.vocabulary.write(new / VOCABULARY)
-        about = {
-            "format_version": FORMAT_VERSION,
-            "settings": settings.plain(),
-            "sources": sources,
-            **writer.finish(merged.vocabulary, seed=settings.seed()),
-            "n_distinct": merged.n_distinct,
-            "n_forgotten": sum(counter.n_forgotten for counter in counters),
-            "messages": [*corpus.remarks, *spool.tallies.messages()],
-        }
-        (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
-    stream = Stream.load(folder, vocabulary=merged.vocabulary)
+        n_forgotten = sum(counter.n_forgotten for counter in counters)
+        messages = [*corpus.remarks, *spool.tallies.messages()]
+        finish(new, settings, sources, writer, merged, corpus.language, n_forgotten=n_forgotten, messages=messages)
+    return opened(folder, merged.vocabulary, progress)
+
+
+def finish(
+    new: Path,
+    settings: Settings,
+    sources: list[dict[str, Any]],
+    writer: StreamWriter,
+    merged: Merged,
+    language: Detected,
+    *,
+    n_forgotten: int,
+    messages: list[str],
+) -> None:
+    """Writes what a stream has beside its arrays."""
+    merged.vocabulary.write(new / VOCABULARY)
+    about = {
+        "format_version": FORMAT_VERSION,
+        "written_by": written_by(),
+        "settings": settings.plain(),
+        "sources": sources,
+        **writer.finish(merged.vocabulary, seed=settings.seed()),
+        "language": None if settings.text.languages or language.doubt else language.language.code,
+        "n_distinct": merged.n_distinct,
+        "min_count": merged.min_count,
+        "n_forgotten": n_forgotten,
+        "messages": [*filter(None, [language.message()]), *messages],
+    }
+    (new / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), "utf-8", UNWRITABLE)
+
+
+def opened(folder: Path, vocabulary: Vocabulary, progress: Progress) -> Stream:
+    """The stream that was just written; says what it is like."""
+    stream = Stream.load(folder, vocabulary=vocabulary)
     _say_what_happened(stream, progress)
     return stream
 
@@ -206,6 +274,8 @@ def _say_what_happened(stream: Stream, progress: Progress) -> None:
     )
     for language in stream.vocabulary.languages:
         progress.say(f"{len(stream.vocabulary.of_language(language)[1]):,} words of {language}")
+    if about["settings"]["min_count"] is None:
+        progress.say(f"min_count {about['min_count']}, by the size of the text: rarer words are left out (--min-count)")
     unknown = about["n_unknown_tokens"]
     if unknown:
         share = unknown / (unknown + stream.n_tokens)

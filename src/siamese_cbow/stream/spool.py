@@ -6,16 +6,16 @@ spool is the same for any number of threads.
 
 from __future__ import annotations
 
-import collections
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from itertools import islice
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from siamese_cbow.base.arrays import Ids, Offsets
+from siamese_cbow.base.arrays import Ids, Offsets, append_array
 from siamese_cbow.progress import Progress
 from siamese_cbow.stream.counting import WordCounter
 from siamese_cbow.text.corpus import Corpus
@@ -42,7 +42,7 @@ class Tallies:
 
     def messages(self) -> list[str]:
         """Sentences for the user; none where nothing odd was met."""
-        n_sources = collections.Counter(self.layouts.values())
+        n_sources = Counter(self.layouts.values())
         messages = [f"read {n:,} {'text' if n == 1 else 'texts'} as {layout}" for layout, n in n_sources.items()]
         if self.n_broken:
             messages.append(f"{self.n_broken:,} broken UTF-8 sequences were replaced")
@@ -56,40 +56,69 @@ class Tallies:
         return messages
 
 
+class Scanned(NamedTuple):
+    """A block after its scan."""
+
+    generation: int  # of its counter
+    ids: Ids
+    ends: Offsets
+    lines: Lines  # without their text
+    n_source_bytes: int
+
+
 class Spool:
     """Provisional ids and line ends of a corpus, in one file: the arrays of a block after those of the one before."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, n_blocks: int = 0) -> None:
         self._path = path
-        self._blocks: list[tuple[int, int]] = []  # the counter of each, and its generation
+        # The counter of each, and its generation; one that is there already is of one counter, which forgot nothing.
+        self._blocks: list[tuple[int, int]] = [(0, 0)] * n_blocks
         self.tallies = Tallies()
 
     def fill(self, corpus: Corpus, counters: Sequence[WordCounter], *, threads: int, progress: Progress) -> None:
-        """Reads the corpus: while the threads scan a round of blocks, the next is read and the last one is written."""
+        """Reads the corpus: while threads split and scan some blocks, the next is read and an earlier one is written.
 
-        def scan(counter: WordCounter, block: RawBlock) -> tuple[int, Ids, Offsets, Lines, int]:
-            lines = corpus.lines(block)
+        Block i is split whenever there is a thread for it, and then scanned by counter i modulo their number, after
+        that counter has scanned its block before it.
+        """
+
+        def scan(counter: WordCounter, block: RawBlock, before: Future[Scanned] | None) -> Scanned:
+            lines = splitters.lines(block)
+            if before:
+                before.result()  # of a task that began earlier, so it never waits for this one
             ids, ends = counter.scan(lines.text)
-            return counter.generation, ids, ends, lines, block.n_source_bytes
+            return Scanned(counter.generation, ids, ends, replace(lines, text=b""), block.n_source_bytes)
 
-        with ThreadPoolExecutor(threads) as pool, self._path.open("wb") as file:
-            blocks = corpus.blocks()
-            current = list(islice(blocks, len(counters)))
-            scanned: list[tuple[int, Ids, Offsets, Lines, int]] = []
-            while current or scanned:
-                scans = [pool.submit(scan, counter, block) for counter, block in zip(counters, current, strict=False)]
-                current = list(islice(blocks, len(counters)))
-                for number, (generation, ids, ends, lines, n_source_bytes) in enumerate(scanned):
-                    np.save(file, ids)
-                    np.save(file, ends)
-                    self._blocks.append((number, generation))
-                    self.tallies.add(lines)
-                    progress.advance(n_source_bytes)
-                scanned = [future.result() for future in scans]
+        with corpus.splitters(threads) as splitters, ThreadPoolExecutor(threads) as pool, self._path.open("wb") as file:
+            scans: deque[Future[Scanned]] = deque()
+            n_ahead = max(len(counters), threads) + 1
+            for i, block in enumerate(corpus.blocks()):
+                before = scans[-len(counters)] if len(scans) >= len(counters) else None
+                scans.append(pool.submit(scan, counters[i % len(counters)], block, before))
+                if len(scans) > n_ahead:
+                    self._write(file, scans.popleft().result(), len(counters), progress)
+            while scans:
+                self._write(file, scans.popleft().result(), len(counters), progress)
         self.tallies.layouts, self.tallies.languages = corpus.layouts, corpus.settings.languages
+
+    def _write(self, file: BinaryIO, scanned: Scanned, n_counters: int, progress: Progress) -> None:
+        append_array(file, scanned.ids)
+        append_array(file, scanned.ends)
+        self._blocks.append((len(self._blocks) % n_counters, scanned.generation))
+        self.tallies.add(scanned.lines)
+        progress.advance(scanned.n_source_bytes)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks it holds."""
+        return len(self._blocks)
 
     def blocks(self, remaps: Sequence[Sequence[Ids]]) -> Iterator[tuple[Ids, Offsets]]:
         """Final ids and line ends, block by block; remaps[counter][generation] is provisional id -> final id."""
         with self._path.open("rb") as file:
             for number, generation in self._blocks:
-                yield remaps[number][generation].take(np.load(file)), np.load(file)
+                yield remaps[number][generation].take(_array(file)), _array(file)
+
+
+def _array(file: BinaryIO) -> Any:
+    return np.load(file, allow_pickle=False)

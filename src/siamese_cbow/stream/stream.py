@@ -17,14 +17,15 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets, check_ids, check_offsets, mapped_array
+from siamese_cbow.base.disk import what_reads
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -68,7 +69,7 @@ class Stream:
 
     @property
     def language(self) -> str:
-        """The language that the text was prepared as: "en". Of several languages, see the vocabulary's."""
+        """The language that the text was prepared as, whose stems it has: "en". Of several, see the vocabulary's."""
         return str(self.about.get("settings", {}).get("text", {}).get("language", "en"))
 
     def __repr__(self) -> str:
@@ -85,6 +86,7 @@ class Stream:
             "documents" if self.kind == "text" else "groups": f"{self.n_documents:,}",
             "words": f"{len(self.vocabulary):,}",
             "frequent": " ".join(self.vocabulary.frequent(12)),
+            "language": "" if self.vocabulary.languages else self.language,
             "languages": ", ".join(self.vocabulary.languages),
             "sources": f"{len(sources):,}" if isinstance(sources, list | Mapping) else "",
         }
@@ -115,12 +117,50 @@ class Stream:
             digest.update(array.tobytes())
         return cls(ids, sentences, bounds, vocabulary, tokenizer, digest.hexdigest(), kind)
 
+    def parts(self, n: int) -> list[range]:
+        """The sentences of n parts of about the same number, which end where documents do if that is near.
+
+        Documents of 49 and 51 sentences, 2 parts -> sentences 0 to 49, 49 to 100
+        """
+        ideal = np.linspace(0, self.n_sentences, n + 1)[1:-1]
+        after = np.searchsorted(self.documents, ideal)
+        near = np.stack([self.documents[np.maximum(after - 1, 0)], self.documents[after]])
+        ends = near[np.abs(near - ideal).argmin(axis=0), np.arange(n - 1)]
+        if self.kind == "text":  # inside a long document, one pair of neighbours is lost
+            ends = np.where(np.abs(ends - ideal) > 0.02 * self.n_sentences / n, ideal.astype(np.int64), ends)
+        bounds = [0, *ends.tolist(), self.n_sentences]
+        return [range(first, last) for first, last in pairwise(bounds)]
+
+    def part(self, chosen: range) -> Stream:
+        """A stream of some of its sentences, of the same words; ids stay on disk.
+
+        Two documents of 3 sentences each, `part(range(2, 6))` -> documents of 1 and 3
+        """
+        if len(chosen) == self.n_sentences:
+            return self
+        offsets = self.sentences[chosen.start : chosen.stop + 1]
+        first, last = np.searchsorted(self.documents, [chosen.start + 1, chosen.stop])
+        inside = self.documents[first:last]
+        documents = np.concatenate([[chosen.start], inside, [chosen.stop]]) - chosen.start
+        sentences = np.asarray(offsets - offsets[0])
+        for array in (sentences, documents):
+            array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for what is mapped
+        return replace(self, ids=self.ids[offsets[0] : offsets[-1]], sentences=sentences, documents=documents)
+
     @classmethod
-    def load(cls, path: Path | str, *, vocabulary: Vocabulary | None = None, verify: bool = False) -> Stream:
+    def load(
+        cls,
+        path: Path | str,
+        *,
+        vocabulary: Vocabulary | None = None,
+        verify: bool = False,
+        part: tuple[int, int] = (0, 1),
+    ) -> Stream:
         """Opens a folder that `prepare` has written; the arrays stay on disk.
 
         vocabulary  what its vocabulary file holds, if that is known: a large one takes a while to read
         verify      compute the fingerprint anew, which finds a single changed bit: a second for each gigabyte
+        part        (2, 5): only the third of five parts of it, and only that is read
         """
         folder = Path(path)
         about = read_about(folder)
@@ -137,6 +177,8 @@ class Stream:
         tokenizer = Tokenizer.from_settings(about["settings"]["tokenizer"])
         stream = cls(**arrays, vocabulary=vocabulary, tokenizer=tokenizer, fingerprint=about["fingerprint"],
                      kind=text["kind"], about=about)  # fmt: skip
+        if part[1] > 1:
+            stream = stream.part(stream.parts(part[1])[part[0]])
         stream._check(folder)
         if verify:
             hashes = [hashlib.blake2b(array.data, digest_size=16).digest() for array in arrays.values()]
@@ -170,6 +212,11 @@ def fingerprint_of(seed: str, vocabulary: Vocabulary, hashes: Iterable[bytes]) -
     return digest.hexdigest()
 
 
+def is_stream(folder: Path) -> bool:
+    """Whether `prepare` has written this folder, even if something of it is lost by now."""
+    return any((folder / name).is_file() for name in (ABOUT, *(f"{name}.npy" for name in ARRAYS)))
+
+
 def read_about(folder: Path) -> dict[str, Any]:
     """`stream.json` of a folder, checked to be one that this version understands."""
     if not folder.is_dir():
@@ -179,7 +226,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         version = about["format_version"]
         if version != FORMAT_VERSION:
             newer = isinstance(version, int) and version > FORMAT_VERSION
-            advice = "type pip install -U siamese-cbow, or remove it" if newer else "remove it"
+            advice = f"{what_reads(about)}, or remove it" if newer else "remove it"
             raise _broken(folder, f"it has stream format {version}, this version reads {FORMAT_VERSION}", advice=advice)
         settings = about["settings"]
         settings["tokenizer"] = Tokenizer.from_settings(settings["tokenizer"]).settings()

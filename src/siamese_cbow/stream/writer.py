@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.stream.stream import ARRAYS, fingerprint_of
 from siamese_cbow.words.vocabulary import Vocabulary
+
+BLOCK = 1 << 22  # ids that are copied at a time
 
 
 class GrowingArray:
@@ -31,15 +34,15 @@ class GrowingArray:
         """Adds values at the end."""
         data = np.ascontiguousarray(values, self._dtype)
         self._digest.update(data.data)
-        data.tofile(self._file)
+        self._file.write(data.data)  # not `tofile`: see `append_array`
         self.length += len(data)
 
     def close(self) -> None:
         """Writes the final header and closes the file."""
-        self._file.flush()
-        self._file.seek(0)
-        self._write_header()
-        self._file.close()
+        with self._file:
+            self._file.flush()
+            self._file.seek(0)
+            self._write_header()
 
     def hash(self) -> bytes:
         """A hash of the values."""
@@ -51,14 +54,18 @@ class GrowingArray:
 
 
 class StreamWriter:
-    """Takes blocks of ids in the order of the text and leaves the three arrays of a stream."""
+    """Takes blocks of ids in the order of the text and leaves the three arrays of a stream.
 
-    def __init__(self, folder: Path) -> None:
+    is_part  its text goes on before and behind: the arrays have no 0 at the start, and the last document stays open
+    """
+
+    def __init__(self, folder: Path, *, is_part: bool = False) -> None:
         self._arrays = {name: GrowingArray(folder / f"{name}.npy", dtype) for name, dtype in ARRAYS.items()}
         self._sentences, self._documents = self._arrays["sentences"], self._arrays["documents"]
-        for offsets in (self._sentences, self._documents):
+        for offsets in () if is_part else (self._sentences, self._documents):
             offsets.append(np.zeros(1, np.int64))
-        self._n_tokens = self._n_sentences = self._last_document = 0
+        self._n_tokens = self._n_sentences = 0
+        self._last_document = -1 if is_part else 0
         self._n_unknown = self._n_dropped = 0
 
     def write(self, ids: Ids, ends: Offsets) -> None:
@@ -80,6 +87,26 @@ class StreamWriter:
         self._n_sentences += int(is_sentence.sum())
         self._n_unknown += len(ids) - int(known_up_to[-1])
         self._n_dropped += int((~empty & ~is_sentence).sum())
+
+    def append(self, part: Path, counts: Mapping[str, int]) -> None:
+        """Adds a part that another writer has left in a folder, with the counts it gave."""
+        ids, sentences, documents = (
+            np.load(part / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS
+        )
+        for first in range(0, len(ids), BLOCK):
+            self._arrays["ids"].append(ids[first : first + BLOCK])
+        self._sentences.append(self._n_tokens + sentences)
+        self._end_documents(self._n_sentences + documents)
+        self._n_tokens += len(ids)
+        self._n_sentences += len(sentences)
+        self._n_unknown += counts["n_unknown_tokens"]
+        self._n_dropped += counts["n_dropped_sentences"]
+
+    def finish_part(self) -> dict[str, int]:
+        """Closes the files of a part; counts for `append`."""
+        for array in self._arrays.values():
+            array.close()
+        return {"n_unknown_tokens": self._n_unknown, "n_dropped_sentences": self._n_dropped}
 
     def _end_documents(self, bounds: Offsets) -> None:
         """Ends a document at each of these sentences; documents without a sentence vanish."""

@@ -2,19 +2,32 @@
 
 In the order of the flow:
 
-    records      settings in, raw blocks, finished lines out [TextSettings, RawBlock, Lines]
-    opening      files and standard input as bytes: opened, decompressed, checked to be text [STDIN, open_bytes]
+    languages    names and tags of languages, what each decides, and which one a text is in
+      [AUTO, DOTLESS, Detected, ELISIONS, UNDETERMINED, detect, find_language, language]
+    records      settings in, raw blocks, finished lines out
+      [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
+    opening      files and standard input as bytes: opened, decompressed, checked to be text
+      [STDIN, open_bytes]
     alphabets    which of several encodings gives the letters of one language
     encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
     chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
-    inputs       what was given: files, folders and globs, or the texts themselves [Texts]
-    table_files  JSON lines, CSV, TSV and Parquet: the cells of some columns
-    reader       from files to blocks of records, by the table of formats below [format_of, read_columns]
+    folders      the files of a folder: hidden, ignored and binary ones left out
+    inputs       what was given: files, folders and globs, or the texts themselves
+      [Texts, is_name, looks_like_name, no_text_remark]
+    table_files  CSV and TSV: the cells of some columns [arrow_cells]
+    parquet_files  the same of Parquet, however much it promises
+    json_files   JSON lines and arrays: the same; whole tables of any kind [table_rows]
+    reader       from files to blocks of records, by the table of formats below
+      [RecordColumns, format_of, language_samples, read_columns, telling_files]
+    documents    HTML, Markdown and PDF: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
     sentences    where sentences end in running text
+    splitters    the same in several processes
     groups       groups of paraphrases: PPDB, tab separated lines, lists
     corpus       a view of records: sentences for training [Corpus]
-    row_reader   a view of records: rows that know their place [Line, RowReader, Rows, iter_lines]
+    file_parts   files and parts of them, read apart from one another
+      [FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, part_blocks, piece_start]
+    row_reader   a view of records: rows that know their place [Line, RowReader, Rows, block_texts, iter_lines]
 
 Knows nothing of words or vectors. To add a format, write its reader in a module of its own, and name both here.
 """
@@ -31,12 +44,17 @@ class FileFormat(NamedTuple):
     text     "lines" where each line is a record; else "module.function" in this room, a `reader.ReadCells`, which is
              imported when it is needed; "" where files of this kind are passed over in a folder
     groups   the same for groups of paraphrases
+    rows     "module.function" of what reads all columns of a table, as `reader.RecordColumns` hands them out
+    document "module.function" of what reads such a file as paragraphs, a `documents.Paragraphs`; its lines are records
+             only where lines are asked for
     """
 
     name: str
     endings: tuple[str, ...]
     text: str = ""
     groups: str = ""
+    document: str = ""
+    rows: str = ""
 
     @property
     def is_table(self) -> bool:
@@ -45,10 +63,15 @@ class FileFormat(NamedTuple):
 
 
 FORMATS = (  # the first one is what a file of any other ending is taken for
-    FileFormat("plain text", (".txt", ".text", ".md", ".sentences", ".tok"), "lines", "lines"),
-    FileFormat("JSON lines", (".jsonl", ".ndjson", ".json"), "table_files.json_cells", "table_files.json_cells"),
-    FileFormat("CSV", (".csv",), "table_files.csv_cells"),
-    FileFormat("TSV", (".tsv",), "table_files.csv_cells", "lines"),
-    FileFormat("Parquet", (".parquet",), "table_files.parquet_cells", "table_files.parquet_cells"),
+    FileFormat("plain text", (".txt", ".text", ".sentences", ".tok"), "lines", "lines"),
+    FileFormat("JSON lines", (".jsonl", ".ndjson", ".json"), "json_files.json_cells", "json_files.json_cells",
+               rows="json_files.json_rows"),
+    FileFormat("CSV", (".csv",), "table_files.csv_cells", rows="table_files.csv_rows"),
+    FileFormat("TSV", (".tsv",), "table_files.csv_cells", "lines", rows="table_files.csv_rows"),
+    FileFormat("Parquet", (".parquet",), "parquet_files.parquet_cells", "parquet_files.parquet_cells",
+               rows="parquet_files.parquet_rows"),
+    FileFormat("HTML", (".html", ".htm", ".xhtml"), "lines", document="documents.html_paragraphs"),
+    FileFormat("Markdown", (".md", ".markdown", ".mkd"), "lines", document="documents.markdown_paragraphs"),
+    FileFormat("PDF", (".pdf",), "lines", document="documents.pdf_paragraphs"),
     FileFormat("PPDB", (".ppdb",), "", "lines"),
-)
+)  # fmt: skip

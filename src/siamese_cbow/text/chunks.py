@@ -3,15 +3,14 @@ r"""Bytes as text in UTF-8: cleaned, and cut into chunks of whole lines (or para
     read:  "a b\nc d\ne"  in pieces of 5 bytes     chunks:  "a b\n"  "c d\n"  "e\n"
 
 Only `\n` ends a line; a `\r` before it is dropped later. Memory doesn't grow with the file: where a line is longer than
-16 MB, whoever reads decides whether it is cut at white space, refused, or kept whole after all.
+16 MB, whoever reads decides whether it is cut at white space, refused, or kept whole after all, up to 64 MB.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +21,13 @@ import numpy as np
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.encodings import Decoder, Decoding, broken_error, is_too_broken
 from siamese_cbow.text.opening import ByteStream, check_is_no_other_file, check_is_text, open_bytes
-from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, SAMPLE_BYTES
+from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, MAX_ROW_BYTES, SAMPLE_BYTES
 
 Unit: TypeAlias = Literal["line", "paragraph", "document"]
 Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _TOO_LONG = "expected one sentence per line: for running text use --layout paragraphs"
+_TOO_LONG_TO_KEEP = "expected one text per line: cut it into lines, or --unit sentence where the command has it"
 _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 
@@ -54,7 +54,7 @@ class TextStream:
         start = stream.read(SAMPLE_BYTES)
         check_is_no_other_file(start, stream.name)
         self._decoder = Decoder(stream.name, decoding, start, stream.elsewhere() if len(start) == SAMPLE_BYTES else [])
-        start = self._decoder.utf8(start).removeprefix(_BOM)
+        start = self._decoder.utf8(start).removeprefix(BOM)
         check_is_text(start, stream.name)
         self._old_mac = b"\r" in start and b"\n" not in start
         self.head = self._clean(start)
@@ -130,6 +130,24 @@ def line_chunks(
             del rest[:end]
 
 
+def unit_end(read: Callable[[int, int], bytes], before: int, by: Unit) -> int:
+    """Where the last whole line, or paragraph, ends that does so before a place of a file; 0 where none does.
+
+    read  read(2, 5) gives bytes 2, 3, 4
+    """
+    window = 1 << 16
+    while before:
+        begin = max(0, before - window)
+        text = read(begin, before)
+        ends = [text.rfind(b"\n") + 1] if by == "line" else [match.end() for match in _BLANK_LINE.finditer(text)]
+        if ends and ends[-1]:
+            return begin + ends[-1]
+        if begin == 0:
+            return 0
+        window *= 8
+    return 0
+
+
 def cut_overlong(data: bytes, name: str, overlong: Overlong) -> tuple[bytes, int]:
     """Lines of more than 16 MB cut at white space and how many cuts, or an error, as `overlong` says."""
     return _Cutter(name, "line", overlong, MAX_LINE_BYTES).cut(data, 1)
@@ -165,7 +183,7 @@ class _Cutter:
 
     @property
     def longest(self) -> int:
-        return sys.maxsize if self.overlong == "keep" else self.limit
+        return MAX_ROW_BYTES if self.overlong == "keep" else self.limit
 
     def last_end(self, rest: bytearray, piece: bytes) -> int:
         """The end of the last whole unit, counted in `piece`, or 0; `rest`, which comes before it, has none."""
@@ -196,7 +214,7 @@ class _Cutter:
         n_cut = 0
         for unit in _BLANK_LINE.split(text) if self.by == "paragraph" else text.removesuffix(b"\n").split(b"\n"):
             rest = unit
-            while len(rest) > self.limit:
+            while len(rest) > self.longest:
                 end = self.long_end(rest, line + len(pieces) - n_cut)
                 pieces.append(rest[:end])
                 rest = rest[end:]
@@ -206,8 +224,9 @@ class _Cutter:
 
     def long_end(self, text: bytes | bytearray, line: int) -> int:
         """Where to cut a unit that is too long: at white space, else between two characters."""
-        if self.overlong == "refuse":
-            raise InputError(f"{self.name} line {line:,} is longer than {self.limit:,} bytes; {self.advice}")
+        if self.overlong != "cut":
+            advice = _TOO_LONG_TO_KEEP if self.overlong == "keep" else self.advice
+            raise InputError(f"{self.name} line {line:,} is longer than {self.longest:,} bytes; {advice}")
         end = max(text.rfind(space, self.limit // 2, self.limit) for space in (b" ", b"\n", b"\t")) + 1
         if end:
             return end

@@ -9,8 +9,7 @@ Nothing is read until `blocks()`. Does not tokenise, does not count words, keeps
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,12 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import Overlong
 from siamese_cbow.text.groups import group_layout_of, group_lines
 from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
+from siamese_cbow.text.languages import Detected
 from siamese_cbow.text.layout import Evidence, sample_evidence
-from siamese_cbow.text.reader import endings, file_blocks, record_blocks
+from siamese_cbow.text.reader import Form, file_blocks, language_of, record_blocks, walk_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, Lines, RawBlock, TextSettings
 from siamese_cbow.text.sentences import sentence_lines
+from siamese_cbow.text.splitters import Splitters
 
 
 class Corpus:
@@ -34,16 +35,23 @@ class Corpus:
     files        the files behind it, to tell by whether the text has changed; empty where there is more than files
     total_bytes  the size of the files on disk, for a progress bar; None where it can't be known
     layouts      which source was read in which layout; filled while `blocks()` runs
+    language     what the settings name, or else what the text is in: of files, a look at some of them tells; of what
+                 can be read only once, its first block
     """
 
-    def __init__(self, inputs: Any, settings: TextSettings | None = None) -> None:
+    def __init__(
+        self, inputs: Any, settings: TextSettings | None = None, *, layouts: Mapping[str, AnyLayout] | None = None
+    ) -> None:
         self.inputs = inputs
+        self._known_layouts = layouts or {}  # of files that were looked at before, see `look_at`
         self.settings = settings or TextSettings()
         self.layouts: dict[str, AnyLayout] = {}
-        self._decoding = self.settings.decoding()
+        self.decoding = self.settings.decoding()
         self._was_read = False
+        self._language: Detected | None = None
+        self._opened: Iterator[RawBlock] | None = None  # blocks that were begun to see the language
         self._pooled = Evidence()
-        self._inputs = Inputs(inputs, endings(self.settings.kind))
+        self._inputs = Inputs(inputs, walk_of(self.settings))
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
 
     @property
@@ -54,7 +62,15 @@ class Corpus:
     @property
     def remarks(self) -> list[str]:
         """What a user should know about how the text was read; known when its blocks have been read."""
-        return self._decoding.remarks()
+        return [*self._inputs.remarks, *self.decoding.remarks()]
+
+    @property
+    def language(self) -> Detected:
+        """The language of the text, and how it was found. From here on the settings have it."""
+        if self._language is None:
+            self._opened = self._open()
+        assert self._language is not None
+        return self._language
 
     def layout_of(self, source: str | Path) -> AnyLayout:
         """In which layout a source was read; known when its blocks have been read."""
@@ -62,6 +78,10 @@ class Corpus:
 
     def blocks(self) -> Iterator[RawBlock]:
         """The text in order, about 4 MB at a time; small files share a block."""
+        blocks, self._opened = self._opened, None
+        return self._open() if blocks is None else blocks
+
+    def _open(self) -> Iterator[RawBlock]:
         if self._was_read and not self.can_be_read_again:
             raise InputError(
                 "this text was read already and can't be read again; give files, a list, or an object whose "
@@ -73,11 +93,12 @@ class Corpus:
         blocks: Iterator[RawBlock]
         if self._inputs.items is not None:
             batches = item_batches(self._inputs.items, groups=groups)
-            blocks = record_blocks(batches, ITERABLE, self._choose)
+            blocks = record_blocks(batches, ITERABLE, self.choose)
         else:
-            blocks = itertools.chain.from_iterable(
-                file_blocks(path, self.settings, self._choose, self._decoding) for path in self._inputs.paths
-            )
+            blocks = self._inputs.blocks(lambda path: file_blocks(path, self.settings, self.choose, self.decoding))
+        if self._language is None:
+            self._language, blocks = language_of(self._inputs, self.settings, blocks)
+            self.settings = replace(self.settings, language=self._language.language.code)
         return blocks if groups else _merged(blocks)
 
     def lines(self, block: RawBlock) -> Lines:
@@ -86,10 +107,18 @@ class Corpus:
             return group_lines(block, self.settings.n_columns)
         return sentence_lines(block, self.settings)
 
-    def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
+    def splitters(self, n: int) -> Splitters:
+        """What does the same as `lines` in up to `n` processes, where that is heavy."""
+        return Splitters(self.lines, self.settings, n)
+
+    def choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
-        if self.settings.kind == "groups":
-            self.layouts[name] = group_layout_of(sample, name, self.settings.n_columns, marked=marked)
+        if name in self._known_layouts:
+            self.layouts[name] = self._known_layouts[name]
+        elif self.settings.kind == "groups":
+            self.layouts[name] = group_layout_of(sample, name, self.settings.n_columns, marked=form == "records")
+        elif form == "paragraphs":
+            self.layouts[name] = "paragraphs"
         elif self.settings.layout != "auto":
             self.layouts[name] = self.settings.layout
         else:
@@ -100,17 +129,22 @@ class Corpus:
         return self.layouts[name], "refuse" if self.layouts[name] in ("sentences", "TSV", "PPDB") else "cut"
 
 
+def is_whole(block: RawBlock) -> bool:
+    """Whether a block is a whole small file, or the first records of a table, and so may be joined with others."""
+    return block.first == 1 and block.data.endswith(MARK)
+
+
 def _merged(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
     """Small whole files of one layout joined, so that a folder of tiny files costs no more than one big file."""
     waiting: list[RawBlock] = []
     size = 0
     for block in blocks:
-        is_whole = block.first == 1 and block.data.endswith(MARK)
+        whole = is_whole(block)
         is_alike = waiting and (waiting[0].layout, waiting[0].marked) == (block.layout, block.marked)
-        if waiting and not (is_whole and is_alike and size + len(block.data) <= BLOCK_BYTES):
+        if waiting and not (whole and is_alike and size + len(block.data) <= BLOCK_BYTES):
             yield _joined(waiting)
             waiting, size = [], 0
-        if is_whole:
+        if whole:
             waiting.append(block)
             size += len(block.data)
         else:
@@ -127,4 +161,5 @@ def _joined(blocks: list[RawBlock]) -> RawBlock:
         data=b"".join(block.data for block in blocks),
         n_source_bytes=sum(block.n_source_bytes for block in blocks),
         n_cut=sum(block.n_cut for block in blocks),
+        numbers=None,
     )

@@ -12,12 +12,13 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, counted
 from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin
 
 MOST_BROKEN = 0.01  # of all characters; more is another encoding
@@ -31,21 +32,11 @@ _BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF8, UTF8),
 )
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-_LABELS = {
-    **{f"cp125{i}": f"Windows-125{i}" for i in range(8)},
-    "cp932": "Shift-JIS",
-    "cp949": "EUC-KR",
-    "cp866": "DOS (cp866)",
-    "cp850": "DOS (cp850)",
-    "tis_620": "TIS-620",
-    "gb18030": "GB 18030",
-    "big5": "Big5",
-    "euc_jp": "EUC-JP",
-    "koi8_r": "KOI8-R",
-    "iso8859_2": "ISO-8859-2",
-    "mac_roman": "Mac Roman",
-    "iso2022_jp": "ISO-2022-JP",
-}
+_LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
+    "cp932": "Shift-JIS", "cp949": "EUC-KR", "cp866": "DOS (cp866)", "cp850": "DOS (cp850)", "tis_620": "TIS-620",
+    "gb18030": "GB 18030", "big5": "Big5", "euc_jp": "EUC-JP", "koi8_r": "KOI8-R", "iso8859_2": "ISO-8859-2",
+    "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP",
+}  # fmt: skip
 # Those that people have; the many others differ from one of them in a few signs, and only make the choice worse.
 _CANDIDATES = [name for name in _LABELS if name != "iso2022_jp"]
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
@@ -60,10 +51,12 @@ class Decoding:
 
     encoding  what the user says it is; None: find out
     found     source -> encoding, of those that were found to be in another than UTF-8
+    broken    source -> how many broken characters of it were replaced
     """
 
     encoding: str | None = None
     found: dict[str, str] = field(default_factory=dict)
+    broken: Counter[str] = field(default_factory=Counter)
 
     def remarks(self) -> list[str]:
         """A line for each encoding: "read as Windows-1252, not UTF-8: a.txt, b.txt and 3 more (...)"."""
@@ -71,7 +64,10 @@ class Decoding:
         for source, encoding in self.found.items():
             sources.setdefault(encoding, []).append(source)
         advice = "if that is wrong, name the encoding: --encoding NAME"
-        return [f"read as {label(each)}, not UTF-8: {listed(names)}; {advice}" for each, names in sources.items()]
+        lines = [f"read as {label(each)}, not UTF-8: {listed(names)}; {advice}" for each, names in sources.items()]
+        if names := [source for source, n in self.broken.items() if n]:
+            lines.append(f"replaced {counted(self.broken.total(), 'broken character')} of UTF-8: {listed(names)}")
+        return lines
 
 
 def label(encoding: str) -> str:
@@ -139,7 +135,7 @@ class Decoder:
             return "iso2022_jp" if b"\x1b$" in samples[0] else None
         _, n_wide, n_broken = _utf8_counts(samples)
         # Without either, the only bytes beyond ASCII are the last ones.
-        encoding = UTF8 if n_wide > n_broken else likely_encoding(samples) or UTF8
+        encoding = UTF8 if n_wide > n_broken else _declared(samples) or likely_encoding(samples) or UTF8
         if encoding == UTF8:
             self._check_utf8(samples)
         return encoding
@@ -225,6 +221,24 @@ def _n_separators(data: bytes, encoding: str) -> int | None:
 
 
 # Other encodings
+
+_DECLARED = re.compile(rb"""<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
+# What pages declare -> the larger encoding that browsers take it for.
+_MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030",
+          "euc_kr": "cp949", "iso8859-9": "cp1254", "koi8-r": "koi8_r", "iso8859-2": "iso8859_2"}  # fmt: skip
+
+
+def _declared(samples: Sequence[bytes]) -> str | None:
+    """The encoding that a page says it is in, unless its bytes say otherwise."""
+    if not (match := _DECLARED.search(samples[0][: 1 << 12])):
+        return None
+    try:
+        encoding = codecs.lookup(match[1].decode("ascii", "replace")).name
+        encoding = _MEANT.get(encoding, encoding)
+        text = _telling_lines(samples).decode(encoding, "replace")
+    except (LookupError, ValueError, AssertionError):
+        return None
+    return None if encoding == UTF8 or is_too_broken(text.count(_REPLACEMENT), len(text)) else encoding
 
 
 def likely_encoding(samples: Sequence[bytes]) -> str | None:

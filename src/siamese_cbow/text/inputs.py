@@ -1,10 +1,10 @@
 r"""What was given: names of files, folders and globs become a sorted, checked list; anything else is the text itself.
 
-    Inputs("books", endings)                     -> every text file below `books`, sorted, hidden files left out
-    Inputs(["books/*.txt.gz", "-"], endings)     -> the matches, then None, which stands for standard input
-    Inputs([["A cat.", "It purrs."]], endings)   -> a document; `Texts([...])` where strings are no names of files
+    Inputs("books", Walk())                     -> every text file below `books`, sorted: see `folders`
+    Inputs(["books/*.txt.gz", "-"], Walk())     -> the matches, then None, which stands for standard input
+    Inputs([["A cat.", "It purrs."]], Walk())   -> a document; `Texts([...])` where strings are no names of files
 
-Opens nothing. An iterable of strings is read like the lines of a file: a string is a line, an empty string ends a
+An iterable of strings is read like the lines of a file: a string is a line, an empty string ends a
 document. A string with line ends in it is a document of its own, and so is a list of strings.
 """
 
@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import glob
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, counted
+from siamese_cbow.text import FORMATS
+from siamese_cbow.text.encodings import listed
+from siamese_cbow.text.folders import Walk, left_out_remark
 from siamese_cbow.text.opening import ending_of
-from siamese_cbow.text.records import BLOCK_BYTES, MARK
+from siamese_cbow.text.records import BLOCK_BYTES, MARK, NoText, RawBlock
 
 ITERABLE = "the iterable"
 _LOOK_AT = 100  # documents that are looked at to tell sentences from words
@@ -44,11 +47,12 @@ class Inputs:
     total_bytes  the size of the files on disk, for a progress bar; None where it can't be known
     """
 
-    def __init__(self, inputs: Any, endings: tuple[str, ...]) -> None:
+    def __init__(self, inputs: Any, walk: Walk) -> None:
         self.items = _items(inputs)
         names = [inputs] if isinstance(inputs, str | Path) else [] if self.items is not None else list(inputs)
         self._named = {Path(name).expanduser() for name in names}
-        self.paths = find_files(names, endings) if self.items is None else []
+        self.paths = find_files(names, walk) if self.items is None else []
+        self._left_out, self._without_text = walk.left_out, dict[str, NoText]()
         files = [path for path in self.paths if path is not None and path.is_file()]
         self.files: list[Path] = files if len(files) == len(self.paths) else []
         self.total_bytes: int | None = sum(path.stat().st_size for path in files) if self.files else None
@@ -57,6 +61,24 @@ class Inputs:
     def can_be_read_again(self) -> bool:
         """False for standard input, pipes and generators: their text is gone after it was read once."""
         return bool(self.files) if self.items is None else not isinstance(self.items, Iterator)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was left out of folders: a line of counts, and one of files without text, known when all was read."""
+        return [*left_out_remark(self._left_out), *no_text_remark(list(self._without_text))]
+
+    def blocks(self, read: Callable[[Path | None], Iterator[RawBlock]]) -> Iterator[RawBlock]:
+        """The blocks of all files; those without text are left out where a folder has brought them in."""
+        self._without_text.clear()
+        for path in self.paths:
+            try:
+                yield from read(path)
+            except NoText as error:
+                if self.is_named(path):
+                    raise
+                self._without_text[str(path)] = error
+        if self._without_text and len(self._without_text) == len(self.paths):
+            raise next(iter(self._without_text.values()))
 
     def is_named(self, path: Path | None) -> bool:
         """Whether a file was given by its own name, and not by its folder or a pattern."""
@@ -80,12 +102,19 @@ def _items(inputs: Any) -> Iterable[Any] | None:
     return items
 
 
+def no_text_remark(names: Sequence[str]) -> list[str]:
+    """The line about files of folders that have no text, if there are any."""
+    advice = "name one of them to see why; tables have --text-column"
+    without = f"left out {counted(len(names), 'file')} without text that can be read: {listed(names)}; {advice}"
+    return [without] if names else []
+
+
 # Names of files
 
 
-def find_files(names: Iterable[str | Path], endings: tuple[str, ...]) -> list[Path | None]:
-    """The files behind `names`, in the order given; inside a folder those with `endings`, sorted. None is stdin."""
-    paths = [path for name in names for path in _expand(name, endings)]
+def find_files(names: Iterable[str | Path], walk: Walk) -> list[Path | None]:
+    """The files behind `names`, in the order given; those of a folder sorted. None is standard input."""
+    paths = [path for name in names for path in _expand(name, walk)]
     if not paths:
         raise InputError("no input was given; expected files, folders, globs or - for standard input")
     if paths.count(None) > 1:
@@ -93,15 +122,15 @@ def find_files(names: Iterable[str | Path], endings: tuple[str, ...]) -> list[Pa
     return paths
 
 
-def _expand(name: str | Path, endings: tuple[str, ...]) -> Iterator[Path | None]:
+def _expand(name: str | Path, walk: Walk) -> Iterator[Path | None]:
     if name == "-":
         yield None
         return
     path = Path(name).expanduser()
     if _exists(path):
-        yield from _in_folder(path, endings) if path.is_dir() else [path]
+        yield from _in_folder(path, walk) if path.is_dir() else [path]
     elif isinstance(name, str) and glob.has_magic(name):
-        yield from _matches(name, endings)
+        yield from _matches(name, walk)
     else:
         raise InputError(f"no such file or folder: {str(name)[:200]}; check the path{_text_hint(str(name))}")
 
@@ -113,6 +142,21 @@ def _exists(path: Path) -> bool:
         return False
 
 
+def is_name(text: str) -> bool:
+    """Whether a string names something that is there: a file, a folder, a glob with a match, "-"."""
+    if text == "-" or (0 < len(text) < 4096 and "\n" not in text and _exists(Path(text).expanduser())):
+        return True
+    return looks_like_name(text) and glob.has_magic(text) and any(glob.iglob(text, recursive=True))  # noqa: PTH207
+
+
+def looks_like_name(text: str) -> bool:
+    """Whether a string can only be meant as a name: "notes/may.txt", "my notes.csv.gz"; not "and", "a b" or "Why?"."""
+    if len(text) > 255 or "\n" in text:
+        return False
+    has_ending = ending_of(Path(text)) in {ending for each in FORMATS for ending in each.endings}
+    return has_ending or (not any(letter.isspace() for letter in text) and ("/" in text or "*" in text))
+
+
 def _text_hint(name: str) -> str:
     """Sentences are handed in as names of files easily: `prepare(["The cat sat."])`."""
     if " " not in name:
@@ -120,7 +164,7 @@ def _text_hint(name: str) -> str:
     return " (to hand in the text itself, wrap it: Texts([...]), or give lists of sentences, one list per document)"
 
 
-def _matches(pattern: str, endings: tuple[str, ...]) -> Iterator[Path]:
+def _matches(pattern: str, walk: Walk) -> Iterator[Path]:
     # not Path.glob: it refuses absolute patterns
     matches = sorted(Path(match) for match in glob.iglob(str(Path(pattern).expanduser()), recursive=True))  # noqa: PTH207
     if not matches:
@@ -129,27 +173,16 @@ def _matches(pattern: str, endings: tuple[str, ...]) -> Iterator[Path]:
         if not match.is_dir():
             yield match
         elif "**" not in pattern:  # with **, the files below are matches themselves
-            yield from _in_folder(match, endings)
+            yield from _in_folder(match, walk)
 
 
-def _in_folder(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    try:
-        files = sorted(path for path in folder.rglob("*") if path.is_file() and _is_visible(path.relative_to(folder)))
-    except OSError as error:
-        raise InputError(f"can't list {folder}: {error.strerror}; check its permissions") from error
-    texts = [path for path in files if ending_of(path) in endings]
-    if not texts:
-        seen = sorted({path.suffix or "(none)" for path in files})[:8]
-        there = f"{len(files)} files with endings {', '.join(seen)}" if files else "no files"
-        raise InputError(
-            f"no text in the folder {folder}: it holds {there}; expected {', '.join(endings)}, each also with "
-            ".gz .bz2 .xz .zst; give other files by name"
-        )
-    yield from texts
-
-
-def _is_visible(path: Path) -> bool:
-    return not any(part.startswith(".") for part in path.parts)
+def _in_folder(folder: Path, walk: Walk) -> list[Path]:
+    before = walk.left_out.total()
+    files = walk.files(folder)
+    if not files:
+        remarks = left_out_remark(walk.left_out) if walk.left_out.total() > before else ["it is empty"]
+        raise InputError(f"no text in the folder {folder}: {remarks[0]}; give other folders, or files by name")
+    return files
 
 
 # Texts

@@ -4,6 +4,7 @@ The sample comes from all over the file where that can be had: what stands first
 
 wrapped     lines are as full as they can be (the next line's first word would not have fitted any more) and end
             inside of sentences, and sentences end in the middle of some
+            (`unwrapped` makes a line of each paragraph again)
 paragraphs  there are many sentence ends in the middle of lines: "... in May. The ..."
 sentences   everything else, such as "he said . then he left ." (lower-cased and tokenised corpora)
 """
@@ -14,6 +15,7 @@ import itertools
 import operator
 import re
 import unicodedata
+from collections import Counter
 from typing import NamedTuple
 
 from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
@@ -107,3 +109,63 @@ def _width(line: str) -> int:
 def _first_width(line: str) -> int:
     """Of the first word with the space before it; Chinese is broken between any two characters."""
     return 4 if line[0] >= _CHINESE else 1 + _width(line.split(None, 1)[0])
+
+
+# From wrapped lines back to paragraphs
+
+_BLANKS = re.compile(rb"\n\n+")
+_HYPHEN_END = re.compile(rb"(?:-|\xe2\x80\x90|\xc2\xad)[ \t]*\n")
+_BROKEN_WORD = re.compile(
+    r"[ \t]*(?<![\w-])((?:[^\W_]+[-'’])*)([^\W_]+)([-\u2010\u00ad])[ \t]*\n[ \t]*([^\W_]+)(\S*)([ \t]*)"
+)
+_WORD = re.compile(r"[ \t]*(?<![\w-])((?:[^\W_]+[-'’])*)([^\W_]+)([-\u2010\u00ad])[ \t]*\n[ \t]*([^\W_]+)")
+_WORD = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
+_WIDE_LINE_END = re.compile(  # Chinese and Japanese have no spaces between words; Korean has
+    rb"(?<=[\xe3-\xe9][\x80-\xbf]{2})\n(?=[\xe3-\xe9])|(?<=\xef[\xbc\xbd][\x80-\xbf])\n(?=[\xe3-\xe9])"
+    rb"|(?<=[\xe3-\xe9][\x80-\xbf]{2})\n(?=\xef[\xbc\xbd])"
+)
+
+
+def unwrapped(text: bytes) -> bytes:
+    r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay."`. After `rejoined`."""
+    if not text.isascii():
+        text = _WIDE_LINE_END.sub(b"", text)
+    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
+    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)
+
+
+def rejoined(text: bytes) -> bytes:
+    r"""Words that are broken at the end of a line, whole on the next one: `b"an exam-\nple"` -> `b"an \nexample"`.
+
+    Whether the hyphen belongs to the word is seen by the rest of the text: by which form occurs elsewhere. Where
+    neither does, two words that both occur alone keep it ("well-known"), a second one that is among the most frequent
+    stays alone ("pre- and post-war"), and all else is one word. The number of lines stays as it is.
+    """
+    if not _HYPHEN_END.search(text):
+        return text
+    whole = text.decode()
+    counts = Counter(word.lower() for word in _WORD.findall(whole))
+    for match in _BROKEN_WORD.finditer(whole):
+        counts.subtract((match[2].lower(), match[4].lower()))
+    often = max(3, counts.total() // 200)
+    return _BROKEN_WORD.sub(lambda match: _whole_word(match, counts, often), whole).encode()
+
+
+def _whole_word(match: re.Match[str], counts: Counter[str], often: int) -> str:
+    before, first, hyphen, second, end, space = match.groups()
+    apart, together = f"{first}-{second}".lower(), (first + second).lower()
+    is_small = second[0] == second[0].lower()
+    if hyphen == "\u00ad" or (is_small and counts[together] > 0 and counts[together] >= counts[apart]):
+        word = first + second
+    elif not (is_small and (first[-1] + second[0]).isalpha()):
+        word = f"{first}-{second}"  # Anglo-Saxon, 1990-1995
+    elif counts[apart] > 0 or (counts[first.lower()] > 0 and counts[second.lower()] > 0):
+        word = f"{first}-{second}"
+    elif counts[second.lower()] >= often:
+        return match[0]
+    else:
+        word = first + second
+    if match.string[match.start() - 1 : match.start()] not in ("", "\n"):
+        return f"\n{before}{word}{end}{space}"
+    is_alone = match.string[match.end() : match.end() + 1] in ("", "\n")
+    return match[0] if is_alone else f"{before}{word}{end}\n"

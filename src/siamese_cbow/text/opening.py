@@ -62,6 +62,7 @@ class ByteStream:
         self.name = name
         self._raw, self._reader = raw, reader
         self._n_read = self._told = 0
+        self._n_bytes = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) and raw is reader else 0
 
     def read(self, size: int) -> bytes:
         """The next `size` bytes, fewer at the end, none after it."""
@@ -71,11 +72,20 @@ class ByteStream:
             with _clear_read_errors(self.name, self._n_read, compressed=self._reader is not self._raw):
                 piece = self._reader.read(wanted)
             if not piece:
+                self._check_length()
                 break
             pieces.append(piece)
             wanted -= len(piece)
             self._n_read += len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _check_length(self) -> None:
+        """Raises an error where the end comes before that of the file that was opened; one that grows is read on."""
+        if self._n_read < self._n_bytes:
+            raise InputError(
+                f"{self.name} became shorter while it was read: {self._n_read:,} bytes of {self._n_bytes:,}; "
+                "wait until it is written, and give the same command again"
+            )
 
     def advance(self) -> int:
         """Bytes of the input consumed since this was asked last: of the compressed file where there is one."""
@@ -132,6 +142,8 @@ class PiecesFile(io.RawIOBase):
 
 def _stdin_stream() -> ByteStream:
     """Standard input has no name to tell the compression by, so its first bytes decide."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed; expected text: give files, or pipe text into the command")
     source = sys.stdin.buffer
     start = source.read(_LONGEST_START)
     ending = compression_of(start)
@@ -194,7 +206,7 @@ def _clear_read_errors(name: str, position: int, *, compressed: bool) -> Iterato
 
 _HEAD_BYTES = 1 << 16
 _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
-    (b"%PDF", "a PDF", "extract its text first, for example: pdftotext {name}"),
+    (b"%PDF", "a PDF", "rename it to end in .pdf, or extract its text: pdftotext {name}"),
     (b"\x89PNG", "a PNG image", "give text files"),
     (b"\xff\xd8\xff", "a JPEG image", "give text files"),
     (b"GIF8", "a GIF image", "give text files"),

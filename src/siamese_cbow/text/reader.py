@@ -2,8 +2,8 @@
 
     file_blocks(Path("a.csv"), settings, choose)   -> RawBlock(b"A cat.\\n\\0\\nIt purrs.\\n\\0\\n", "a.csv", ...)
 
-A record is a line of plain text or a row of a table. Two views finish the blocks: `corpus` makes sentences for
-training, `row_reader` makes rows that know their place.
+A record is a line of plain text, a paragraph of a document or a row of a table. Two views finish the blocks: `corpus`
+makes sentences for training, `row_reader` makes rows that know their place.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ import importlib
 import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import FORMATS, FileFormat
-from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_text
+from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_text, valid_utf8
 from siamese_cbow.text.encodings import Decoding
+from siamese_cbow.text.folders import Walk
+from siamese_cbow.text.inputs import Inputs, encoded, lines_bytes
+from siamese_cbow.text.languages import AUTO, Detected, detect, language
+from siamese_cbow.text.layout import rejoined, unwrapped
 from siamese_cbow.text.opening import ending_of
-from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, RawBlock, TextSettings
+from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, NoText, RawBlock, TextSettings
 
-# What a view chooses: a layout, and what becomes of overlong lines. By a sample, the name of its source, and whether
-# its records end with marks.
-Choose: TypeAlias = Callable[[bytes, str, bool], tuple[AnyLayout, Overlong]]
+# What a view chooses: a layout, and what becomes of overlong lines. By a sample, the name of its source, and what its
+# records are: lines, records that end with marks, or paragraphs of a document, a line each.
+Form: TypeAlias = Literal["lines", "records", "paragraphs"]
+Choose: TypeAlias = Callable[[bytes, str, Form], tuple[AnyLayout, Overlong]]
 # The cells of each column, and the bytes of the file they came from.
 CellBatch: TypeAlias = tuple[list[list[bytes]], int]
 # From a path, columns that must be text, columns that may hold anything, and the encoding, to the cells of all of them.
@@ -38,22 +44,28 @@ def format_of(path: str | Path | None) -> FileFormat:
     return next((each for each in FORMATS if ending in each.endings), FORMATS[0])
 
 
-def endings(kind: Literal["text", "groups"]) -> tuple[str, ...]:
-    """Of the files that are read where a folder is given."""
-    return tuple(ending for each in FORMATS if getattr(each, kind) for ending in each.endings)
+def walk_of(settings: TextSettings) -> Walk:
+    """How folders are searched for files of text, or of groups."""
+    return Walk(settings.globs, lambda path: bool(getattr(format_of(path), settings.kind)))
 
 
 def _cells_reader(path: Path, kind: Literal["text", "groups"]) -> ReadCells | None:
     """What reads the cells of a file; None where each line is a record."""
-    module, _, function = getattr(format_of(path), kind).rpartition(".")
-    if not module:
-        return None
-    read: ReadCells = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    read: ReadCells | None = _function(getattr(format_of(path), kind))
     return read
+
+
+def _function(name: str) -> Any:
+    """`_function("documents.pdf_paragraphs")` -> that function of this room; None for a name without a module."""
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), function) if module else None
 
 
 def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decoding: Decoding) -> Iterator[RawBlock]:
     """The blocks of one file, or of standard input (None)."""
+    if path and settings.kind == "text" and format_of(path).document:
+        yield document_block(path, settings, choose, decoding)
+        return
     read = _cells_reader(path, settings.kind) if path else None
     if path is None or read is None:
         yield from line_blocks(path, choose, decoding)
@@ -61,10 +73,20 @@ def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decod
     yield from record_blocks(_marked(read(path, [settings.text_column], [], decoding)), str(path), choose)
 
 
+def document_block(path: Path, settings: TextSettings, choose: Choose, decoding: Decoding) -> RawBlock:
+    """A document: a line for each of its paragraphs, and a mark at the end."""
+    paragraphs = _function(format_of(path).document)(path, decoding, code=settings.code)
+    text = b"\n\n".join(encoded(paragraph) for _, paragraph in paragraphs)
+    data = unwrapped(rejoined(text)) + b"\n" if paragraphs else b""
+    layout, _ = choose(data, str(path), "paragraphs")
+    numbers = tuple(number for number, _ in paragraphs)
+    return RawBlock(data + MARK, str(path), layout, path.stat().st_size, numbers=numbers)
+
+
 def line_blocks(path: Path | None, choose: Choose, decoding: Decoding) -> Iterator[RawBlock]:
     """The blocks of a file as plain text, whatever its ending; the last one ends with a mark."""
     with open_text(path, decoding) as text:
-        layout, overlong = choose(text.sample, text.name, False)
+        layout, overlong = choose(text.sample, text.name, "lines")
         last = RawBlock(b"", text.name, layout, 0)
         by: Literal["line", "paragraph", "document"] = "line"
         if layout in ("wrapped", "document"):
@@ -81,10 +103,51 @@ def record_blocks(batches: Iterable[tuple[bytes, int, int]], name: str, choose: 
     chosen: tuple[AnyLayout, Overlong] | None = None
     first = 1
     for data, n_records, n_source_bytes in batches:
-        layout, overlong = chosen = chosen or choose(data, name, True)
+        layout, overlong = chosen = chosen or choose(data, name, "records")
         data, n_cut = cut_overlong(data, name, overlong)
         yield RawBlock(data, name, layout, n_source_bytes, first, n_cut, marked=True)
         first += n_records
+
+
+# The language
+
+AnyFile = TypeVar("AnyFile")
+_N_FILES = 16  # of a folder, that are looked at to tell its language
+
+
+def language_of(
+    inputs: Inputs, settings: TextSettings, blocks: Iterator[RawBlock]
+) -> tuple[Detected, Iterator[RawBlock]]:
+    """The language that the settings name, or else that the text is in, and the blocks, of which none is lost.
+
+    Of files, it looks all over some of them; of what can be read only once, at the first block.
+    """
+    named = settings.languages[0] if settings.languages else settings.language
+    if named != AUTO:
+        return Detected(language(named)), blocks
+    if inputs.files:
+        samples = (sample for path in telling_files(inputs.files) for sample in language_samples(path, settings))
+        return detect(samples), blocks
+    first = list(itertools.islice(blocks, 1))
+    return detect(block.data for block in first), itertools.chain(first, blocks)
+
+
+def telling_files(files: Sequence[AnyFile]) -> Sequence[AnyFile]:
+    """Those of many files that are looked at: every n-th."""
+    return files[:: -(-len(files) // _N_FILES)]
+
+
+def language_samples(path: Path, settings: TextSettings) -> list[bytes]:
+    """Some of a file, as `choose` gets it to see; none of a file that can't be read: reading it will say so."""
+    samples: list[bytes] = []
+
+    def choose(sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
+        samples.append(sample)
+        return "paragraphs", "cut"
+
+    with suppress(InputError):
+        next(file_blocks(path, settings, choose, settings.decoding()), None)
+    return samples
 
 
 def _marked(batches: Iterable[CellBatch]) -> Iterator[tuple[bytes, int, int]]:
@@ -114,6 +177,115 @@ def read_columns(
     read = _cells_reader(path, "text")
     if read is None:
         raise InputError(f"{path} is plain text, which has no columns; expected JSON lines, CSV, TSV or Parquet")
-    for columns, _ in read(path, texts, others, decoding or Decoding()):
+    decoding = decoding or Decoding()
+    for columns, _ in read(path, texts, others, decoding):
         for cells in zip(*columns, strict=True):
-            yield tuple(cell.decode("utf-8", "replace") for cell in cells)
+            valid = [valid_utf8(cell, str(path)) for cell in cells]
+            decoding.broken[str(path)] += sum(n_broken for _, n_broken in valid)
+            yield tuple(cell.decode() for cell, _ in valid)
+
+
+# Columns of tables
+
+
+def chosen(column: str, names: Sequence[str]) -> list[str]:
+    """The columns that one name stands for: `chosen("title,body", ["id", "title", "body"])` -> ['title', 'body']."""
+    return [column] if column in names or "," not in column else [part.strip() for part in column.split(",")]
+
+
+def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
+    """One cell for those of several columns: a paragraph each, where they are not empty."""
+    if len(columns) == 1:
+        return columns[0]
+    return [b"\n\n".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """["a", "b", "a"] -> ["a", "b", "a_2"]."""
+    seen: dict[str, None] = {}
+    for name in names:
+        n, new = 1, name
+        while new in seen:
+            n += 1
+            new = f"{name}_{n}"
+        seen[new] = None
+    return list(seen)
+
+
+def missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequence[str]) -> NoText:
+    """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
+    there = ", ".join(repr(name[:40]) for name in columns[:20]) or "none"
+    is_text = any(column in text.split(",") or column == text for text in texts)
+    advice = ": choose one with --text-column" if is_text else f"; expected {' and '.join((*texts, column))}"
+    if ending_of(path) in (".csv", ".tsv"):
+        advice += " (its first line is the header; for lines of plain text rename it to .txt)"
+    return NoText(f"{path} has no column {column!r}; it has {there}{advice}")
+
+
+def not_text(path: Path, column: str, what: str) -> InputError:
+    """The error to raise when a column holds `what`, such as "int64"."""
+    return InputError(
+        f"column {column!r} of {path} holds {what}; expected text or lists of strings: choose with --text-column"
+    )
+
+
+def list_cell(cell: Sequence[str | None]) -> bytes:
+    """A list of strings as lines: ["a", None, "b"] -> b"a\\nb"."""
+    return lines_bytes(line for line in cell if line is not None).removesuffix(b"\n")
+
+
+def twice(path: Path, column: str) -> InputError:
+    """The error to raise when a column that is wanted is there more than once."""
+    return InputError(f"{path} has more than one column {column!r}; rename one of them in the file")
+
+
+class RecordColumns:
+    """All columns of the records of tables, to go out again beside what was made of their texts.
+
+    names  of the columns; none of JSON, where each record has its own
+    """
+
+    def __init__(self, paths: Sequence[Path], encoding: str | None) -> None:
+        self._paths, self._encoding = {str(path): path for path in paths}, encoding
+        self._source, self._batches = "", iter(())
+        self._rest: Any = None
+        first = [next(self._open(path)) for path in paths]
+        self.start = first[0]
+        kinds = {format_of(path).rows for path in paths}
+        self.are_alike = len(kinds) == 1 and all(_kind(each) == _kind(self.start) for each in first)
+        self.names: list[str] = list(self.start.schema.names) if hasattr(self.start, "schema") else []
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], encoding: str | None) -> RecordColumns | None:
+        """None where some of the files are no tables."""
+        return cls(paths, encoding) if paths and all(format_of(path).rows for path in paths) else None
+
+    def take(self, source: str, n: int) -> list[Any]:
+        """The next n records of a table: record batches, or lists of plain records, one after another."""
+        if source != self._source:
+            self.finish()
+            self._source, self._batches, self._rest = source, self._open(self._paths[source]), None
+        parts: list[Any] = []
+        while n:
+            if self._rest is None or not len(self._rest):
+                self._rest = next(self._batches, None)
+                if self._rest is None:
+                    raise InputError(f"{source} has changed while it was read; try again")
+                continue
+            parts.append(self._rest[:n])
+            self._rest = self._rest[n:]
+            n -= len(parts[-1])
+        return parts
+
+    def finish(self) -> None:
+        """Raises an error unless all records of the table were taken."""
+        if (self._rest is not None and len(self._rest)) or any(map(len, self._batches)):
+            raise InputError(f"{self._source} has changed while it was read; try again")
+
+    def _open(self, path: Path) -> Iterator[Any]:
+        rows: Iterator[Any] = _function(format_of(path).rows)(path, Decoding(self._encoding))
+        return rows
+
+
+def _kind(batch: Any) -> Any:
+    return batch.schema if hasattr(batch, "schema") else None

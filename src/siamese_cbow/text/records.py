@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_type_hints
 
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.text.languages import AUTO, language_code
 
 if TYPE_CHECKING:
     from siamese_cbow.text.encodings import Decoding
@@ -17,6 +18,7 @@ GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists
 AnyLayout: TypeAlias = TextLayout | GroupLayout | Literal["document"]  # the last one: a file is one row
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
+MAX_ROW_BYTES = 64 << 20  # of what is never cut: a line that is encoded, a record of a table
 SAMPLE_BYTES = 1 << 20  # read before the first block, to see what the text is
 MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a record; NULs of the input have become spaces
 
@@ -30,24 +32,29 @@ class TextSettings:
                 wrapped: running text with short lines, an empty line between paragraphs, a file is a document
                 auto: look at several places and choose
     boundary    what adjacency never crosses in training: the end of a document, or already that of a paragraph
-    language    of the sentence splitter, as a code such as "en", "de", "zh"
+    language    of the text, by name or tag ("German", "de", "pt-br"); auto: look at several places. It decides how
+                sentences are split and, for training, which stems and which rules for words there are
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
     unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record; a
                 sentence or a paragraph of running text; a document, which is a file or a record; auto: a paragraph of
                 wrapped text, else a line. Training always reads sentences
     encoding    of the text, such as "cp1252"; found out unless said
     kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
+    globs       which files of folders are read, as for ripgrep: ("*.md",) only these, ("!drafts/",) all but those
+    code        whether code blocks of HTML and Markdown are read, too
     languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
     """
 
     layout: Literal["auto", "sentences", "paragraphs", "wrapped"] = "auto"
     boundary: Literal["document", "paragraph"] = "document"
-    language: str = "en"
+    language: str = AUTO
     text_column: str = "text"
     unit: Literal["auto", "line", "sentence", "paragraph", "document"] = "line"
     encoding: str | None = None
     kind: Literal["text", "groups"] = "text"
     languages: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    code: bool = False
 
     def __post_init__(self) -> None:
         hints = get_type_hints(TextSettings)
@@ -55,8 +62,9 @@ class TextSettings:
             if getattr(self, name) not in get_args(hints[name]):
                 allowed = ", ".join(get_args(hints[name]))
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; expected one of {allowed}")
-        _check_code("language", self.language)
+        object.__setattr__(self, "language", language_code(self.language))
         _check_encoding(self.encoding)
+        object.__setattr__(self, "globs", _checked_globs(self.globs))
         object.__setattr__(self, "languages", _checked_languages(self.languages, self.kind))
 
     @property
@@ -71,16 +79,11 @@ class TextSettings:
         return Decoding(self.encoding)
 
     def for_training(self) -> dict[str, Any]:
-        """What decides how text becomes training data, as plain values; languages and encoding only if said."""
-        plain = {**asdict(self), "languages": list(self.languages)}
+        """What decides how text becomes training data, as plain values; what is younger than some streams if said."""
+        plain = {**asdict(self), "languages": list(self.languages), "globs": list(self.globs)}
         del plain["unit"]
-        later = ("languages", "encoding")  # younger than some streams, which lack them
+        later = ("languages", "encoding", "globs", "code")
         return {name: value for name, value in plain.items() if value or name not in later}
-
-
-def _check_code(name: str, code: str) -> None:
-    if not code.replace("-", "").replace("_", "").isalnum():
-        raise SettingsError(f"{name} is {code!r}; expected a code such as 'en', 'de' or 'zh'")
 
 
 def _check_encoding(encoding: str | None) -> None:
@@ -96,18 +99,32 @@ def _check_encoding(encoding: str | None) -> None:
         ) from None
 
 
+def _checked_globs(globs: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(globs, str):
+        raise SettingsError(f"globs is the string {globs!r}; expected a list of patterns, such as ['*.md']")
+    return tuple(globs)
+
+
 def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
     """A language for each column of groups, or none at all."""
     if isinstance(languages, str):
         raise SettingsError(f"languages is the string {languages!r}; expected a list of codes, such as ['en', 'de']")
-    for code in languages:
-        _check_code("a language", code)
+    languages = [language_code(name) for name in languages]
+    if AUTO in languages:
+        raise SettingsError("languages has auto; expected the language of each column, such as --languages en,de")
     listed = ",".join(languages)
     if languages and kind != "groups":
         raise SettingsError(f"languages are {listed} and kind is {kind!r}; only groups have languages: --kind groups")
     if len(languages) == 1 or len(set(languages)) < len(languages):
         raise SettingsError(f"languages are {listed}; expected two or more, each once: one for each column")
     return tuple(languages)
+
+
+class NoText(InputError):  # noqa: N818 (a kind of input, which may be left out)
+    """A file without text that can be read as its ending says: a table without the column, a PDF of pictures.
+
+    An error where the file was named; inside a folder it is left out, and that is said.
+    """
 
 
 @dataclass(frozen=True)
@@ -124,6 +141,7 @@ class RawBlock:
     n_source_bytes: int  # of the file on disk (compressed), or of the text: what a progress bar advances by
     first: int = 1  # the number of its first line, or record, in the source, from 1
     n_cut: int = 0  # overlong lines that had to be cut to make this block
+    numbers: tuple[int, ...] | None = None  # of each line, where they don't follow one another: those of a document
     marked: bool = False  # each record ends with a mark: rows of a table, documents from Python; else a line is one
 
     @property

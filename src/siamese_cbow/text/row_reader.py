@@ -25,9 +25,10 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.chunks import Overlong, valid_utf8
 from siamese_cbow.text.encodings import Decoding, listed
 from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
+from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.layout import sample_evidence
-from siamese_cbow.text.reader import endings, file_blocks, line_blocks
-from siamese_cbow.text.records import MARK, AnyLayout, RawBlock, TextSettings
+from siamese_cbow.text.reader import Form, file_blocks, language_of, line_blocks, walk_of
+from siamese_cbow.text.records import MARK, AnyLayout, NoText, RawBlock, TextSettings
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -85,6 +86,7 @@ class RowReader:
     overlong     what becomes of lines of more than 16 MB
     files        as `Corpus` has them, and `total_bytes`
     aliases      file -> the name to tell instead
+    source       while `texts` runs, where the last one came from
     """
 
     def __init__(
@@ -93,12 +95,15 @@ class RowReader:
         self.settings = settings or TextSettings()
         if self.settings.kind == "groups":
             raise SettingsError("kind is 'groups', which is for training only; expected 'text'")
-        self._inputs, self._say, self._overlong = Inputs(inputs, endings("text")), say, overlong
+        self._inputs, self._say, self._overlong = Inputs(inputs, walk_of(self.settings)), say, overlong
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
         self.aliases: dict[str, str] = {}
+        self.source = ""
         self._decoding = self.settings.decoding()
         self._said: set[str] = set()
+        self._paragraphs: list[str] = []  # documents, whose lines are not the rows either
         self._wrapped: list[str] = []  # sources whose lines are not the rows, though nobody has said so
+        self._language = ""  # what there is to say of it
 
     @classmethod
     def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
@@ -113,33 +118,63 @@ class RowReader:
 
     def blocks(self) -> Iterator[RawBlock]:
         """The text in order, about 4 MB at a time."""
+        return self._with_language(self._blocks())
+
+    def settle_language(self) -> None:
+        """Looks at the files, where sentences are to be split and nobody has said in which language."""
+        if self.files:
+            self._with_language(iter(()))
+
+    def _with_language(self, blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
+        if self.settings.unit == "sentence" and self.settings.language == AUTO:
+            detected, blocks = language_of(self._inputs, self.settings, blocks)
+            self.settings = replace(self.settings, language=detected.language.code)
+            self._language = detected.message("--sentence-language", decides=f"splitter {detected.language.splitter}")
+        return blocks
+
+    def _blocks(self) -> Iterator[RawBlock]:
         if self._inputs.items is not None:
             yield from self._item_blocks(iter(self._inputs.items))
         self._wrapped.clear()
-        for path in self._inputs.paths:
-            try:
-                for block in self.file_blocks(path):
-                    yield replace(block, source=self.aliases.get(block.source, block.source))
-            except InputError as error:
-                if self._say is None or self._inputs.is_named(path):
-                    raise
-                self._say(f"left out: {error}")
+        self._paragraphs.clear()
+        self._decoding.broken.clear()
+        yield from self._inputs.blocks(self._blocks_of)
         if self._say is not None:
             for remark in self.remarks:
                 if remark not in self._said:  # text that is read again needs no second word
                     self._said.add(remark)
                     self._say(remark)
 
+    def _blocks_of(self, path: Path | None) -> Iterator[RawBlock]:
+        try:
+            for block in self.file_blocks(path):
+                yield replace(block, source=self.aliases.get(block.source, block.source))
+        except NoText:
+            raise
+        except InputError as error:
+            if self._say is None or self._inputs.is_named(path):
+                raise
+            self._say(f"left out: {error}")
+
     @property
     def remarks(self) -> list[str]:
         """What a user should know about how the text was read; known when its blocks have been read."""
-        names = [self.aliases.get(name, name) for name in dict.fromkeys(self._wrapped)]
-        wrapped = f"wrapped lines, so each paragraph is a row: {listed(names)}; for each line: --unit line"
-        return [*self._decoding.remarks(), *([wrapped] if names else [])]
+        wrapped, paragraphs = ([self.aliases.get(name, name) for name in dict.fromkeys(names)]
+                               for names in (self._wrapped, self._paragraphs))  # fmt: skip
+        rows = []
+        if wrapped:
+            rows.append(f"wrapped lines, so each paragraph is a row: {listed(wrapped)}; for each line: --unit line")
+        if paragraphs:
+            rows.append(f"documents, so each paragraph is a row: {listed(paragraphs)}")
+        language = [self._language] if self._language else []
+        return [*self._inputs.remarks, *self._decoding.remarks(), *rows, *language]
 
     def file_blocks(self, path: Path | None) -> Iterator[RawBlock]:
-        """The blocks of one file; None is standard input."""
-        return file_blocks(path, self.settings, self._choose, self._decoding)
+        """The blocks of one file, whose broken characters are replaced and counted; None is standard input."""
+        for block in file_blocks(path, self.settings, self._choose, self._decoding):
+            data, n_broken = valid_utf8(block.data, block.source)
+            self._decoding.broken[self.aliases.get(block.source, block.source)] += n_broken
+            yield replace(block, data=data) if n_broken else block
 
     def rows(self, block: RawBlock) -> Rows:
         """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
@@ -154,6 +189,7 @@ class RowReader:
     def texts(self, progress: Progress = SILENT) -> Iterator[str]:
         """The text of each row; of a record as it stands in its table, with its line ends."""
         for block in self.blocks():
+            self.source = block.source
             yield from block_texts(block) if unit_of(block, self.settings) == "line" else self.rows(block).texts()
             progress.advance(block.n_source_bytes)
 
@@ -168,12 +204,16 @@ class RowReader:
             yield RawBlock(data, ITERABLE, layout, len(data), first)
             first += len(batch)
 
-    def _choose(self, sample: bytes, name: str, marked: bool) -> tuple[AnyLayout, Overlong]:
-        return self._layout(sample, name, marked), self._overlong
+    def _choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
+        return self._layout(sample, name, form), self._overlong
 
-    def _layout(self, sample: bytes, name: str, marked: bool) -> AnyLayout:
+    def _layout(self, sample: bytes, name: str, form: Form) -> AnyLayout:
         """How lines make rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""
-        unit = self.settings.unit
+        unit, marked = self.settings.unit, form == "records"
+        if form == "paragraphs":
+            if unit == "line":
+                self._paragraphs.append(name)
+            return "document" if unit == "document" else "paragraphs"
         if unit == "line" or (marked and unit in ("auto", "document")):
             return "sentences"
         if unit == "document":
@@ -193,8 +233,9 @@ def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[s
 
     One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
-    file = None if path == "-" else Path(path).expanduser()
-    for block in line_blocks(file, lambda *sample: ("sentences", "keep"), decoding or Decoding()):
+    file, decoding = None if path == "-" else Path(path).expanduser(), decoding or Decoding()
+    for block in line_blocks(file, lambda *sample: ("sentences", "keep"), decoding):
+        decoding.broken[block.source] += valid_utf8(block.data, block.source)[1]
         yield from block_texts(block)
 
 
@@ -227,17 +268,22 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
         row = b" ".join(text.removesuffix(MARK).splitlines()).strip() + b"\n"
         return Rows(row, block.source, np.array([block.first]), block.first)
     if unit != "line":
-        from siamese_cbow.text.sentences import line_of_each, paragraph_lines, sentence_lines
+        from siamese_cbow.text.sentences import line_of_each, paragraph_lines, sentence_lines, wrapped_text
 
         pieces = sentence_lines(block, settings).text if unit == "sentence" else paragraph_lines(block)
         rows = b"".join(piece + b"\n" for piece in map(bytes.strip, pieces.split(b"\n")) if piece)
+        text = wrapped_text(block)
         lines = line_of_each(rows, text)
+        if block.numbers is not None:
+            return Rows(rows, block.source, np.array(block.numbers, np.int64)[lines], block.first)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
         else:
             numbers = np.maximum(lines - block.n_cut, 0)
         return Rows(rows, block.source, numbers + block.first, block.first)
     rows = _record_lines(text) if block.marked else text.removesuffix(MARK)
+    if block.numbers is not None:
+        return Rows(rows, block.source, np.array(block.numbers[: rows.count(b"\n")], np.int64), block.first)
     if block.marked or not block.n_cut:
         return Rows(rows, block.source, None, block.first)
     # The first line was too long and stands here in pieces, which all have its number.
@@ -251,4 +297,4 @@ def _record_lines(data: bytes) -> bytes:
     if text.count(b"\n") == data.count(MARK):  # no record has line ends inside
         return text
     records = data.replace(b"\r\n", b"\n").split(MARK)[:-1]
-    return b"".join(record.strip(b"\n").replace(b"\n", b" ") + b"\n" for record in records)
+    return b"".join(b" ".join(filter(None, record.split(b"\n"))) + b"\n" for record in records)

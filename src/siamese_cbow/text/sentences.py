@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.text.chunks import valid_utf8
+from siamese_cbow.text.languages import AUTO, detect, language
+from siamese_cbow.text.layout import rejoined, unwrapped
 from siamese_cbow.text.records import MARK, Lines, RawBlock, TextSettings
 
 _SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # empty, but not quite
@@ -68,22 +70,23 @@ def sentence_lines(block: RawBlock, settings: TextSettings) -> Lines:
 def _split_running(text: bytes, block: RawBlock, settings: TextSettings) -> tuple[bytes, int]:
     """Running text -> one sentence per line, an empty line after each paragraph if those are boundaries, marks kept."""
     if block.layout == "wrapped":
-        text = _unwrapped(text)
+        text = unwrapped(rejoined(text))
     else:
         text = _BLANKS.sub(b"\n\0\n" if block.blank_ends_document else b"\n", b"\n" + text)[1:]
-    return split_lines(text, settings.language, end="\n" if settings.boundary == "document" else "\n\n")
+    # Views know the language of the whole text; a block that comes without one is looked at alone.
+    found = detect([text]).language if settings.language == AUTO else language(settings.language)
+    return split_lines(text, found.splitter, end="\n" if settings.boundary == "document" else "\n\n")
 
 
 def paragraph_lines(block: RawBlock) -> bytes:
     """The paragraphs of a block, one per line: what stands between empty lines, unwrapped."""
+    return unwrapped(wrapped_text(block)).replace(b"\0", b"")
+
+
+def wrapped_text(block: RawBlock) -> bytes:
+    """The text of a block, in which `line_of_each` finds the lines of its sentences or paragraphs."""
     text = _normal_line_ends(valid_utf8(block.data, block.source)[0])
-    return _unwrapped(text).replace(b"\0", b"")
-
-
-def _unwrapped(text: bytes) -> bytes:
-    r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay.\n"`."""
-    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
-    return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)
+    return rejoined(text) if block.layout == "wrapped" else text
 
 
 def _normal_line_ends(text: bytes) -> bytes:

@@ -1,257 +1,211 @@
-"""Tables: JSON lines, CSV, TSV and Parquet, of which some columns are read. A cell is text, or a list of strings.
+"""Tables of cells: CSV and TSV, of which some columns are read. A cell is text, or a list of strings.
 
-    json_cells(Path("a.jsonl"), ["text"])   -> ([[b"A cat.", b""]], 52), ...     cells of each column, bytes of the file
+    csv_cells(Path("a.csv"), ["text"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes of the file
+    csv_rows(Path("a.csv"), decoding)                  -> record batches of all columns
 
-Everything is read in pieces: JSON by our own line chunks, CSV by Arrow's streaming reader, Parquet by record batches.
-Each row gives a cell: where the column is null or missing, an empty one. Tab separated files have no quoting: a
-quotation mark in them is one.
+Everything is read in pieces, by Arrow's streaming reader. Each row gives a cell: where the column is null, an empty
+one. What separates the cells of a CSV file is found out; tab separated files have no
+quoting: a quotation mark in them is one.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from siamese_cbow.errors import InputError, SiameseCBOWError
-from siamese_cbow.text.chunks import Chunk, TextStream, line_chunks, open_text
+from siamese_cbow.text.chunks import TextStream, open_text
 from siamese_cbow.text.encodings import Decoding
-from siamese_cbow.text.inputs import encoded, lines_bytes
-from siamese_cbow.text.opening import PiecesFile, ending_of, open_bytes
-from siamese_cbow.text.reader import CellBatch, ReadCells
+from siamese_cbow.text.opening import PiecesFile, ending_of
+from siamese_cbow.text.reader import CellBatch, chosen, joined, list_cell, missing_column, not_text, twice, unique
 from siamese_cbow.text.records import BLOCK_BYTES
 
 Cells: TypeAlias = list[bytes]  # of one column
+Parameters = ParamSpec("Parameters")
+Item = TypeVar("Item")
 
-MAX_ROW_BYTES = 64 << 20  # of JSON
-_TOO_LONG = "expected one JSON object per line, with one document in each"
-_TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
-
-
-def _missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequence[str]) -> InputError:
-    """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
-    there = ", ".join(repr(name[:40]) for name in columns[:20]) or "none"
-    advice = ": choose one with --text-column" if column in texts else f"; expected {' and '.join((*texts, column))}"
-    if ending_of(path) in (".csv", ".tsv"):
-        advice += " (its first line is the header; for lines of plain text rename it to .txt)"
-    return InputError(f"{path} has no column {column!r}; it has {there}{advice}")
+TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 
-def _not_text(path: Path, column: str, what: str) -> InputError:
-    """The error to raise when a column holds `what`, such as "int64"."""
-    return InputError(
-        f"column {column!r} of {path} holds {what}; expected text or lists of strings: choose with --text-column"
-    )
+# What all tables share
 
 
-def _with_clear_errors(read: ReadCells) -> ReadCells:
-    """Whatever a library says about a table, said with the name of the file."""
+def with_clear_errors(
+    read: Callable[Parameters, Iterator[Item]],
+) -> Callable[Parameters, Iterator[Item]]:
+    """Whatever a library says about a table, said with the name of the file, the first argument."""
 
     @wraps(read)
-    def clearly(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
+    def clearly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Iterator[Item]:
         import pyarrow as pa
 
         try:
-            yield from read(path, texts, others, decoding)
-        except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
+            yield from read(*args, **kwargs)
+        except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError, RuntimeError, csv.Error) as error:
             if isinstance(error, SiameseCBOWError):
                 raise
+            path = Path(str(args[0]))
             reason = " ".join(str(error).split())[:300]
             raise InputError(f"can't read {path} as {ending_of(path)}: {reason}; check the file") from error
 
     return clearly
 
 
-def _cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bool = False) -> Cells:
+def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bool = False) -> Cells:
     """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, numbers as they are written."""
     import pyarrow as pa
 
     test = pa.types
     if test.is_list(kind) or test.is_large_list(kind) or test.is_fixed_size_list(kind):
-        if not (test.is_string(kind.value_type) or test.is_large_string(kind.value_type)):
-            raise _not_text(path, column, str(kind))
-        return [_list_cell(cell or ()) for cell in values.to_pylist()]
+        if str(strings_of(kind.value_type)) not in ("string", "large_string"):
+            raise not_text(path, column, str(kind))
+        return [list_cell(cell or ()) for cell in values.to_pylist()]
     if test.is_null(kind):
         return [b""] * len(values)
-    if any_type and str(kind) not in _TEXT_TYPES:
+    if any_type and str(kind) not in TEXT_TYPES:
         values, kind = values.cast(pa.string()), pa.string()
-    if str(kind) not in _TEXT_TYPES:
-        raise _not_text(path, column, str(kind))
+    if str(kind) not in TEXT_TYPES:
+        raise not_text(path, column, str(kind))
     # As bytes: broken UTF-8 is replaced and counted later instead of ending the run here.
     return [cell or b"" for cell in values.cast(kind).cast(pa.large_binary()).to_pylist()]
 
 
-def _list_cell(cell: Sequence[str | None]) -> bytes:
-    return lines_bytes(line for line in cell if line is not None).removesuffix(b"\n")
-
-
-# Parquet
-
-
-@_with_clear_errors
-def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of columns that must be text, and of others."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = [*texts, *others]
-    with open_bytes(path), pq.ParquetFile(path) as file:  # open_bytes first: its errors are clear
-        schema, n_rows = file.schema_arrow, file.metadata.num_rows
-        for column in columns:
-            if column not in schema.names:
-                raise _missing_column(path, column, schema.names, texts)
-        kinds = [schema.field(column).type for column in columns]
-        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
-        n_bytes = path.stat().st_size
-        done = rows = 0
-        for batch in file.iter_batches(_batch_rows(file, columns), columns=columns):
-            rows += batch.num_rows
-            before, done = done, n_bytes * rows // n_rows
-            cells = [
-                _cells(batch.column(column), kind, path, column, any_type=column in others)
-                for column, kind in zip(columns, kinds, strict=True)
-            ]
-            yield cells, done - before
-        yield [[] for _ in columns], n_bytes - done
-
-
-def _batch_rows(file: Any, columns: Sequence[str]) -> int:
-    """Rows that make about 4 MB; a fixed number would be gigabytes where a row holds a book."""
-    rows = size = 0
-    for i in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(i)
-        rows += group.num_rows
-        size += sum(
-            group.column(j).total_uncompressed_size
-            for j in range(group.num_columns)
-            if group.column(j).path_in_schema.split(".")[0] in columns
-        )
-    return max(16, min(1 << 16, BLOCK_BYTES * rows // max(1, size)))
+def strings_of(kind: Any) -> Any:
+    """The type behind one of numbers of texts, a dictionary."""
+    return kind.value_type if str(kind).startswith("dictionary") else kind
 
 
 # CSV and TSV
 
 
-@_with_clear_errors
+class Dialect(NamedTuple):
+    """How a file separates its cells: `Dialect(";", '"', ["id", "text"])`; n_skipped lines come before the header."""
+
+    delimiter: str
+    quote: str | None
+    header: list[str]
+    n_skipped: int = 0
+
+
+_DELIMITERS = ",;\t|"
+_NO_DELIMITER = "\x1f"  # what separates the cells of a table of one column: nothing that is in a text
+_LOOK_AT = 100  # rows, to see which delimiter gives each of them as many cells as the header has
+_HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
+_EXCEL_HINT = re.compile(r"sep=(.)\r?\n")  # a first line that spreadsheets write
+
+
+@with_clear_errors
 def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
     """The cells of some columns; of CSV every one is text. What ends in .tsv has tabs and no quoting."""
     import pyarrow as pa
+
+    with open_text(path, decoding) as text:
+        dialect = dialect_of(text, path)
+        wanted = [chosen(name, dialect.header) for name in (*texts, *others)]
+        columns = list(dict.fromkeys(part for parts in wanted for part in parts))
+        for column in columns:
+            if column not in dialect.header:
+                raise missing_column(path, column, dialect.header, texts)
+            if dialect.header.count(column) > 1:
+                raise twice(path, column)
+        for batch in _csv_batches(text, dialect, columns):
+            cells = {name: arrow_cells(batch.column(name), pa.binary(), path, "") for name in columns}
+            yield [joined([cells[part] for part in parts]) for parts in wanted], text.advance()
+        yield [[] for _ in wanted], text.advance()
+
+
+@with_clear_errors
+def csv_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
+    """Record batches of all columns as text, the first one empty; of two columns of one name, one gets a number."""
+    import pyarrow as pa
+
+    with open_text(path, decoding) as text:
+        dialect = dialect_of(text, path)
+        names = unique(dialect.header)
+        schema = pa.schema([(name, pa.string()) for name in names])
+        yield pa.RecordBatch.from_pylist([], schema=schema)
+        for batch in _csv_batches(text, dialect, names):
+            cells = [[cell.decode("utf-8", "replace") for cell in column.to_pylist()] for column in batch.columns]
+            yield pa.RecordBatch.from_arrays([pa.array(column, pa.string()) for column in cells], schema=schema)
+
+
+@with_clear_errors
+def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
+    """All rows of a small file, also the header; what does not end in .csv has tabs and no quoting."""
+    with open_text(path, decoding) as text:
+        dialect = dialect_of(text, path) if ending_of(path) == ".csv" else Dialect("\t", None, [])
+        whole = b"".join(text.reads()).decode("utf-8", "replace").lstrip("\r\n")
+        yield from list(_rows(whole, dialect.delimiter, dialect.quote))[dialect.n_skipped :]
+
+
+def _csv_batches(text: TextStream, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
+    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    tabs, columns = ending_of(path) == ".tsv", [*texts, *others]
-    with open_text(path, decoding) as text:
-        header = _header(text, tabs)
-        for column in columns:
-            if column not in header:
-                raise _missing_column(path, column, header, texts)
-        with arrow_csv.open_csv(
-            io.BufferedReader(PiecesFile(text.reads())),
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=4 * BLOCK_BYTES),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter="\t" if tabs else ",", quote_char=False if tabs else '"', newlines_in_values=not tabs
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=columns, column_types=dict.fromkeys(columns, pa.binary())
-            ),
-        ) as reader:
-            for batch in reader:
-                yield [_cells(values, pa.binary(), path, "") for values in batch.columns], text.advance()
-        yield [[] for _ in columns], text.advance()
+    names, pieces = unique(dialect.header), _Pieces(text.reads())
+    wanted = list(dict.fromkeys([*columns, names[-1]]))
+    last = b""
+    with arrow_csv.open_csv(
+        io.BufferedReader(PiecesFile(pieces)),
+        read_options=arrow_csv.ReadOptions(
+            use_threads=False, block_size=4 * BLOCK_BYTES, skip_rows=dialect.n_skipped, column_names=names,
+            skip_rows_after_names=1,
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter, quote_char=dialect.quote or False, newlines_in_values=dialect.quote is not None
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary())
+        ),
+    ) as reader:  # fmt: skip
+        for batch in reader:
+            last = batch.column(names[-1])[-1].as_py() if len(batch) else last
+            yield batch
+    if dialect.quote and b"\n" in last and not pieces.last.rstrip(b"\r\n").endswith(dialect.quote.encode()):
+        start = last[:60].decode("utf-8", "replace")
+        raise InputError(f"{text.name} ends inside of a cell whose quotation mark is never closed: {start!r}; close it")
 
 
-def _header(text: TextStream, tabs: bool) -> list[str]:
-    first_lines = io.StringIO(text.head.decode("utf-8", "replace"), newline="")
-    rows = csv.reader(
-        first_lines, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL
-    )
-    return next((row for row in rows if row), [])
+class _Pieces(Iterator[bytes]):
+    """What is read, without the empty lines before the header; `last` is the end of it so far."""
+
+    def __init__(self, reads: Iterator[bytes]) -> None:
+        self._reads, self._has_begun, self.last = reads, False, b""
+
+    def __next__(self) -> bytes:
+        piece = next(self._reads)
+        while not self._has_begun and not (piece := piece.lstrip(b"\r\n")):
+            piece = next(self._reads)
+        self._has_begun, self.last = True, piece[-8:] if piece.strip(b"\r\n") else self.last
+        return piece
 
 
-# JSON lines
+def dialect_of(text: TextStream, path: Path) -> Dialect:
+    """By the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
+    start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
+    if ending_of(path) == ".tsv":
+        return Dialect("\t", None, next(_rows(start, "\t", None), []))
+    if hint := _EXCEL_HINT.match(start):
+        header = next(_rows(start[hint.end() :], hint[1], '"'), [])
+        return Dialect(hint[1], '"', header, n_skipped=1)
+    is_whole = len(text.head) <= _HEAD_BYTES
+    best = (0.0, 1, Dialect(_NO_DELIMITER, '"', next(_rows(start, _NO_DELIMITER, '"'), [])))
+    for delimiter in _DELIMITERS:
+        rows = [row for _, row in zip(range(_LOOK_AT), _rows(start, delimiter, '"'), strict=False)]
+        header, *others = (rows if is_whole or len(rows) == _LOOK_AT else rows[:-1]) or rows or [[]]
+        share = sum(len(row) == len(header) for row in others) / max(len(others), 1)
+        if len(header) > 1 and (best[1] == 1 or (share, len(header)) > best[:2]):
+            best = (share, len(header), Dialect(delimiter, '"', header))
+    return best[2]
 
 
-@_with_clear_errors
-def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of some columns: by Arrow where one is wanted, else, or where Arrow refuses, by Python."""
-    columns = [*texts, *others]
-    with open_text(path, decoding) as text:
-        kinds: list[Any] = []
-        for chunk in line_chunks(text.reads(), str(path), overlong="refuse", limit=MAX_ROW_BYTES, advice=_TOO_LONG):
-            kinds = kinds or [_column_type(chunk.data, path, column, texts) for column in columns]
-            cells = _arrow_cells(chunk, kinds[0], path, columns[0]) if len(columns) == 1 else None
-            yield cells or _python_cells(chunk, path, texts, others), text.advance()
-        yield [[] for _ in columns], text.advance()
-
-
-def _column_type(data: bytes, path: Path, column: str, texts: Sequence[str]) -> Any:
-    """The Arrow type of a column, text or a list of texts, by the first of a thousand rows that has it."""
-    import pyarrow as pa
-
-    columns: dict[str, None] = {}
-    for number, line in enumerate(data.split(b"\n")[:1000], 1):
-        row = _json_row(line, path, number) if line.strip() else {}
-        if row.get(column) is not None:
-            return pa.list_(pa.string()) if isinstance(row[column], list) else pa.string()
-        columns.update(dict.fromkeys(row))
-    if columns and column not in columns:
-        raise _missing_column(path, column, list(columns), texts)
-    return pa.string()
-
-
-def _json_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    array = f"for a JSON array type: jq -c '.[]' {path} > {path.stem}.jsonl"
-    try:
-        row = json.loads(line.decode("utf-8", "surrogateescape"))  # broken bytes are replaced and counted later
-    except (ValueError, RecursionError) as error:
-        start = line[:60].decode("utf-8", "replace")
-        raise InputError(
-            f"{path} line {number:,} is not JSON ({error}): {start!r}; expected one object per line; {array}"
-        ) from error
-    if not isinstance(row, dict):
-        raise InputError(
-            f"{path} line {number:,} is a JSON {type(row).__name__}; expected one object per line, like "
-            f'{{"text": "..."}}; {array}'
-        )
-    return row
-
-
-def _arrow_cells(chunk: Chunk, kind: Any, path: Path, column: str) -> list[Cells] | None:
-    """The cells of a column, or None where something is in the lines that Arrow doesn't take."""
-    import pyarrow as pa
-    from pyarrow import json as arrow_json
-
-    try:
-        table = arrow_json.read_json(
-            io.BytesIO(chunk.data),
-            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(chunk.data) + 1),
-            parse_options=arrow_json.ParseOptions(
-                explicit_schema=pa.schema([(column, kind)]), unexpected_field_behavior="ignore"
-            ),
-        )
-    except (pa.ArrowException, ValueError):
-        return None
-    return [[cell for values in table.column(column).chunks for cell in _cells(values, kind, path, column)]]
-
-
-def _python_cells(chunk: Chunk, path: Path, texts: Sequence[str], others: Sequence[str]) -> list[Cells]:
-    """The same for several columns; takes a little more than Arrow does, and knows the line of a mistake."""
-    cells: list[Cells] = [[] for _ in (*texts, *others)]
-    for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-        if not line.strip():
-            continue
-        row = _json_row(line, path, number)
-        for column, column_cells in zip((*texts, *others), cells, strict=True):
-            cell = row.get(column)
-            if column in others and isinstance(cell, int | float):
-                cell = str(cell)
-            if isinstance(cell, list) and all(isinstance(part, str) for part in cell):
-                column_cells.append(_list_cell(cell))
-            elif cell is None or isinstance(cell, str):
-                column_cells.append(encoded(cell or ""))
-            else:
-                raise _not_text(path, column, f"{type(cell).__name__} in line {number:,}")
-    return cells
+def _rows(text: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
+    lines = io.StringIO(text, newline="")
+    if quote:
+        return filter(None, csv.reader(lines, delimiter=delimiter, quotechar=quote))
+    return filter(None, csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))

@@ -22,6 +22,7 @@ from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
+ALL_ALIKE = np.zeros(0, np.float32)  # weights of words
 BLOCK = 1 << 20  # ids that are translated at a time
 
 
@@ -33,14 +34,23 @@ def batch_shape(
     max_tokens: int | None = None,
     negatives: int = 0,
     from_batch: bool = False,
+    triples: bool = False,
+    any_negative: bool = False,
 ) -> Shape:
     """How the stream is cut; an error where nothing can be learnt from it.
 
     negatives   sentences drawn for each anchor
     from_batch  an anchor's neighbours and negatives are only looked for in the batch, not in the whole stream
+
+    The other options are those of `Shape`.
     """
     largest = _largest_document(stream)
     _check_stream(stream, largest, negatives)
+    if triples and largest < 3:
+        raise InputError(
+            f"no document of the stream has three sentences (the longest has {largest}), and only sentences with one "
+            "before and one after them would be learnt from; leave out --triples or prepare longer documents"
+        )
     groups = stream.kind == "groups"
     run_length = min(run_length, largest) if groups else run_length
     # One unit more than sentences / run_length: an epoch may begin in the middle of a unit.
@@ -54,6 +64,8 @@ def batch_shape(
         negatives=negatives,
         negatives_from_batch=from_batch,
         max_tokens=max_tokens or NO_LIMIT,
+        triples=triples and not groups,
+        any_negative=any_negative,
     )
 
 
@@ -63,7 +75,12 @@ def batches_per_epoch(shape: Shape) -> int:
 
 
 def text_arrays(
-    stream: Stream, *, subsample: float, stems: Stems = NO_STEMS, vocabulary: Vocabulary | None = None
+    stream: Stream,
+    weights: NDArray[np.float32] = ALL_ALIKE,
+    *,
+    subsample: float,
+    stems: Stems = NO_STEMS,
+    vocabulary: Vocabulary | None = None,
 ) -> Text:
     """The stream as the kernels take it, with the ids of `vocabulary` where that isn't its own. Files stay on disk."""
     vocabulary = vocabulary or stream.vocabulary
@@ -74,6 +91,7 @@ def text_arrays(
         starts=document_starts(stream.documents, stream.n_sentences),
         keep=keep_chances(np.asarray(vocabulary.counts), subsample),
         stems=stems.rows,
+        weights=weights,
         n_rows=len(vocabulary) + stems.n_shared,
     )
 

@@ -30,7 +30,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.files import atomic_file, atomic_folder, file_hash
+from siamese_cbow.base.arrays import BROKEN_NPY, save_array
+from siamese_cbow.base.disk import file_hash, what_reads, written_by
+from siamese_cbow.base.files import atomic_file, atomic_folder
 from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import FormatError
 
@@ -68,30 +70,26 @@ class Checkpoints:
         """Writes a checkpoint, then deletes those that are no longer needed."""
         with atomic_folder(self._path(checkpoint.step), ours=OURS, what="a checkpoint") as folder:
             for name, array in checkpoint.arrays.items():
-                np.save(folder / f"{name}.npy", array, allow_pickle=False)
+                save_array(folder / f"{name}.npy", array)
             hashes = {name: file_hash(folder / f"{name}.npy") for name in checkpoint.arrays}
             content = {
                 "format_version": FORMAT_VERSION,
+                "written_by": written_by(),
                 "step": checkpoint.step,
                 "state": dict(checkpoint.state),
                 "arrays": hashes,
             }
             (folder / STATE).write_text(json.dumps(content, indent=1), encoding="utf-8")
-        for old in self._paths()[:-KEPT]:
+        for old in self.paths()[:-KEPT]:
             remove_ours(old, OURS)
-
-    @property
-    def none_yet(self) -> bool:
-        """Whether there is no checkpoint, damaged or not."""
-        return not self._paths()
 
     def newest(self) -> Checkpoint | None:
         """The newest checkpoint that is undamaged; None where there is none yet."""
         damaged = []
-        for path in reversed(self._paths()):
+        for path in reversed(self.paths()):
             try:
                 return _read(path)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, FormatError) as error:
+            except (*BROKEN_NPY, KeyError, AttributeError, FormatError) as error:
                 damaged.append(f"{path.name}: {error}")
         if damaged:
             raise FormatError(
@@ -100,8 +98,8 @@ class Checkpoints:
             )
         return None
 
-    def _paths(self) -> list[Path]:
-        """Oldest first."""
+    def paths(self) -> list[Path]:
+        """Those there are, damaged or not, the oldest first."""
         return sorted(self._folder.glob(f"checkpoint-{12 * '[0-9]'}"))
 
     def _path(self, step: int) -> Path:
@@ -112,7 +110,7 @@ def _read(path: Path) -> Checkpoint:
     content = json.loads((path / STATE).read_text(encoding="utf-8"))
     version = content.get("format_version", FORMAT_VERSION)
     if version != FORMAT_VERSION:
-        raise ValueError(f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}")
+        raise ValueError(f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}; {what_reads(content)}")
     arrays = {}
     for name, expected in content["arrays"].items():
         if not re.fullmatch(r"\w[\w.]*", name) or file_hash(path / f"{name}.npy") != expected:

@@ -106,6 +106,7 @@ class BatchPicker:
             n_unique=np.zeros(n, np.int64),
             raw=np.zeros(n, np.int64),
             cut=np.zeros(n, np.int64),
+            weights=self.text.weights,
             grouping=self.grouping("token", int(picked.n_tokens.max(initial=1))),
         )
 
@@ -126,6 +127,7 @@ class Engine:
         self._objective, self._rule, self._team = objective, rule, team
         self.picker = BatchPicker(text, shape, team)
         self.batches_per_chunk = self.picker.n_batches(_CHUNK_TOKENS)
+        self.touched: Bytes | None = None  # (n_rows,) if somebody wants to know: set to 1 where a batch moves a row
         self._kernel: Callable[..., None]
         self._work: InBatchWork | SampledWork
         if objective.sampled:
@@ -142,6 +144,10 @@ class Engine:
         chunk = self.picker.chunk(keys, first_batch, len(rates), self._n_phases)
         steps = Steps(self._rule, rates, first_step)
         self._team.run(self._kernel, chunk, self._objective, steps, left, right, self._work)
+        if self.touched is not None:
+            tokens = chunk.tokens
+            for first, n in zip(tokens.first.tolist(), tokens.n_unique.tolist(), strict=True):
+                self.touched[tokens.unique[first : first + n]] = 1
         return ChunkReport.of(chunk)
 
 
@@ -178,6 +184,7 @@ def _sampled_work(
     most_pairs = 2 * candidates + capacity * shape.negatives + 1
     sentences = capacity if objective.shared else 2 * capacity
     return SampledWork(
+        score=objective.score,
         right=0 if objective.shared else capacity,
         sums=aligned((layout.n_strips, sentences, layout.width)),
         squares=np.zeros((layout.n_strips, sentences), np.float32),

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.base.arrays import Vectors, thread_count
+from siamese_cbow.base.arrays import Bytes, Vectors, thread_count
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.kernels.batch.batch_records import Objective
-from siamese_cbow.kernels.tables import OBJECTIVES
+from siamese_cbow.kernels.tables import OBJECTIVES, SCORES
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.geometry import blocks
 from siamese_cbow.model.model import Model
@@ -53,17 +53,24 @@ class Run:
         """Batches of all epochs."""
         return self.plan.n_steps
 
-    def model(self) -> Model:
-        """The model as it is now, which further training does not change."""
+    def model(self, **together: int) -> Model:
+        """The model as it is now, which further training does not change.
+
+        together  what it has to say of others that it was trained with
+        """
         mix, vocabulary, counters = self.plan.mix, self.plan.vocabulary, self.state.counters
-        trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words}
+        trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words, **together}
         info = {
             "recipe": {"name": self.recipe.name, **self.recipe.settings()},
             "corpus": mix.about(),
             "trained": trained,
+            "unknown_words": None if self.recipe.fallback == "none" else self.recipe.fallback,
+            "language": mix.known_language,
             **({} if self.plan.start is None else _inherited(self.plan.start)),
         }
         learnt = self.state.folded(self.plan.stems)
+        if len(self.plan.word_weights):  # a plain mean does the same from now on
+            learnt *= self.plan.word_weights[:, None]
         self._check_lengths(learnt)
         vectors, undo = folded(learnt, vocabulary, self.plan.end, overwrite=True)
         largest_removed = max(undo.removed.max(initial=0), -undo.removed.min(initial=0))
@@ -91,13 +98,12 @@ class Run:
 
 
 def _inherited(model: Model) -> dict[str, Any]:
-    """What a model says of itself that stays true of one that was trained further: its origin, and what it does.
+    """What a model says of itself that stays true of one that was trained further: its origin.
 
-    {"licence": "CC BY-SA", "unknown_words": "prefix"} -> {"unknown_words": "prefix", "start": {"licence": "CC BY-SA"}}
+    {"licence": "CC BY-SA", "scores": {}} -> {"start": {"licence": "CC BY-SA"}}
     """
-    behaviour = {name: model.info[name] for name in ("unknown_words",) if name in model.info}
     origin = {name: model.info[name] for name in ("data", "licence", "corpus", "start") if name in model.info}
-    return {**behaviour, "start": origin} if origin else behaviour
+    return {"start": origin} if origin else {}
 
 
 class Callback:
@@ -150,18 +156,41 @@ def train(
 
     `progress` advances by words; give its bar `recipe.epochs * mix.n_tokens` as total.
     """
-    n_threads = thread_count(threads)
     run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, stems=plan.stems))
-    with ThreadTeam(n_threads) as team:
-        engines = _engines(plan, team)
+    with ThreadTeam(thread_count(threads)) as team:
+        trainer = BatchTrainer(run, team, progress, callbacks)
         _tell(callbacks, "on_start", run)
-        while run.state.counters.epoch < plan.recipe.epochs:
-            while run.state.counters.batch < run.n_batches:
-                _chunk(run, engines, callbacks, progress)
-            _end_epoch(run, progress)
-            _tell(callbacks, "on_epoch", run)
+        trainer.advance(plan.n_steps)
         _tell(callbacks, "on_end", run)
     return run
+
+
+class BatchTrainer:
+    """Takes a run from batch to batch, as far as it is told: `advance(100)` stops after the hundredth of all epochs."""
+
+    def __init__(
+        self, run: Run, team: ThreadTeam, progress: Progress = SILENT, callbacks: Sequence[Callback] = ()
+    ) -> None:
+        self.run, self._progress, self._callbacks = run, progress, callbacks
+        self._engines = _engines(run.plan, team)
+
+    def watch(self, touched: Bytes) -> None:
+        """From now on, sets touched[w], (n_rows,), to 1 where a batch moves row w."""
+        for engine in self._engines:
+            engine.touched = touched
+
+    def advance(self, step: int) -> None:
+        """Trains up to the end of batch `step`; an epoch that ends there is ended."""
+        run = self.run
+        while run.state.counters.epoch < run.recipe.epochs:
+            if run.state.counters.batch == run.n_batches:
+                _end_epoch(run, self._progress)
+                _tell(self._callbacks, "on_epoch", run)
+            elif run.state.counters.step < step:
+                most = step - run.state.counters.step
+                _chunk(run, self._engines, self._callbacks, self._progress, most)
+            else:
+                return
 
 
 def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
@@ -171,7 +200,7 @@ def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
     momenta = recipe.momentum, recipe.second_momentum
     rule = rule_of(recipe.optimizer, recipe.dim, *momenta, recipe.clip_gradient, recipe.l2)
     texts = [
-        text_arrays(stream, subsample=recipe.subsample, stems=plan.stems, vocabulary=plan.vocabulary)
+        text_arrays(stream, plan.word_weights, subsample=recipe.subsample, stems=plan.stems, vocabulary=plan.vocabulary)
         for stream in plan.mix.streams
     ]
     return [Engine(text, shape, objective, rule, layout, team) for text, shape in zip(texts, plan.shapes, strict=True)]
@@ -185,17 +214,17 @@ def objective_of(recipe: Recipe) -> Objective:
         sampled=kind.sampled,
         sharpness=np.float32(recipe.gamma if kind.setting == "gamma" else 1 / recipe.temperature),
         margin=np.float32(recipe.margin),
-        unit=kind.unit,
+        score=SCORES[kind.score],
         shared=not recipe.separate_matrices,
     )
 
 
-def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress) -> None:
-    """Some batches of one stream, up to the next one after which somebody wants to look."""
+def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress, most: int) -> None:
+    """Some batches of one stream, at most so many, up to the next one after which somebody wants to look."""
     counters = run.state.counters
     stream, turn, first, n = run.plan.schedule.stretch(counters.epoch, counters.batch)
     engine, keys = engines[stream], epoch_keys(run.recipe.seed, run.plan.shapes[stream], turn)
-    n = min(engine.batches_per_chunk, n)
+    n = min(engine.batches_per_chunk, n, most)
     n = min([n, *(callback.every - counters.step % callback.every for callback in callbacks if callback.every)])
     rates = learning_rates(run.recipe, counters.step, n, run.n_steps)
     report = engine.run(keys, first, rates, counters.step + 1, run.state.left, run.state.right)
@@ -235,7 +264,7 @@ def _end_epoch(run: Run, progress: Progress) -> None:
     progress.say(f"epoch {counters.epoch}: loss {counters.mean_loss:.4f} over {counters.loss_examples:,} examples")
     if counters.words_cut:
         progress.say(f"{counters.words_cut:,} words stood beyond {run.recipe.max_tokens} in their sentences: left out")
-    if counters.loss_examples == 0:
+    if counters.examples == 0:  # a later epoch without any, of very little text, does no harm
         raise SettingsError(
             f"no example in epoch {counters.epoch}: no batch had a sentence with a neighbour and something to "
             "compare it with; raise --run-length or --batch-size, prepare more text, or set --subsample 0"

@@ -43,7 +43,8 @@ def state_shapes(optimizer: OptimizerName, n_rows: int, width: int) -> list[tupl
 def learning_rates(recipe: Recipe, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
     """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in all.
 
-    Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25
+    Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25; spread over twice the epochs -> 1, 0.875, 0.75, 0.625
     """
-    left = 1 - np.arange(first_step, first_step + n) / max(1, n_steps) if recipe.decay == "linear" else np.ones(n)
+    n_decay = n_steps * (recipe.decay_epochs or recipe.epochs) / recipe.epochs
+    left = 1 - np.arange(first_step, first_step + n) / max(1, n_decay) if recipe.decay == "linear" else np.ones(n)
     return (recipe.learning_rate * np.maximum(recipe.min_learning_rate_ratio, left)).astype(np.float32)

@@ -16,27 +16,71 @@ have been taken it begins anew in another order. So a stream may be passed sever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
+from siamese_cbow.formats.resolver import is_vector_file
 from siamese_cbow.kernels.batch.batch_records import Shape
 from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.batches import batch_shape, batches_per_epoch
+from siamese_cbow.training.batches import ALL_ALIKE, batch_shape, batches_per_epoch
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import initial_model
 from siamese_cbow.training.stems import Stems, stems_of
+from siamese_cbow.transform.estimates import information
 from siamese_cbow.transform.postprocessing import end_of_training
 from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.words.vocabulary import Vocabulary
 
+R = TypeVar("R", bound=Recipe)
+
 ROUND = 256  # batches
+LITTLE_TEXT = 50_000  # words: below, the pretrained model as it is does better than a new one
+
+
+def epochs_of(n_tokens: int) -> int:
+    """How often to go through a text of so many words: `epochs_of(4_000_000)` -> 5; 20 at most.
+
+    As if there were 20 million: up to two million words 20 epochs are better than 5, and 5 better than one; of 64
+    million, one is enough.
+    """
+    return max(1, min(20, round(20_000_000 / max(1, n_tokens))))
+
+
+def rate_of_init(n_tokens: int) -> float:
+    """The learning rate to go on with a model at, for a text of so many words: `rate_of_init(15_000)` -> 0.002.
+
+    A new optimiser remembers nothing and takes long steps: at the rate of a new model, a small text spoils the rows of
+    all its words before it has taught any. The less text, the shorter the steps.
+    """
+    return float(f"{0.01 * min(1.0, (n_tokens / 150_000) ** 0.7):.2g}")
+
+
+def fitted_to(recipe: R, mix: Mix, *, epochs: bool, rate: bool, say: Callable[[str], None]) -> R:
+    """The recipe with what the size of the text asks for, and says what that is.
+
+    epochs  as many as `epochs_of`; one, where training goes on with a model
+    rate    that of `rate_of_init`, where training goes on with a model
+    """
+    n = mix.n_tokens
+    if epochs and recipe.init is None:
+        recipe = replace(recipe, epochs=epochs_of(n))
+        if recipe.epochs > 1:
+            say(f"{recipe.epochs} epochs, by the size of the text: {n:,} words (--epochs)")
+        if n < LITTLE_TEXT:
+            say("so little text teaches little: `siamese-cbow adapt TEXT` or --init pretrained may do better")
+    if rate and recipe.init is not None and not is_vector_file(recipe.init):
+        recipe = replace(recipe, learning_rate=rate_of_init(n))
+        say(f"learning rate {recipe.learning_rate:g}, so that {n:,} words don't spoil {recipe.init} (--learning-rate)")
+    return recipe
 
 
 class Stretch(NamedTuple):
@@ -95,6 +139,13 @@ class Plan:
         left = max(0, self.recipe.common_directions - self.taken_out)
         return replace(self.recipe.end, common_directions=left)
 
+    @cached_property
+    def word_weights(self) -> NDArray[np.float32]:
+        """(n_words,) what words count in the sentences that are learnt from; empty where all count 1."""
+        if self.recipe.word_weights == "none":
+            return ALL_ALIKE
+        return information(np.asarray(self.vocabulary.counts)).astype(np.float32)
+
     @property
     def n_steps(self) -> int:
         """Batches of all epochs."""
@@ -121,6 +172,8 @@ def shape_of(recipe: Recipe, stream: Stream) -> Shape:
         max_tokens=recipe.max_tokens,
         negatives=recipe.negatives if sampled else 0,
         from_batch=not sampled or recipe.negatives_from == "batch",
+        triples=recipe.triples,
+        any_negative=recipe.any_negative,
     )
 
 

@@ -24,9 +24,11 @@ from siamese_cbow.kernels.tables import (
     users_of,
 )
 from siamese_cbow.transform.settings import Postprocess
+from siamese_cbow.words.unknown_words import Fallback
 
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
+WordWeights: TypeAlias = Literal["none", "information"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,23 +50,38 @@ class Recipe:
     # batches
     batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1, at_most=1_000_000)
     run_length: int = option(
-        4, "Consecutive sentences that enter a batch together.", paper=20, at_least=1, at_most=1_000_000
+        4, "Consecutive sentences that enter a batch together.", paper=20, program=1, at_least=1, at_most=1_000_000
+    )
+    triples: bool = option(
+        False,
+        "Learn only from sentences that have one before and one after them.",
+        program=True,
+        switch="--triples/--all-sentences",
     )
     negatives: int = option(
         2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1, at_most=100_000
     )
     negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
+    any_negative: bool = option(
+        False,
+        "A negative may be the sentence itself or one beside it.",
+        program=True,
+        switch="--any-negative/--distant-negatives",
+    )
     subsample: float = option(
         1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
     )
     max_tokens: int | None = option(
-        None, "Leave out, and count, the words of a sentence beyond this.", at_least=1, at_most=2**31
+        None, "Leave out, and count, the words of a sentence beyond this.", program=50, at_least=1, at_most=2**31
     )
 
     # objective
     temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
     margin: float = option(0.4, f"Of the objective {users_of('margin')}.", at_least=0)
     gamma: float = option(10.0, f"Steepness of the objective {users_of('gamma')}.", above=0)
+    word_weights: WordWeights = option(
+        "none", "Weights of words in the sentences that are learnt from, as the tf-idf vectors of S2Net have them."
+    )
     separate_matrices: bool = option(
         False,
         "One matrix for sentences, which becomes the model, and one for those they are compared with.",
@@ -88,11 +105,18 @@ class Recipe:
         2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0
     )
 
+    fallback: Fallback = option(
+        "ngrams", "What unknown words count as in the model: see --fallback of `encode`.", paper="none"
+    )
+
     # optimiser
     optimizer: OptimizerName = option("adagrad", "How gradients move the vectors.", paper="sgd")
     learning_rate: float = option(0.05, "The learning rate to start with.", paper=0.0001, above=0)
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
     decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
+    decay_epochs: int | None = option(
+        None, "Epochs that the decay is spread over; by default all.", program=5, at_least=1, at_most=1_000_000
+    )
     min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of it.", above=0, at_most=1)
     # Nearer to 1 than this, float32 takes it for 1.
     momentum: float = option(0.9, f"Of {users_of('momentum')}.", at_least=0, at_most=0.999999)
@@ -167,9 +191,16 @@ def check_batch(batch_size: int, run_length: int) -> None:
 
 
 # What each named recipe changes of the defaults.
+_PAPER = {entry.name: entry.paper for entry in options(Recipe) if entry.paper is not None}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "contrastive": {},
-    "paper": {entry.name: entry.paper for entry in options(Recipe) if entry.paper is not None},
+    "paper": _PAPER,
+    # What the program behind the paper's figures did beside what the paper says: vectors after the first of five
+    # epochs, single sentences shuffled, only those with two neighbours, negatives drawn without looking at them.
+    "paper-program": {
+        **_PAPER,
+        **{entry.name: entry.program for entry in options(Recipe) if entry.program is not None},
+    },
 }
 
 
@@ -180,6 +211,18 @@ def _check_together(recipe: Recipe) -> None:
     if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):
         why = "negatives_from='batch'" if sampled else f"the objective {recipe.objective}"
         raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
+    if recipe.word_weights != "none" and (recipe.share_stems or recipe.init is not None):
+        raise SettingsError(
+            f"word_weights is {recipe.word_weights!r}; it goes neither with stems nor with a start from other vectors: "
+            "add --no-share-stems, leave out --init"
+        )
+    if recipe.any_negative and not (sampled and recipe.negatives_from == "corpus"):
+        raise SettingsError("any_negative is for negatives that are sampled from the corpus; leave out --any-negative")
+    if recipe.decay_epochs is not None and recipe.decay_epochs < recipe.epochs:
+        raise SettingsError(
+            f"decay_epochs is {recipe.decay_epochs} and epochs {recipe.epochs}; expected at least as many: "
+            f"--decay-epochs {recipe.epochs}"
+        )
     if recipe.postprocess is not None and recipe.postprocess.components >= recipe.dim:
         raise SettingsError(
             f"postprocess has {recipe.postprocess.components} components and dim is {recipe.dim}; "

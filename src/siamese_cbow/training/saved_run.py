@@ -22,7 +22,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from siamese_cbow.base.disk import what_reads, written_by
 from siamese_cbow.base.files import atomic_file, one_writer
+from siamese_cbow.base.option_fields import options
 from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
 from siamese_cbow.model.model import Model
@@ -40,8 +42,9 @@ from siamese_cbow.transform.settings import Postprocess
 
 LOG, ABOUT = "log.jsonl", "run.json"
 FORMAT_VERSION = 1
+TOGETHER = ("workers", "average_every")  # of a run that several workers of a cluster share
 LOG_LINES = 1000  # of a run, about
-SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def train_into(
@@ -60,14 +63,14 @@ def train_into(
     restart  throw away the model or the unfinished run that `output` holds, and start anew
     """
     mix = Mix.of(streams)
-    folder, about = Path(output), _about(recipe, mix)
-    if not restart and _is_finished(folder, about):
+    folder, about = Path(output), about_run(recipe, mix)
+    if not restart and is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
         return load(folder)
     check_target(folder)  # before any work
     with one_writer(folder):
         if restart:
-            _clear(folder)
+            clear_run(folder)
         return _train_into(folder, about, recipe, mix, saving or Saving(), threads, progress, callbacks)
 
 
@@ -84,7 +87,7 @@ def _train_into(
     plan = plan_of(recipe, mix)  # checks both before any work
     state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
     log = TrainingLog(folder / RUN / LOG)
-    checkpoints = _open_run(folder, about)
+    checkpoints = open_run(folder, about)
     checkpoint = checkpoints.newest()
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
@@ -124,7 +127,7 @@ def _stop_signals() -> Iterator[list[signal.Signals]]:
         yield received
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    if before.get(getattr(signal, "SIGHUP", signal.SIGINT)) is signal.SIG_IGN:  # as nohup has it
+    if before[signal.SIGHUP] is signal.SIG_IGN:  # as nohup has it
         del before[signal.SIGHUP]
 
     def listen(number: int, frame: FrameType | None) -> None:
@@ -205,12 +208,12 @@ class _Snapshots(Callback):
         save(run.model(), self._folder.with_name(f"{self._folder.name}@{when}"))
 
 
-def _about(recipe: Recipe, mix: Mix) -> dict[str, Any]:
+def about_run(recipe: Recipe, mix: Mix) -> dict[str, Any]:
     """What decides whether a run may be resumed."""
     return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": mix.fingerprint}
 
 
-def _is_finished(folder: Path, about: dict[str, Any]) -> bool:
+def is_finished(folder: Path, about: dict[str, Any]) -> bool:
     """Whether `folder` holds the model of just this run; raises where it holds another, or anything else."""
     if not folder.exists() or (folder / RUN).is_dir() or (folder.is_dir() and not any(folder.iterdir())):
         return False
@@ -219,7 +222,9 @@ def _is_finished(folder: Path, about: dict[str, Any]) -> bool:
     except SiameseCBOWError:
         raise InputError(f"{folder} exists and is not a model of ours; choose another output, or remove it") from None
     recipe = {name: value for name, value in (info.recipe or {}).items() if name != "name"}
-    if _values(recipe) == about["recipe"] and info.fingerprint == about["corpus"]:
+    trained = info.trained or {}
+    alike = all(trained.get(name) == about.get(name) for name in TOGETHER)
+    if _values(recipe) == about["recipe"] and info.fingerprint == about["corpus"] and alike:
         return True
     raise InputError(
         f"{folder} holds a model of other settings or another text; "
@@ -233,10 +238,10 @@ def _values(recipe: dict[str, Any]) -> dict[str, Any]:
     return recipe if steps is None else {**recipe, "postprocess": Postprocess.of(steps).settings()}
 
 
-def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
+def open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
     """The checkpoints of the run in `folder`, begun now or before; refuses a run of something else."""
     path, checkpoints = folder / RUN / ABOUT, Checkpoints(folder / RUN)
-    if path.exists() or not checkpoints.none_yet:
+    if path.exists() or checkpoints.paths():
         begun = _read_about(path)
         changed = _differences(begun, about)
         if changed:
@@ -246,7 +251,7 @@ def _open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
             )
     else:
         with atomic_file(path) as file:
-            file.write_text(json.dumps(about, indent=1), encoding="utf-8")
+            file.write_text(json.dumps({**about, "written_by": written_by()}, indent=1), encoding="utf-8")
     return checkpoints
 
 
@@ -261,21 +266,21 @@ def _read_about(path: Path) -> dict[str, Any]:
     if version != FORMAT_VERSION:
         raise FormatError(
             f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
-            "finish the run with the version that began it, or give --restart to start it anew"
+            f"{what_reads(begun)} to finish the run with the version that began it, or give --restart to start it anew"
         )
     return {**begun, "recipe": recipe}
 
 
 def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
     """`corpus, dim 300 -> 100`: what differs between two runs, for a message."""
-    old, new = begun["recipe"], wanted["recipe"]
-    options = [
-        f"{name} {old.get(name)} -> {new.get(name)}" for name in sorted({*old, *new}) if old.get(name) != new.get(name)
-    ]
-    return ", ".join([*([] if begun["corpus"] == wanted["corpus"] else ["corpus"]), *options])
+    usual = {option.name: option.default for option in options(Recipe)}  # of what an older run did not know yet
+    usual |= dict.fromkeys(TOGETHER)
+    old, new = ({**usual, **run["recipe"], **{k: run[k] for k in TOGETHER if k in run}} for run in (begun, wanted))
+    changed = [f"{name} {old[name]} -> {new[name]}" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    return ", ".join([*([] if begun["corpus"] == wanted["corpus"] else ["corpus"]), *changed])
 
 
-def _clear(folder: Path) -> None:
+def clear_run(folder: Path) -> None:
     """Removes an unfinished run, also a damaged one; a finished model is replaced when the new one is there."""
     check_target(folder)
     remove_ours(folder / RUN, [name.removeprefix(f"{RUN}/") for name in MODEL_FILES if name.startswith(f"{RUN}/")])

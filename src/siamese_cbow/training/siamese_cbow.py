@@ -1,7 +1,10 @@
-"""The recipe that users train by, and recipes in TOML files. Recipe + stream -> model.
+"""The recipe that users train by, what it learns from, and recipes in TOML files. Recipe + text -> model.
 
-    SiameseCBOW(dim=300, seed=1).train(stream)      contrastive, the default: a batch's other sentences are negatives
+    SiameseCBOW(dim=300, seed=1).train("books/")    contrastive, the default: a batch's other sentences are negatives
     SiameseCBOW.paper().train(stream)               what was published: two sampled negatives, softmax of cosines, SGD
+
+Text becomes a stream first, as `prepare` does it. In a list, strings are the texts themselves, each a document of its
+own, unless all of them are names of files.
 
 A file is flat, one option per line, and may name the recipe that it changes:
 
@@ -20,43 +23,130 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from siamese_cbow.base.disk import what_reads, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.option_fields import options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
+from siamese_cbow.stream.stream import is_stream
+from siamese_cbow.text.inputs import is_name, looks_like_name
 from siamese_cbow.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
     from siamese_cbow.stream.mix import Mix
-    from siamese_cbow.stream.stream import Stream
     from siamese_cbow.training.loop import Callback
 
 
+FORMAT_VERSION = 1  # of files; those of 0.1.0 and most that people write have none
+
+
 class SiameseCBOW(Recipe):
-    """A recipe that trains: `SiameseCBOW(dim=100).train(stream)` -> Model. Its options are those of `Recipe`."""
+    """A recipe that trains: `SiameseCBOW(dim=100).train("books/")` -> Model. Its options are those of `Recipe`."""
 
     def train(
         self,
-        streams: Stream | Mix | Sequence[Stream],
+        source: Any,
         *,
         threads: int | None = None,
         progress: Progress | bool = SILENT,
         callbacks: Sequence[Callback] = (),
+        **preparing: Any,
     ) -> Model:
-        """Learn word vectors from a stream, or several: the same bytes each time, on any number of threads.
+        """Learn word vectors from text or streams: the same bytes each time, on any number of threads.
 
-        `train([text, pairs])` goes through both in an epoch; a `Mix` says how often through each.
-        `progress=True` shows a bar, in a terminal or a notebook.
+        source     a stream, or several (`[text, pairs]`, or a `Mix`, which says how often an epoch goes through each);
+                   the name of a stream's folder, of files or folders of text; texts, each a document of its own
+                   (`["One text.", "Another."]`, a generator); lists of sentences, one per document; `Texts([...])`,
+                   where the strings are lines that follow one another
+        progress   True shows a bar, in a terminal or a notebook
+        preparing  of text, options of `prepare`: `min_count=10`, `text=TextSettings(language="de")`
         """
-        from siamese_cbow.stream.mix import Mix
         from siamese_cbow.training.loop import train
         from siamese_cbow.training.plan import plan_of
 
-        mix = Mix.of(streams)
+        mix = mix_of(source, threads=threads, progress=progress, **preparing)
         with shown(progress, "training", self.epochs * mix.n_tokens, unit="words") as shown_progress:
             run = train(plan_of(self, mix), threads=threads, progress=shown_progress, callbacks=callbacks)
             return run.model()
+
+
+def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool = SILENT, **preparing: Any) -> Mix:
+    """What `SiameseCBOW.train` learns from, as a mix of streams: text is prepared first."""
+    from siamese_cbow.stream.mix import Mix
+    from siamese_cbow.stream.preparation import prepare
+    from siamese_cbow.stream.stream import Stream
+
+    several = source if isinstance(source, list | tuple) else [source]
+    n_streams = sum(isinstance(each, Stream | Mix) for each in several)
+    if n_streams and n_streams < len(several):
+        raise InputError(f"{n_streams} of {len(several)} are streams; prepare the text first: sc.prepare(...)")
+    names = None if n_streams else _names(source)
+    if n_streams or (names and are_streams(names)):
+        if preparing:
+            raise SettingsError(f"{', '.join(preparing)}: this is for text, and a stream is prepared already")
+        return Mix.of(source) if names is None else Mix([Stream.load(name) for name in names])
+    if names is not None:
+        return Mix.of(prepare(names, threads=threads, progress=progress, **preparing))
+    stream = prepare(_documents(source), threads=threads, progress=progress, **preparing)
+    if stream.n_documents == stream.n_sentences:
+        raise InputError(
+            f"each of the {stream.n_documents:,} texts is one sentence, so none has a neighbour to learn from; where "
+            "they follow one another, say so: Texts([...]), or give lists of sentences, one list per document"
+        )
+    return Mix.of(stream)
+
+
+def are_streams(names: Sequence[str | Path]) -> bool:
+    """Whether these are folders that `prepare` has written; False for text, and an error for some of each."""
+    from siamese_cbow.formats.known_formats import Look
+
+    folders = [Path(name) for name in names if name != "-" and Path(name).is_dir()]
+    streams = [folder for folder in folders if is_stream(folder)]
+    for folder in folders:
+        look = Look(folder)
+        if folder not in streams and "config.json" in look.names and (look.is_ours() or look.is_static()):
+            raise InputError(
+                f"{folder} is a model, not text or a stream; to go on training with it: train TEXT --init {folder}"
+            )
+    if streams and len(streams) < len(names):
+        text = next(name for name in names if Path(name) not in streams)
+        raise InputError(
+            f"{streams[0]} is a stream and {text} is text; prepare the text, too, and give both streams: "
+            f"siamese-cbow prepare {text} -o STREAM"
+        )
+    return bool(streams)
+
+
+def _names(source: Any) -> list[str | Path] | None:
+    """The names of files that were given; None where it is the text itself."""
+    if isinstance(source, str | Path):
+        return [source]
+    if not isinstance(source, list | tuple) or not all(isinstance(each, str | Path) for each in source):
+        return None
+    others = [each for each in source if isinstance(each, str) and not is_name(each)]
+    if not others:
+        return list(source)
+    if len(others) == len(source) and not all(looks_like_name(each) for each in others):
+        return None
+    if len(others) < len(source):
+        raise InputError(
+            f"{len(source) - len(others)} of {len(source)} strings are names of files, and {others[0][:60]!r} is none; "
+            "give names alone, or the texts alone, as Texts([...]) if need be"
+        )
+    raise InputError(f"no such file or folder: {others[0][:200]}; check the path (where it is a text: Texts([...]))")
+
+
+def _documents(source: Any) -> Any:
+    """Strings as documents of their own; files that are open, `Texts` and `Corpus` say what they are themselves."""
+    import io
+
+    from siamese_cbow.text.corpus import Corpus
+    from siamese_cbow.text.inputs import Texts
+
+    if isinstance(source, io.TextIOBase | Texts | Corpus | Mapping | bytes) or not hasattr(source, "__iter__"):
+        return source
+    return ([text] if isinstance(text, str) and "\n" not in text else text for text in source)
 
 
 def read_recipe(path: Path | str) -> SiameseCBOW:
@@ -68,6 +158,11 @@ def read_recipe(path: Path | str) -> SiameseCBOW:
         raise InputError(f"can't read {path}: {error.strerror}; check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a TOML file ({error}); write lines such as: dim = 300") from error
+    version = content.pop("format_version", FORMAT_VERSION)
+    if version != FORMAT_VERSION:
+        reads = f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}"
+        raise SettingsError(f"{path} has {reads}; {what_reads(content)}")
+    content.pop("written_by", None)
     name = content.pop("recipe", "contrastive")
     names = [option.name for option in options(SiameseCBOW)]
     for key in content:
@@ -87,7 +182,8 @@ def recipe_text(recipe: Recipe) -> str:
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
     """Write the recipe to a file; `read_recipe` gives it back."""
     with atomic_file(Path(path)) as file:
-        file.write_text(recipe_text(recipe), encoding="utf-8")
+        head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
+        file.write_text(head + recipe_text(recipe), encoding="utf-8")
 
 
 def _toml(value: Any) -> str:

@@ -18,6 +18,7 @@ a memory of Adagrad as if the model's own text had been seen before, and mixing 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -100,8 +101,9 @@ class TrainingState:
         """Take over what `arrays()` and `asdict(counters)` gave for the same recipe and stream."""
         own = self.arrays()
         for name in own.keys() | arrays.keys():
-            if name not in own or name not in arrays or not _alike(own[name], arrays[name]):
-                saved, expected = (a[name].shape if name in a else None for a in (arrays, own))
+            kinds = [(a[name].shape, a[name].dtype) if name in a else (None, None) for a in (arrays, own)]
+            if kinds[0] != kinds[1]:
+                (saved, _), (expected, _) = kinds
                 raise FormatError(
                     f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it is from another "
                     "recipe or vocabulary: choose another output, or give --restart to start this run anew"
@@ -123,10 +125,6 @@ class TrainingState:
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
 
 
-def _alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype
-
-
 def random_matrices(
     n_rows: int, dim: int, layout: StripLayout, optimizer: OptimizerName, std: float, seed: int, side: int
 ) -> Matrices:
@@ -140,9 +138,15 @@ def random_matrices(
             "lower --dim, or prepare with a higher --min-count or with --max-words"
         ) from None
     rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
-    for first in range(0, n_rows, 4096):
-        drawn = rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
-        spread(drawn * np.float32(std), first, vectors, layout)
+
+    def draw(first: int) -> Vectors:
+        return rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
+
+    with ThreadPoolExecutor(1) as pool:  # while some rows are put into their places, the next are drawn
+        drawing = pool.submit(draw, 0)
+        for first in range(0, n_rows, 4096):
+            drawn, drawing = drawing.result(), pool.submit(draw, min(first + 4096, n_rows))
+            spread(np.multiply(drawn, np.float32(std), out=drawn), first, vectors, layout)
     return Matrices(vectors, *memory)
 
 

@@ -1,6 +1,7 @@
 """Model in, model out: each step reads finished rows and writes others.
 
     estimates       weights of words; mean and Gram matrix of sentences, of a stream or from counts
+      [information]
     settings        what is done to rows after training, as values [Postprocess]
     postprocessing  doing it, at the end of a training or to any model, and undoing it
       [end_of_training, folded, ids_in, learnt_rows, postprocess, without_postprocessing]

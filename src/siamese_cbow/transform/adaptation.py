@@ -50,7 +50,8 @@ def adapt(model: Model, texts: Texts) -> Model:
     rows = scaled_along(model.vectors * change.weights[:, None], change.directions, change.factors)
     done = {"adapted_to": {"texts": _n_with_words(offsets), "words": len(ids)}}
     info = replace(model.info, scores=None, postprocessing=done)
-    return Model(model.vocabulary, rows, model.tokenizer, info, undo=change)
+    ngrams = model.ngrams.along(change.directions, change.factors) if model.fallback == "ngrams" else None
+    return Model(model.vocabulary, rows, model.tokenizer, info, undo=change, ngrams=ngrams)
 
 
 def not_adapted(model: Model) -> Model:

@@ -49,7 +49,8 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
     }  # fmt: skip
     now = {"dtype": dtype or model.dtype, "dim": dim or model.dim, "words": len(vocabulary)}
     info = replace(model.info, scores=None, compression={**before, **now})
-    return Model(vocabulary, rows, model.tokenizer, info)
+    ngrams = model.given_ngrams if rows.shape[1] == model.dim else None  # else fitted anew, to the new rows
+    return Model(vocabulary, rows, model.tokenizer, info, ngrams=ngrams)
 
 
 def most_frequent(counts: NDArray[np.int64], n: int | None) -> NDArray[np.int64]:

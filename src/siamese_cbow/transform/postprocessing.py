@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Floats, Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, strength_shares, strongest
+from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, side_by_side, strength_shares, strongest
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.estimates import (
@@ -188,14 +188,18 @@ def common_directions(vectors: Vectors, counts: Counts, n: int) -> Floats:
 def _take_out(rows: Vectors, directions: Floats) -> NDArray[np.float32]:
     """Removes directions (k, dim) from the rows, in place; what the rows had along them, (n, k)."""
     removed = np.empty((len(rows), len(directions)), np.float32)
+
+    def take_out(part: slice) -> None:
+        wide = rows[part].astype(np.float64)
+        for k, direction in enumerate(directions):
+            along = wide @ direction
+            wide -= np.outer(along, direction)
+            removed[part, k] = along
+        rows[part] = wide
+
     with one_thread():
-        for part in blocks(len(rows)):
-            wide = rows[part].astype(np.float64)
-            for k, direction in enumerate(directions):
-                along = wide @ direction
-                wide -= np.outer(along, direction)
-                removed[part, k] = along
-            rows[part] = wide
+        for _ in side_by_side(take_out, blocks(len(rows))):
+            pass
     return removed
 
 

@@ -4,14 +4,19 @@ The definition is `Tokenizer.words`, in plain Python. The scanner does the same 
 `tokenizer.json` of a saved model says the same to the `tokenizers` library. Tests hold the three equal on any text
 and on every code point. Its version is the rule (`tokenizer.RULES`), which streams and models store.
 
-    characters      code point -> letter, digit, mark ...; its lower case
+    characters      code point -> letter, digit, mark ...; its lower case; NFC
+    patterns        the shape of a word as regular expressions
     tokenizer       text -> words, in plain Python and as tokenizer.json [Kind, Tokenizer]
     json_tokenizer  tokenizers of other programs, run by their library [JsonTokenizer, known_tokenizer]
     vocabulary      words, their counts and ids, and the file of them [FEW, LazyVocabulary, Vocabulary]
-    unknown_words   what a word out of the vocabulary counts as [Fallback, finder]
+    unknown_words   what a word out of the vocabulary counts as
+      [Fallback, UnknownWords, finder, key_of, ngrams]
     hash_table      hashes of words, and open addressing [empty_slots, fill_slots, seeds]
-    scanner         UTF-8 bytes -> ids at the speed of memory [Cursor, WordTable, count, tables, word_table]
-    lookup          many texts -> ids, through the scanner [AnyLookup, Lookup, lookup_of]
+    cutting         the same shape in kernels: where the next word ends
+    word_parts      hashes of beginnings and n-grams, for unknown words in bulk [ngrams_of]
+    scanner         UTF-8 bytes -> ids at the speed of memory
+      [Cursor, WordTable, count, normal_lines, tables, word_table]
+    lookup          many texts -> ids, through the scanner [AnyLookup, Lookup, lookup_of, written_out]
 
-The last three load numba; small calls do without. Does not read or split text (`text`) or count a corpus (`stream`).
+The last five load numba; small calls do without. Does not read or split text (`text`) or count a corpus (`stream`).
 """

@@ -10,14 +10,7 @@ million different words, the chance that any two share one is below one in ten m
 Plain ASCII text is folded and cut at the end of the word eight bytes at once, without a branch for each letter
 (`plain_letters`); everything else comes one character at a time (`take`).
 
-A table is open addressing over slots, at most half full. One holds words; another holds the beginnings of words, for
-words out of the vocabulary:
-
-    known: plays, play, player     beginnings: pla, play, plays -> 0, playe, player -> 2, ...
-    playful  ->  playful, playfu, playf: no beginning of a known word; play: 0, so it counts as plays
-
-It has the beginnings of all known words that leave over at most LEFT_OVER letters, each with the first of its words,
-which is the most frequent. The definition, in plain Python, is `unknown_words`; tests hold the two equal.
+A table is open addressing over slots, at most half full. `word_parts` has a second one, of the beginnings of words.
 """
 
 from __future__ import annotations
@@ -31,8 +24,6 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Bytes, Offsets
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import trailing_zeros
-from siamese_cbow.words import characters
-from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER
 
 Slots: TypeAlias = NDArray[np.uint64]  # (capacity, 2), capacity a power of two: [hash, id + 1], 0 where free
 Hashes: TypeAlias = NDArray[np.uint64]
@@ -51,10 +42,6 @@ FROM_A, FROM_BRACE = np.uint64((0x80 - ord("a")) * ONES), np.uint64((0x80 - ord(
 FROM_BANG, FROM_DELETE = np.uint64((0x80 - ord("!")) * ONES), np.uint64((0x80 - 0x7F) * ONES)
 CASE = np.uint64(0x20 * ONES)  # the bit in which a small letter differs from its capital
 CASE_SHIFT = np.uint64(2)  # from the top bit to that one
-
-N_BEGINNINGS = LEFT_OVER + 1  # of a word, the whole word included
-NO_BEGINNINGS: Slots = np.zeros((0, 2), np.uint64)
-SMALL_I, COMBINING_DOT = 0x69, 0x307
 
 
 # hashes
@@ -197,65 +184,3 @@ def fill_slots(slots: Slots, hashes: Hashes) -> int:
 def empty_slots(n_words: int) -> Slots:
     """Slots for `n_words` words, at most half full; `empty_slots(100).shape` -> (256, 2)."""
     return np.zeros((1 << max(8, int(2 * n_words - 1).bit_length()), 2), np.uint64)
-
-
-# beginnings of words
-
-
-def beginnings_of(letters: Bytes, starts: Offsets) -> Slots:
-    """The table for words written one after another, the most frequent first: word i is letters[starts[i]:...]."""
-    as_it_is = characters.folds(lowercase=False, words=False)
-    slots = empty_slots(2 * len(starts))
-    while not _fill_beginnings(slots, letters, starts, as_it_is, np.empty(N_BEGINNINGS, np.uint64)):
-        slots = np.zeros((2 * len(slots), 2), np.uint64)
-    return slots
-
-
-@njit(**LEAN)
-def _fill_beginnings(slots: Slots, letters: Bytes, starts: Offsets, folds: NDArray[np.int32], hashes: Hashes) -> bool:
-    """Fills an empty table; False where it is too small."""
-    n_taken = 0
-    for word in range(len(starts) - 1):
-        n = _hash_beginnings(letters, starts[word], starts[word + 1], folds, hashes)
-        for length in range(n, max(IN_COMMON, n - LEFT_OVER) - 1, -1):
-            place = slot_of(slots, hashes[length % N_BEGINNINGS])
-            if slots[place, 1] == 0:
-                slots[place, 0], slots[place, 1] = hashes[length % N_BEGINNINGS], np.uint64(word + 1)
-                n_taken += 1
-                if 2 * n_taken > len(slots):
-                    return False
-    return True
-
-
-@njit(**LEAN)
-def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginnings: Slots, hashes: Hashes) -> Any:
-    """The id + 1 of the known word that the word text[i:end] counts as; 0 where there is none.
-
-    hashes  (N_BEGINNINGS,) to work in
-    """
-    n = _hash_beginnings(text, i, end, folds, hashes)
-    for length in range(n, max(IN_COMMON, n - LEFT_OVER) - 1, -1):
-        known = beginnings[slot_of(beginnings, hashes[length % N_BEGINNINGS]), 1]
-        if known != 0:
-            return known
-    return NOTHING
-
-
-@njit(**LEAN)
-def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], hashes: Hashes) -> int:
-    """The number of letters of text[i:end], folded; hashes[n % N_BEGINNINGS] is that of its first n, for the last n."""
-    n = 0
-    hashed, chunk, size = SEED, NOTHING, 0
-    while i < end:
-        code_point, width = decode(text, i)
-        i += width
-        folded = np.int64(folds[code_point])
-        if folded < 0:  # the dotted capital I becomes two letters
-            hashed, chunk, size = take(hashed, chunk, size, SMALL_I)
-            n += 1
-            hashes[n % N_BEGINNINGS] = finish(hashed, chunk, size)
-            folded = np.int64(COMBINING_DOT)
-        hashed, chunk, size = take(hashed, chunk, size, folded)
-        n += 1
-        hashes[n % N_BEGINNINGS] = finish(hashed, chunk, size)
-    return n

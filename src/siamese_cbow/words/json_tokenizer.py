@@ -15,13 +15,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets
-from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.words.tokenizer import RULES, Kind, Tokenizer
+from siamese_cbow.errors import InputError, needs
+from siamese_cbow.words.tokenizer import Tokenizer, every_tokenizer
+from siamese_cbow.words.unknown_words import UnknownWords, no_unknown_words
 
 KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside
 
@@ -41,10 +42,8 @@ class JsonTokenizer(Tokenizer):
     @cached_property
     def library(self) -> Any:
         """The tokenizer as an object of the library; it neither cuts nor fills texts."""
-        try:
+        with needs("tokenizers", "interop"):
             from tokenizers import Tokenizer as Library
-        except ImportError:
-            raise MissingExtra("tokenizers", "interop") from None
         try:
             json.loads(self.json)  # it must be JSON for Python as well
             library = Library.from_str(self.json)
@@ -137,6 +136,10 @@ class JsonLookup:
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         return rows[rows >= 0], known[ends]
 
+    def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
+        """The same, and no unknown word: such a tokenizer cuts every word into tokens that it knows."""
+        return *self.ids(texts), no_unknown_words(len(texts))
+
 
 def known_tokenizer(text: str) -> Tokenizer | None:
     """Our own tokenizer, if that is what a `tokenizer.json` describes: `known_tokenizer(Tokenizer().to_json([]))`."""
@@ -145,8 +148,7 @@ def known_tokenizer(text: str) -> Tokenizer | None:
         described = [parsed["normalizer"], parsed["pre_tokenizer"], parsed["added_tokens"], parsed["model"]["type"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    for settings in itertools.product(get_args(Kind), (True, False), (True, False), sorted(RULES, reverse=True)):
-        tokenizer = Tokenizer(*settings)
+    for tokenizer in every_tokenizer():
         ours = json.loads(tokenizer.to_json([]))
         if described == [ours["normalizer"], ours["pre_tokenizer"], ours["added_tokens"], ours["model"]["type"]]:
             return tokenizer

@@ -15,11 +15,12 @@ import numpy as np
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets
 from siamese_cbow.errors import InputError
 from siamese_cbow.words import scanner
-from siamese_cbow.words.hash_table import NO_BEGINNINGS, beginnings_of, empty_slots, fill_slots, hash_words
+from siamese_cbow.words.hash_table import empty_slots, fill_slots, hash_words
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.unknown_words import Fallback, finder
+from siamese_cbow.words.unknown_words import PER_CHARACTER, Fallback, UnknownWords, finder, no_unknown_words
 from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.word_parts import NO_BEGINNINGS, beginnings_of
 
 # A piece of text and its ids stay in the second-level cache; it is large enough to hide the call.
 PIECE_BYTES = 1 << 18
@@ -27,18 +28,20 @@ NEWLINE = ord("\n")
 
 
 class Lookup:
-    """A vocabulary and a tokenizer, ready for bulk."""
+    """A vocabulary and a tokenizer, ready for bulk.
 
-    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> None:
-        self._tables = scanner.tables(tokenizer)
-        # The words one after another: cat, sat -> "catsat\n", [0, 3, 6]
-        encoded = [word.encode("utf-8", "replace") for word in vocabulary.words]
-        letters = np.frombuffer(b"".join(encoded) + b"\n", np.uint8)
-        starts = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
-        hashes = np.empty(len(encoded), np.uint64)
+    n_buckets  of the n-grams of unknown words; 0 where their n-grams don't count
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none", n_buckets: int = 0
+    ) -> None:
+        self._n_buckets = n_buckets if fallback == "ngrams" else 0
+        self._tokenizer, self._tables = tokenizer, scanner.tables(tokenizer)
+        letters, starts = written_out(vocabulary.words)
+        hashes = np.empty(len(vocabulary), np.uint64)
         hash_words(letters, starts, hashes)
-        self._slots = empty_slots(len(encoded))
+        self._slots = empty_slots(len(vocabulary))
         clash = fill_slots(self._slots, hashes)
         if clash >= 0:
             raise InputError(f"the word {vocabulary.words[clash]!r} stands twice in the vocabulary; remove one")
@@ -49,35 +52,80 @@ class Lookup:
 
         vocabulary the, cat: `ids(["the the", "?", "a cat"])` -> [0, 0, 1], [0, 2, 2, 3]
         """
+        return self.words(texts)[:2]
+
+    def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
+        """The same, and the unknown words, as far as they count."""
         if not len(texts):
-            return np.empty(0, np.int32), np.zeros(1, np.int64)
+            return np.empty(0, np.int32), np.zeros(1, np.int64), no_unknown_words(0)
         offsets = np.zeros(len(texts) + 1, np.int64)
         lines = as_lines(texts)
         line_ends = np.flatnonzero(lines == NEWLINE) + 1
-        pieces, first, start = [], 0, 0  # a piece has lines first, ..., last
+        pieces, unknown, first, start = [], [], 0, 0  # a piece has lines first, ..., last
         while first < len(texts):
             last = min(int(np.searchsorted(line_ends, start + PIECE_BYTES)), len(texts) - 1)
             ends = offsets[first + 1 : last + 2]
-            pieces.append(self.look_up(lines[start : line_ends[last]], ends).copy())
+            ids, words = self.look_up(lines[start : line_ends[last]], ends)
+            pieces.append(ids.copy())
+            unknown.append(words)
             ends += offsets[first]
             first, start = last + 1, int(line_ends[last])
-        return np.concatenate(pieces), offsets
+        return np.concatenate(pieces), offsets, _joined(unknown)
 
-    def look_up(self, piece: Bytes, ends: Offsets) -> Ids:
-        """The ids of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
-        ids = np.empty(len(piece), np.int32)
-        n = scanner.look_up(piece, self._tables, self._slots, self._beginnings, scanner.scratch(), ids, ends)
-        return ids[:n]
+    def look_up(self, piece: Bytes, ends: Offsets) -> tuple[Ids, UnknownWords]:
+        """The words of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
+        piece = scanner.normal_lines(piece, self._tokenizer)
+        ids, room = np.empty(len(piece), np.int32), len(piece) if self._n_buckets else 0
+        unknown = UnknownWords(
+            np.empty(PER_CHARACTER * room, np.int32),
+            np.zeros(room + 1, np.int64),
+            np.empty(room, np.uint64),
+            np.zeros(len(ends) + 1, np.int64),
+        )
+        n = scanner.look_up(
+            piece, self._tables, self._slots, self._beginnings, self._n_buckets, scanner.scratch(), ids, ends, unknown
+        )
+        n_unknown = int(unknown.offsets[-1])
+        starts = unknown.starts[: n_unknown + 1]
+        return ids[:n], UnknownWords(unknown.buckets[: starts[-1]], starts, unknown.keys[:n_unknown], unknown.offsets)
+
+
+def _joined(pieces: Sequence[UnknownWords]) -> UnknownWords:
+    """The unknown words of texts that were looked up piece by piece."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return UnknownWords(
+        np.concatenate([piece.buckets for piece in pieces]),
+        _one_after_another([piece.starts for piece in pieces]),
+        np.concatenate([piece.keys for piece in pieces]),
+        _one_after_another([piece.offsets for piece in pieces]),
+    )
+
+
+def _one_after_another(offsets: Sequence[Offsets]) -> Offsets:
+    """[0, 2, 3], [0, 1] -> [0, 2, 3, 4]."""
+    steps = np.concatenate([np.diff(part) for part in offsets])
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
 
 
 AnyLookup: TypeAlias = Lookup | JsonLookup
 
 
-def lookup_of(vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none") -> AnyLookup:
+def lookup_of(
+    vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none", n_buckets: int = 0
+) -> AnyLookup:
     """The way to ids that fits the tokenizer: our scanner, or the library that a foreign tokenizer comes from."""
     if isinstance(tokenizer, JsonTokenizer):
         return JsonLookup(finder(vocabulary, fallback), tokenizer)
-    return Lookup(vocabulary, tokenizer, fallback)
+    return Lookup(vocabulary, tokenizer, fallback, n_buckets)
+
+
+def written_out(words: Sequence[str]) -> tuple[Bytes, Offsets]:
+    """Words as UTF-8, one after another, and where each starts: cat, sat -> "catsat\\n", [0, 3, 6]."""
+    encoded = [word.encode("utf-8", "replace") for word in words]
+    starts = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
+    return np.frombuffer(b"".join(encoded) + b"\n", np.uint8), starts
 
 
 def as_lines(texts: Sequence[str]) -> Bytes:

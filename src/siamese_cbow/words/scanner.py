@@ -2,8 +2,8 @@
 
 Equal to `Tokenizer.words` on every text, which tests prove. A word is known by a 64-bit hash (`hash_table`).
 
-Text comes as lines, each ending in a newline (so no loop has to look for the end of the array). A line is a
-sentence. Text must be valid UTF-8: whoever reads it from outside has checked that.
+Text comes as lines in their normal form (`normal_lines`), each ending in a newline. A line is a sentence. Text
+must be valid UTF-8: whoever reads it from outside has checked that.
 """
 
 from __future__ import annotations
@@ -19,25 +19,17 @@ from siamese_cbow.base.arrays import Bytes, Counts, Ids, Offsets
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
-from siamese_cbow.words import characters, hash_table
-from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, NEWLINE, POINT, SINGLE
+from siamese_cbow.text.languages import DOTLESS, ELISIONS
+from siamese_cbow.words import characters, hash_table, word_parts
+from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, POINT, Tables
+from siamese_cbow.words.cutting import ENDS, GOES_ON_AFTER_DIGITS, LOOK, MAY_GO_ON, next_word
 from siamese_cbow.words.hash_table import NOTHING, SEED, Hashes, Slots, slot_of
 from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import CUT, UnknownWords
 
 AHEAD = 64  # words that wait for their slots
-NEWLINE_BYTE = np.uint8(ord("\n"))
-ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS = range(3)  # what a byte behind plain letters says about their word
-
-
-class Tables(NamedTuple):
-    """A tokenizer as arrays."""
-
-    kinds: NDArray[np.uint8]  # (0x110000,) kind of each code point
-    folds: NDArray[np.int32]  # (0x110000,) what it is written as; -1 for the one letter that becomes two
-    after_letters: NDArray[np.uint8]  # (256,) ENDS, MAY_GO_ON or GOES_ON_AFTER_DIGITS, for each byte
-    words: bool  # whether plain words are made of letters and digits, or of all that can be seen
-    lowercase: bool
-    punctuation: bool  # whether a point, comma or apostrophe on its own is a word
+NEWLINE_BYTE, COLON, SLASH = (np.uint8(ord(each)) for each in "\n:/")
+COLONS = np.uint64(ord(":") * hash_table.ONES)
 
 
 @cache
@@ -45,114 +37,131 @@ def tables(tokenizer: Tokenizer) -> Tables:
     """The arrays that make the scanner cut text as `tokenizer` does."""
     if type(tokenizer) is not Tokenizer:
         raise SettingsError(f"{tokenizer!r} can't count words; this needs a tokenizer of ours: siamese_cbow.Tokenizer")
-    words = tokenizer.kind == "words"
-    folds = characters.folds(lowercase=tokenizer.lowercase, words=words)
+    words, rule = tokenizer.kind == "words", tokenizer.rule
+    folds = characters.folds(lowercase=tokenizer.lowercase, words=words, rule=rule)
     # What counts is the kind of the folded character: a capital may be newer than the table, its small letter older.
     folded = np.where(folds < 0, ord("i"), folds)
-    kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation)[folded]
+    kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation, rule=rule)[folded]
     after_letters = np.full(256, MAY_GO_ON, np.uint8)
     after_letters[:128] = np.where(np.isin(kinds[:128], (LETTER, DIGIT, MARK, APOSTROPHE)), MAY_GO_ON, ENDS)
     after_letters[:128][kinds[:128] == POINT] = GOES_ON_AFTER_DIGITS
-    return Tables(kinds, folds, after_letters, words, tokenizer.lowercase, tokenizer.punctuation)
+    is_new = words and rule > 1
+    if is_new:
+        after_letters[list(b"._%+-@")] = LOOK
+        after_letters[ord("#")] = MAY_GO_ON
+    elisions = ELISIONS.get(tokenizer.language, "").split() if words else []
+    keys = np.array([int.from_bytes(word.encode(), "little") for word in elisions], np.uint64)
+    flags = characters.flags() if rule > 1 else np.zeros(1, np.uint8)
+    return Tables(kinds, folds, after_letters, flags, keys, words, tokenizer.lowercase, tokenizer.punctuation, is_new)
 
 
-@njit(**LEAN)
-def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
-    """End of a number with inner points or commas that starts at `i`; `i` itself where there is none.
-
-    "3.14 apples" -> 4; "3 apples" -> 0; "3.x" -> 0
-    """
-    start, groups = i, 0
-    while True:
-        while kinds[text[i]] == DIGIT:
-            i += 1
-        if text[i] < 0x80 and kinds[text[i]] == POINT and text[i + 1] < 0x80 and kinds[text[i + 1]] == DIGIT:
-            i += 1
-            groups += 1
+def normal_lines(text: Bytes, tokenizer: Tokenizer) -> Bytes:
+    """Lines in their normal form: that of those that may need it is made by `Tokenizer.normal`."""
+    if tokenizer.rule == 1:
+        return text
+    if tokenizer.lowercase and tokenizer.language in DOTLESS:  # every capital I would need it
+        return _normal(text, tokenizer)
+    bounds = np.empty((1024, 2), np.int64)
+    pieces, done = [], 0
+    while done < len(text):
+        n, seen = unstable_lines(text, done, characters.flags(), bounds)
+        if n and 4 * int((bounds[:n, 1] - bounds[:n, 0]).sum()) > seen - done:
+            pieces.append(_normal(text[done:seen], tokenizer))
         else:
-            return i if groups else start
+            for start, end in bounds[:n].tolist():
+                pieces += (text[done:start], _normal(text[start:end], tokenizer))
+                done = end
+            pieces.append(text[done:seen])
+        done = seen
+    return (
+        pieces[0] if len(pieces) == 1 else np.frombuffer(b"".join(map(bytes, pieces)), np.uint8)
+    )  # read-only, as all texts
 
 
-@njit(**LEAN)
-def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]:
-    """End and hash of the word at `i`, whatever it is made of, one character at a time."""
-    hashed, chunk, size = seed, NOTHING, 0
-    number = _number(text, i, tables.kinds) if text[i] < 0x80 and tables.kinds[text[i]] == DIGIT else i
-    if number > i:
-        for j in range(i, number):
-            hashed, chunk, size = hash_table.take(hashed, chunk, size, text[j])
-        return number, hash_table.finish(hashed, chunk, size)
-    while True:
-        code_point, n = hash_table.decode(text, i)
-        kind = tables.kinds[code_point]
-        if kind == APOSTROPHE:
-            after, _ = hash_table.decode(text, i + n)
-            inside = tables.kinds[after] == LETTER or tables.kinds[after] == DIGIT
-        else:
-            inside = kind == LETTER or kind == DIGIT or kind == MARK
-        if not inside:
-            return i, hash_table.finish(hashed, chunk, size)
-        hashed, chunk, size = hash_table.take(hashed, chunk, size, tables.folds[code_point])
-        i += n
+def _normal(lines: Bytes, tokenizer: Tokenizer) -> Bytes:
+    return np.frombuffer(tokenizer.normal(lines.tobytes().decode()).encode(), np.uint8)
 
 
 @njit(**INLINE)
-def _next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int, Any]:
-    """Start, end and hash of the first word at or after `i`; start == end at the newline before which there is none."""
-    while True:
-        code_point, size = np.int64(text[i]), 1
-        if code_point >= 0x80:
+def _beyond(eight: Any) -> Any:
+    """Not 0 where one of eight bytes is a colon or no ASCII."""
+    colons = eight ^ COLONS
+    return (eight | ((colons - np.uint64(hash_table.ONES)) & ~colons)) & hash_table.TOP
+
+
+@njit(**LEAN)
+def unstable_lines(text: Bytes, i: int, flags: NDArray[np.uint8], bounds: Offsets) -> tuple[int, int]:
+    """Lines from `i` on that their normal form may differ from; `bounds` (n, 2) gets where they start and end.
+
+    Returns how many they are, and how far it came: to the end of the text, or of the last line that `bounds` holds.
+    """
+    n = 0
+    while i < len(text):
+        while i + 16 <= len(text) and (_beyond(eight_bytes(text, i)) | _beyond(eight_bytes(text, i + 8))) == NOTHING:
+            i += 16
+        if i == len(text):
+            break
+        byte = text[i]
+        if byte < 0x80:
+            found = byte == COLON and text[i + 1] == SLASH and text[i + 2] == SLASH
+            size = 1
+        else:
             code_point, size = hash_table.decode(text, i)
-        kind = tables.kinds[code_point]
-        if kind == LETTER or kind == DIGIT:
-            break
-        if kind == SINGLE or (tables.punctuation and (kind == POINT or kind == APOSTROPHE)):
-            hashed, chunk, length = hash_table.take(seed, NOTHING, 0, tables.folds[code_point])
-            return i, i + size, hash_table.finish(hashed, chunk, length)
-        if kind == NEWLINE:
-            return i, i, seed
-        i += size  # a separator, or a mark without a letter before it
-    # Most words are plain ASCII and are read eight bytes at a time; a word that may not be is read anew.
-    start, hashed = i, seed
-    while i + 8 <= len(text):
-        n, chunk = hash_table.plain_letters(eight_bytes(text, i), tables.words, tables.lowercase)
-        if n:
-            hashed = hash_table.mix(hashed, chunk)
-            i += n
-        if n < 8:
-            after = tables.after_letters[text[i]]
-            if after == ENDS or (after == GOES_ON_AFTER_DIGITS and kind == LETTER):
-                return start, i, hash_table.mix(hashed, np.uint64(i - start))
-            break
-    end, hashed = _any_word(text, start, tables, seed)
-    return start, end, hashed
+            found = flags[code_point] & characters.UNSTABLE != 0
+        i += size
+        if not found:
+            continue
+        start = i - size
+        while start > 0 and text[start - 1] != NEWLINE_BYTE:
+            start -= 1
+        while text[i - 1] != NEWLINE_BYTE:
+            i += 1
+        bounds[n, 0], bounds[n, 1] = start, i
+        n += 1
+        if n == len(bounds):
+            return n, i
+    return n, len(text)
+
+
+# Words
 
 
 class ScanScratch(NamedTuple):
     """What `look_up` works in."""
 
     waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
-    hashes: Hashes  # (hash_table.N_BEGINNINGS,) of a word out of the vocabulary
+    hashes: Hashes  # (word_parts.N_BEGINNINGS,) of a word out of the vocabulary
+    points: Offsets  # (CUT + 2,) its characters
 
 
 def scratch() -> ScanScratch:
     """New memory, for one thread."""
-    return ScanScratch(np.empty((AHEAD, 3), np.uint64), np.empty(hash_table.N_BEGINNINGS, np.uint64))
+    hashes = np.empty(word_parts.N_BEGINNINGS, np.uint64)
+    return ScanScratch(np.empty((AHEAD, 3), np.uint64), hashes, np.empty(CUT + 2, np.int64))
 
 
 @njit(**LEAN)
 def look_up(
-    text: Bytes, tables: Tables, slots: Slots, beginnings: Slots, scratch: ScanScratch, ids: Ids, ends: Offsets
+    text: Bytes,
+    tables: Tables,
+    slots: Slots,
+    beginnings: Slots,
+    n_buckets: int,
+    scratch: ScanScratch,
+    ids: Ids,
+    ends: Offsets,
+    unknown: UnknownWords,
 ) -> int:
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 
     Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line. A word's slot is
     asked for at once and looked at a few words later, when memory has answered. Where there are `beginnings`, an
-    unknown word counts as the known word that begins alike.
+    unknown word counts as the known word that begins alike; where there are buckets, it goes into `unknown`, which
+    has room for PER_CHARACTER n-grams and a word for each byte of the text.
     """
-    i, n_ids, line, n_waiting, waiting = 0, 0, 0, 0, scratch.waiting
+    i, n_ids, line, n_waiting, waiting, n_unknown, n_ngrams = 0, 0, 0, 0, scratch.waiting, 0, 0
     while i < len(text):
-        start, i, hashed = _next_word(text, i, tables, SEED)
+        start, i, hashed = next_word(text, i, tables, SEED)
         if start < i:
             prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
             waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
@@ -163,7 +172,15 @@ def look_up(
             known = slots[slot_of(slots, waiting[word, 0]), 1]
             if known == 0 and len(beginnings):
                 first, last = np.int64(waiting[word, 1]), np.int64(waiting[word, 2])
-                known = hash_table.counts_as(text, first, last, tables.folds, beginnings, scratch.hashes)
+                known = word_parts.counts_as(text, first, last, tables.folds, beginnings, scratch.hashes)
+            elif known == 0 and n_buckets:
+                first, last = np.int64(waiting[word, 1]), np.int64(waiting[word, 2])
+                n_ngrams, key = word_parts.hash_ngrams(
+                    text, first, last, tables.folds, n_buckets, scratch.points, unknown.buckets, n_ngrams
+                )
+                unknown.keys[n_unknown] = key
+                n_unknown += 1
+                unknown.starts[n_unknown] = n_ngrams
             if known != 0:
                 ids[n_ids] = np.int32(known - np.uint64(1))
                 n_ids += 1
@@ -171,6 +188,7 @@ def look_up(
         if start == i:
             ends[line] = n_ids
             line += 1
+            unknown.offsets[line] = n_unknown
             i += 1
     return n_ids
 
@@ -218,7 +236,7 @@ def count(
     i, n_ids, line, n_words, n_letters = cursor
     seed = seeds[line % len(seeds)]
     while i < len(text):
-        start, end, hashed = _next_word(text, i, tables, seed)
+        start, end, hashed = next_word(text, i, tables, seed)
         if start == end:
             empty = end == 0 or text[end - 1] == NEWLINE_BYTE
             ends[line] = -1 - n_ids if empty else n_ids

@@ -2,27 +2,25 @@
 
     "Don’t panic: 3.14 is 4U!"  ->  don't · panic · : · 3.14 · is · 4u · !
 
-`Tokenizer.words` is the definition, in plain Python. `scanner` does the same a hundred times faster over UTF-8 bytes,
-and `to_json` says the same to the `tokenizers` library; tests hold the three equal on arbitrary text.
+`Tokenizer.words` is the definition, in plain Python: `normal` brings text into one spelling, and a pattern (`patterns`)
+finds the words in it. `scanner` does the same a hundred times faster over UTF-8 bytes, and `to_json` says the same to
+the `tokenizers` library; tests hold the three equal on arbitrary text.
 
 The definition has a version, the rule. It is stored with streams and models: whatever was cut by one rule is never
 silently mixed with words cut by another.
-
-Does not normalise Unicode (é as one character and as e + accent are two spellings) and does not split scripts that
-write words without spaces, except Han and Hiragana, where each character counts as a word.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.words import characters
+from siamese_cbow.text.languages import DOTLESS, ELISIONS
+from siamese_cbow.words import characters, patterns
 
 Kind: TypeAlias = Literal["words", "whitespace"]
 
@@ -30,7 +28,8 @@ Kind: TypeAlias = Literal["words", "whitespace"]
 # rule: add a line here, and ask for `rule` where old and new differ (`words`, `to_json`, `scanner.tables`). If an old
 # rule is no longer worth its code, delete its line: what was cut by it is then refused by its number.
 RULES = {
-    1: "0.1.0",  # as above, with the letters and marks of Unicode 16; files that say nothing of a rule have this one
+    1: "0.1.0",  # with the letters and marks of Unicode 16; files that say nothing of a rule have this one
+    2: "0.2.0",  # NFC, soft hyphens and joiners dropped; addresses, C++, emoji; syllables of Thai; rules of languages
 }
 RULE = max(RULES)
 
@@ -46,36 +45,76 @@ class Tokenizer:
     lowercase    The and the are one word
     punctuation  marks such as , and ! are words too (with kind `words`)
     rule         the version of all this, one of RULES
+    language     of the text, where that makes a difference to its words ("tr": I is the capital of ı; "fr": l'homme is
+                 two words); else ""
     """
 
     kind: Kind = "words"
     lowercase: bool = True
     punctuation: bool = True
     rule: int = RULE
+    language: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise SettingsError(f"tokenizer kind is {self.kind!r}; expected one of {', '.join(get_args(Kind))}")
         if self.rule not in RULES:
             raise SettingsError(f"tokenizer rule is {self.rule!r}; {_advice(self.rule)}")
+        if self.language not in ("", *_LANGUAGES) or (self.language and self.rule < 2):
+            raise SettingsError(
+                f"tokenizer language is {self.language!r}; expected '', or with rule 2 one that has words of its own: "
+                f"{', '.join(_LANGUAGES)}"
+            )
+
+    def of_language(self, code: str) -> Tokenizer:
+        """The same for text in a language, by its code; unless it is of one already, or too old to know of any."""
+        return replace(self, language=code) if self.rule > 1 and not self.language and code in _LANGUAGES else self
 
     def words(self, text: str) -> list[str]:
         """`Tokenizer().words("The cat's 2 toys.")` -> ["the", "cat's", "2", "toys", "."]."""
-        if text.isascii():
-            return _ascii_pattern(self.kind, self.punctuation).findall(text.lower() if self.lowercase else text)
-        return _pattern(self.kind, self.punctuation).findall(self._fold(text))
+        text = self.spelled(text)
+        find = patterns.pattern(
+            self.kind,
+            self.punctuation,
+            self.rule,
+            elisions=ELISIONS.get(self.language, ""),
+            ascii_only=text.isascii(),
+            special=self.rule > 1 and patterns.is_special(text),
+        )
+        return find.findall(text)
 
-    def _fold(self, text: str) -> str:
-        """Lower case and straight apostrophes. `str.lower` won't do: it writes a final Σ as ς, and follows Python's
-        Unicode version. `bytes.lower` touches ASCII only, and the few other characters are replaced one by one."""
+    def spelled(self, text: str) -> str:
+        """The text as words are written: in its normal form, in lower case, with straight apostrophes.
+
+        `str.lower` does for ASCII only: it writes a final Σ as ς, and follows Python's Unicode version.
+        """
+        text = self.normal(text)
+        if text.isascii():
+            return text.lower() if self.lowercase else text
+        return text.translate(characters.replacements(self.lowercase, self.kind == "words", self.rule))
+
+    def normal(self, text: str) -> str:
+        """The text in one spelling, but for its case. Rule 1 takes it as it is.
+
+        Rule 2: é as one character (NFC); without soft hyphens, joiners and other signs that can't be seen; İ as i,
+        and Turkish I as ı; spaces for the https:// of addresses.
+        """
+        if self.rule == 1:
+            return text
+        if not text.isascii():
+            text = characters.composed(patterns.DROPPED.sub("", text) if self.kind == "words" else text)
         if self.lowercase:
-            text = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
-            text = _capitals().sub(lambda match: characters.lower_cases()[ord(match[0])], text)
-        return text.replace("’", "'") if self.kind == "words" else text
+            text = (text.replace("I", "ı") if self.language in DOTLESS else text).replace("İ", "i")
+        if self.kind == "words" and "://" in text:
+            text = patterns.SCHEME.sub(lambda match: " " * len(match[0]), text)
+        return text
 
     def settings(self) -> dict[str, Any]:
         """The settings as plain values, for a file."""
-        return asdict(self)
+        settings = asdict(self)
+        if not self.language:
+            del settings["language"]
+        return settings
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Tokenizer:
@@ -94,24 +133,20 @@ class Tokenizer:
 
     def to_json(self, words: Sequence[str]) -> str:
         """The same tokenizer for the `tokenizers` library: word i has id i, and every other word id `len(words)`."""
-        normalizers: list[dict[str, Any]] = []
-        if self.kind == "words":
-            normalizers.append({"type": "Replace", "pattern": {"String": "’"}, "content": "'"})
-        if self.lowercase:
-            normalizers.append({"type": "Lowercase"})
         vocabulary = dict(zip(words, range(len(words)), strict=True))
         # A token with spaces can't come out of any text, so it never collides with a word.
         unknown = UNKNOWN if UNKNOWN not in vocabulary else "[UNKNOWN WORD]"
         vocabulary[unknown] = len(words)
+        pattern = patterns.oniguruma(self.kind, self.punctuation, self.rule, ELISIONS.get(self.language, ""))
         tokenizer: dict[str, Any] = {
             "version": "1.0",
             "truncation": None,
             "padding": None,
             "added_tokens": [],  # an added token would be cut out of any text that spells it
-            "normalizer": {"type": "Sequence", "normalizers": normalizers},
+            "normalizer": {"type": "Sequence", "normalizers": self._normalizers()},
             "pre_tokenizer": {
                 "type": "Split",
-                "pattern": {"Regex": _oniguruma(self.kind, self.punctuation)},
+                "pattern": {"Regex": pattern},
                 "behavior": "Removed",
                 "invert": True,
             },
@@ -121,54 +156,40 @@ class Tokenizer:
         }
         return json.dumps(tokenizer, ensure_ascii=False, indent=1)
 
+    def _normalizers(self) -> list[dict[str, Any]]:
+        """`spelled` in the words of the library."""
+
+        def replaced(content: str, **pattern: str) -> dict[str, Any]:
+            return {"type": "Replace", "pattern": pattern, "content": content}
+
+        is_words = self.kind == "words"
+        if self.rule == 1:
+            steps = [replaced("'", String="’")] if is_words else []
+            return [*steps, {"type": "Lowercase"}] if self.lowercase else steps
+        steps = [replaced("", Regex=patterns.ONIGURUMA_DROPPED)] if is_words else []
+        steps.append({"type": "NFC"})
+        if self.lowercase:
+            steps += [replaced("ı", String="I")] if self.language in DOTLESS else []
+            steps.append(replaced("i", String="İ"))
+        if is_words:
+            steps.append(replaced(" ", Regex=patterns.SCHEME.pattern))
+            steps += [replaced("'", Regex=patterns.ONIGURUMA_APOSTROPHES), replaced('"', String="״")]
+        return [*steps, {"type": "Lowercase"}] if self.lowercase else steps
+
+
+_LANGUAGES = sorted({*DOTLESS, *ELISIONS})
+
+
+def every_tokenizer() -> Iterator[Tokenizer]:
+    """All that there are, those of new rules and of no language in particular first."""
+    either = (True, False)
+    for rule, language in itertools.product(sorted(RULES, reverse=True), ("", *_LANGUAGES)):
+        if rule > 1 or not language:
+            for kind, lowercase, punctuation in itertools.product(get_args(Kind), either, either):
+                yield Tokenizer(kind, lowercase, punctuation, rule, language)
+
 
 def _advice(rule: int) -> str:
     """What to do about something that was cut into words by a rule that is not among RULES."""
     version = "-U siamese-cbow" if rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
     return f"this siamese-cbow knows {', '.join(map(str, RULES))}; install one that knows it: pip install {version}"
-
-
-def _word_pattern(letter: str, mark: str, single: str) -> str:
-    """The shape of a word, given the insides of three character classes: numbers first, then words, then marks."""
-    run = f"[{letter}][{letter}{mark}]*"
-    return f"[0-9]+(?:[.,][0-9]+)+|{run}(?:'{run})*|[{single}]"
-
-
-@cache
-def _ascii_pattern(kind: Kind, punctuation: bool) -> re.Pattern[str]:
-    """The pattern for text without any character beyond ASCII, which compiles and runs faster."""
-    if kind == "whitespace":
-        return re.compile(r"[^\x00\t-\r ]+")
-    marks = r"!-/:-@\[-`{-~"
-    pattern = _word_pattern("a-zA-Z0-9", "", marks)
-    return re.compile(pattern if punctuation else pattern.rpartition("|")[0])
-
-
-@cache
-def _pattern(kind: Kind, punctuation: bool) -> re.Pattern[str]:
-    """The pattern for any text, from the project's own table of characters."""
-    if kind == "whitespace":
-        return re.compile(rf"[^\x00{_class('space')}\ud800-\udfff]+")
-    single = _class("ideograph") + (_class("symbol") if punctuation else "")
-    return re.compile(_word_pattern(_class("letter"), _class("mark"), single))
-
-
-def _class(name: str) -> str:
-    return "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in characters.ranges(name))
-
-
-@cache
-def _capitals() -> re.Pattern[str]:
-    """Matches each character beyond ASCII that has a lower case."""
-    return re.compile(f"[{''.join(chr(capital) for capital in characters.lower_cases() if capital > 127)}]")
-
-
-def _oniguruma(kind: Kind, punctuation: bool) -> str:
-    """The same pattern in the words of the `tokenizers` library, which knows Unicode properties by name."""
-    if kind == "whitespace":
-        return r"[^\s\x{00}]+"
-    letter = r"[\p{L}\p{N}]&&[^\p{Han}\p{Hiragana}]"
-    run = rf"[{letter}](?:[{letter}]|\p{{M}})*"
-    ideograph = r"[[\p{L}\p{N}]&&[\p{Han}\p{Hiragana}]]"
-    symbol = r"|[[\p{P}\p{S}]&&[^\x{FFFD}]]" if punctuation else ""
-    return f"[0-9]+(?:[.,][0-9]+)+|{run}(?:'{run})*|{ideograph}{symbol}"

@@ -1,24 +1,58 @@
-"""What a word out of the vocabulary counts as: nothing, or the known word with the longest common beginning.
+"""What a word out of the vocabulary counts as: nothing, a vector made of its letters, or a word that begins alike.
 
-    known: play, plays, player          playfully -> play          (common beginning `play`, four letters left over)
-                                        xylophonist -> nothing
+    ngrams   kdoe77 -> <k kd do oe e7 77 7>, <kd kdo doe oe7 e77 77>, <kdo kdoe doe7 oe77 e77>
+             every one of these character n-grams has a vector, in one of some thousand buckets; the vector of the word
+             is made of theirs and of a direction that only this word has, see `kernels.means_reference.compose`
+    prefix   known: play, plays, player          playfully -> play          (common beginning `play`, four letters over)
+                                                 xylophonist -> nothing
+    none     left out
 
-At least three letters in common, at most four left over on either side; of several such words the most frequent one.
-So what comes out is the id of a known word, and nothing else has to know of unknown words. It was measured against
-regression from character n-grams, pairs of words that make up the unknown one, and means of several near words:
-`benchmarks/unknown_words.py`. The scanner finds the same words in a hash table (`hash_table.beginnings_of`).
+By `prefix` at least three letters are in common and at most four left over on either side; of several such words the
+most frequent one counts. This stands for two different words as one (covid and cover), so `ngrams` is the default of
+all that is trained: results/languages.md and results/unknown_words.md say what each is worth.
+
+Here are the definitions in plain Python, which small calls use. `word_parts` has the same for bulk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
-Fallback: TypeAlias = Literal["none", "prefix"]
+Fallback: TypeAlias = Literal["none", "prefix", "ngrams"]
 
 REMEMBERED = 100_000  # unknown words
+
+# Characters of an n-gram; with a mark at either end of the word there are three for each of its characters. Measured:
+# 3 to 6, as fastText has them, are as good and take up more buckets; 1 to 4 are worse (benchmarks/unknown_words.py).
+LONGEST = 4  # and 2 at least
+PER_CHARACTER = LONGEST - 1
+CUT = 64  # characters of a word whose n-grams count: the rest of a longer one tells nothing more
+BEGIN, END, ZERO, NINE = 0x02, 0x03, 0x30, 0x39  # code points; no word has one of the first two
+NONE = -1  # in place of the bucket of an n-gram with a digit: 2.19.0 is not nearly the same as 2.19.1
+
+_SEED, _MULTIPLIER, _ALL = 0xCBF29CE484222325, 0x9E3779B97F4A7C15, 2**64 - 1
+
+
+class UnknownWords(NamedTuple):
+    """Words out of the vocabulary, as the kernels take them: text i has those from offsets[i] to offsets[i + 1]."""
+
+    buckets: Ids  # (n_ngrams,) of all words, one after another; NONE for an n-gram that does not count
+    starts: Offsets  # (n_words + 1,): word k has buckets[starts[k] : starts[k + 1]]
+    keys: NDArray[np.uint64]  # (n_words,) see `key_of`
+    offsets: Offsets  # (n_texts + 1,)
+
+
+def no_unknown_words(n_texts: int) -> UnknownWords:
+    """What texts have whose unknown words are left out, or count as known ones."""
+    none = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.uint64)
+    return UnknownWords(*none, np.zeros(n_texts + 1, np.int64))
 
 
 def finder(vocabulary: Vocabulary, fallback: Fallback, *, few: bool = False) -> Callable[[str], int | None]:
@@ -28,6 +62,36 @@ def finder(vocabulary: Vocabulary, fallback: Fallback, *, few: bool = False) -> 
     """
     known = vocabulary.id_of if few else vocabulary.index.get
     return _Nearest(known, vocabulary).id_of if fallback == "prefix" else known
+
+
+def ngrams(word: str, n_buckets: int) -> list[int]:
+    """The buckets of a word's n-grams, three for each character; NONE for those with a digit.
+
+    `ngrams("ab", 1024)` -> six numbers below 1024, of <a <ab <ab> ab ab> b>; `ngrams("7", 1024)` -> [-1, -1, -1]
+
+    n_buckets  a power of two
+    """
+    points = [BEGIN, *map(ord, word[:CUT]), END]
+    buckets = []
+    for first in range(len(points) - 1):
+        hashed, has_digit = _mix(_SEED, points[first]), ZERO <= points[first] <= NINE
+        for point in points[first + 1 : first + LONGEST]:
+            hashed, has_digit = _mix(hashed, point), has_digit or ZERO <= point <= NINE
+            buckets.append(NONE if has_digit else hashed & (n_buckets - 1))
+    return buckets
+
+
+def key_of(word: str) -> int:
+    """A number of 64 bits that tells a word from every other: where the direction that only it has starts."""
+    hashed = _SEED
+    for point in map(ord, word):
+        hashed = _mix(hashed, point)
+    return hashed
+
+
+def _mix(hashed: int, point: int) -> int:
+    hashed = (hashed ^ point) * _MULTIPLIER & _ALL
+    return hashed ^ (hashed >> 32)
 
 
 class _Nearest:

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, without_caches
-from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 
 # Letters of words that begin alike, see `unknown_words`.
@@ -159,6 +158,8 @@ class Vocabulary:
 
     def write(self, path: Path | str) -> None:
         """Writes the file that `read` reads."""
+        from siamese_cbow.base.files import atomic_file  # not for those who only read
+
         with atomic_file(Path(path)) as file:
             file.write_text(self.to_text(), encoding="utf-8", newline="\n")
 

@@ -10,7 +10,6 @@ folder can run code.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -23,13 +22,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.base.files import atomic_folder, file_hash
+from siamese_cbow.base.files import atomic_folder
 from siamese_cbow.baselines.skip_thought.examples import Rows, pack
 from siamese_cbow.baselines.skip_thought.parts import WEIGHTS, Part, read_parts, write_parts
-from siamese_cbow.errors import FormatError, InputError, MissingExtra
+from siamese_cbow.errors import FormatError, InputError, needs
 from siamese_cbow.model.encoding import Texts, as_list, at_least_1, check_strings
-from siamese_cbow.model.tensor_file import ANEW
-from siamese_cbow.progress import Progress, shown
+from siamese_cbow.model.folder_format import ANEW, CONFIG, FolderFormat
+from siamese_cbow.progress import shown
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -37,9 +36,8 @@ from siamese_cbow.words.vocabulary import Vocabulary
 # takes other code; 4 were enough in all sizes tried). So a sentence has one vector, alone or in company.
 SAME_BITS = 8
 BATCH_CELLS = 1 << 20  # sentences times the longest of them; bounds the memory for very long texts
-FORMAT = "siamese-cbow skip-thought encoder"
-FORMAT_VERSION = 1
-CONFIG, VOCABULARY = "config.json", "vocabulary.txt"
+FORMAT = FolderFormat("siamese-cbow skip-thought encoder", 1, "encoder", "one written by `encoder.save`", sampled=False)
+VOCABULARY = "vocabulary.txt"
 OURS = (CONFIG, VOCABULARY, WEIGHTS, "words-[0-9]*.safetensors")  # all that an encoder's folder holds
 
 
@@ -109,13 +107,26 @@ class SkipThoughtEncoder:
         show_progress_bar     a bar on standard error, and the speed at the end
         threads               of PyTorch; as many as it is set to, unless said
         """
-        needs_torch()
+        with needs("torch", "skipthought"):
+            import torch  # noqa: F401
         texts = [sentences] if isinstance(sentences, str) else as_list(sentences)
         check_strings(texts)
         at_least_1("batch_size", batch_size)
+        from siamese_cbow.baselines.skip_thought.network import exact, last_states
+
+        began, out = time.perf_counter(), np.zeros((len(texts), self.dim), np.float32)
         with shown(bool(show_progress_bar), "encode", len(texts), unit="texts") as progress:
-            vectors = self._encoded(texts, use_eos, use_norm, batch_size, threads and thread_count(threads), progress)
-        vectors = _units(vectors) if normalize_embeddings else vectors
+            rows = [self._rows(text, use_eos) for text in texts]
+            with exact(threads and thread_count(threads)):
+                for batch in _batches(np.array([len(sentence) for sentence in rows], np.int64), batch_size):
+                    offsets = np.cumsum([0, *(len(rows[i]) for i in batch)])
+                    packed = pack(np.concatenate([rows[i] for i in batch]), offsets, at_least=SAME_BITS)
+                    states = [last_states(part, packed) for part in self.parts]
+                    out[batch[packed.order]] = np.concatenate([_units(s) if use_norm else s for s in states], axis=1)
+                    progress.advance(len(batch))
+            seconds = max(time.perf_counter() - began, 1e-9)
+            progress.say(f"encoded {len(texts):,} texts in {seconds:.1f} s, {len(texts) / seconds:,.0f} a second")
+        vectors = _units(out) if normalize_embeddings else out
         return vectors[0] if isinstance(sentences, str) else vectors
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -124,10 +135,9 @@ class SkipThoughtEncoder:
         The same encoder gives the same bytes.
         """
         target = Path(path)
-        if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or _is_encoder(target))):
-            raise InputError(
-                f"{target} is there already and is not a skip-thought encoder; choose another folder, or delete it"
-            )
+        if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or FORMAT.is_in(target))):
+            already = "is there already and is not a skip-thought encoder"
+            raise InputError(f"{target} {already}; choose another folder, or delete it")
         broken = next((word for word in self.vocabulary.words if not word or "\n" in word), None)
         if broken is not None:
             raise InputError(
@@ -136,43 +146,15 @@ class SkipThoughtEncoder:
         with atomic_folder(target, ours=OURS, what="a skip-thought encoder") as folder:
             self.vocabulary.write(folder / VOCABULARY)
             described = write_parts(folder, self.parts)
-            files = {
-                file.name: {"size": file.stat().st_size, "hash": file_hash(file)} for file in sorted(folder.iterdir())
-            }
             config = {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
                 "n_words": len(self.vocabulary),
                 "n_trained": self.n_trained,
                 "dim": self.dim,
                 "parts": described,
                 "tokenizer": self.tokenizer.settings(),
                 "info": dict(self.info),
-                "files": files,
             }
-            text = json.dumps(config, indent=1, ensure_ascii=False) + "\n"
-            (folder / CONFIG).write_text(text, "utf-8", newline="\n")
-
-    def _encoded(
-        self, texts: list[str], use_eos: bool, use_norm: bool, batch_size: int, threads: int | None, progress: Progress
-    ) -> Vectors:
-        from siamese_cbow.baselines.skip_thought.network import exact, last_states
-
-        began = time.perf_counter()
-        rows = [self._rows(text, use_eos) for text in texts]
-        out = np.zeros((len(texts), self.dim), np.float32)
-        with exact(threads):
-            for batch in _batches(np.array([len(sentence) for sentence in rows], np.int64), batch_size):
-                offsets = np.cumsum([0, *(len(rows[i]) for i in batch)])
-                packed = pack(np.concatenate([rows[i] for i in batch]), offsets, at_least=SAME_BITS)
-                states = [last_states(part, packed) for part in self.parts]
-                out[batch[packed.order]] = np.concatenate([_units(s) if use_norm else s for s in states], axis=1)
-                progress.advance(len(batch))
-        seconds = time.perf_counter() - began
-        progress.say(
-            f"encoded {len(texts):,} texts in {seconds:.1f} s, {len(texts) / max(seconds, 1e-9):,.0f} a second"
-        )
-        return out
+            FORMAT.write_config(folder, config, sorted(file.name for file in folder.iterdir()), indent=1)
 
     def _rows(self, text: str, use_eos: bool) -> Rows:
         """Rows of the words of a text; none if no word of it is known."""
@@ -183,14 +165,6 @@ class SkipThoughtEncoder:
         if any(part.unknown is None for part in self.parts):
             rows = [row for row in rows if row < n_words]
         return np.array([*rows, n_words] if use_eos else rows, np.int64)
-
-
-def needs_torch() -> None:
-    """Raises an error that says what to type where PyTorch is missing."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", "skipthought") from None
 
 
 def _batches(lengths: Rows, batch_size: int) -> Iterator[Rows]:
@@ -216,49 +190,13 @@ def _units(vectors: NDArray[np.float32]) -> Vectors:
 def load_encoder(path: str | Path, *, verify: bool = False) -> SkipThoughtEncoder:
     """The encoder that was saved in a folder. `verify` also compares the hashes of the tables."""
     folder = Path(path)
-    config = _read_config(folder)
+    config = FORMAT.read_config(folder)
     try:
         for name, about in config["files"].items():
-            _check_file(folder / name, about, whole=verify or not name.startswith("words-"))
+            FORMAT.check_file(folder / name, about, whole=verify or not name.startswith("words-"))
         vocabulary = Vocabulary.read(folder / VOCABULARY)
         parts = read_parts(folder, config["parts"], config["n_words"])
         tokenizer = Tokenizer.from_settings(config["tokenizer"])
         return SkipThoughtEncoder(vocabulary, parts, tokenizer, config["n_trained"], config["info"])
     except (KeyError, TypeError, AttributeError, ValueError, SafetensorError, OSError, InputError) as error:
         raise FormatError(f"{folder} can't be read ({error}); {ANEW}") from None
-
-
-def _is_encoder(folder: Path) -> bool:
-    """Whether a folder was written by `SkipThoughtEncoder.save`."""
-    try:
-        _read_config(folder)
-    except (FormatError, InputError):
-        return False
-    return True
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    if not folder.is_dir():
-        raise InputError(f"no folder {folder}; expected one written by `encoder.save`")
-    try:
-        config = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path} is missing or no JSON ({error}); expected a folder written by `encoder.save`"
-        ) from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise FormatError(f"{path} is not the config of a skip-thought encoder; expected one written by `encoder.save`")
-    if config.get("format_version") != FORMAT_VERSION:
-        raise FormatError(
-            f"{path} has format version {config.get('format_version')!r}, this siamese-cbow reads {FORMAT_VERSION}; "
-            "upgrade with `pip install -U siamese-cbow`"
-        )
-    return config
-
-
-def _check_file(path: Path, about: dict[str, Any], *, whole: bool) -> None:
-    if not path.is_file():
-        raise FormatError(f"{path} is missing; {ANEW}")
-    if path.stat().st_size != about["size"] or (whole and file_hash(path) != about["hash"]):
-        raise FormatError(f"{path} is not the file that was saved with this encoder: damaged or swapped; {ANEW}")

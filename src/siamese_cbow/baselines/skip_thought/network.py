@@ -148,17 +148,14 @@ class GRUEncoder(nn.Module):
         return states.index_select(0, torch.from_numpy(sentences.last))
 
 
-class GRUDecoder(nn.Module):
+class GRUDecoder(GRUEncoder):
     """Writes sentences, knowing the encoder's state for the sentence beside each."""
 
     def __init__(self, dim_word: int, dim: int) -> None:
-        super().__init__()
-        self.inputs = nn.Parameter(torch.empty(dim_word, 3 * dim))
-        self.gates = nn.Parameter(torch.empty(dim, 2 * dim))
-        self.candidate = nn.Parameter(torch.empty(dim, dim))
+        super().__init__(dim_word, dim)
         self.context = nn.Parameter(torch.empty(dim, 3 * dim))  # C_r, C_z, C
 
-    def forward(self, vectors: Tensor, sentences: Packed, context: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, sentences: Packed, context: Tensor) -> Tensor:  # type: ignore[override]
         """The states each word is guessed from, (n_tokens, dim): the first word's from the context alone.
 
         vectors  of the words before each word but the first ones

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.baselines.skip_thought.examples import Rows
 from siamese_cbow.model.tensor_file import map_float32, write_rows
 
 WEIGHTS = "weights.safetensors"
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,7 @@ class Part:
         return vectors
 
 
-def read_sentence(direction: Direction, words: NDArray[np.floating], *, reset_first: bool = True) -> Numbers:
+def read_sentence(direction: Direction, words: NDArray[np.floating], *, reset_first: bool = True) -> Floats:
     """The state after the last of the words' vectors, (n_words, dim_word) -> (dim,), in double precision.
 
     The paper's letters, with a row for a vector: `x W` is what the paper writes W x.
@@ -99,7 +98,7 @@ def read_sentence(direction: Direction, words: NDArray[np.floating], *, reset_fi
     return h
 
 
-def _sigmoid(x: Numbers) -> Numbers:
+def _sigmoid(x: Floats) -> Floats:
     return 1 / (1 + np.exp(-x))
 
 

@@ -17,7 +17,9 @@ They differ from the paper in three ways, which `Part` and `Direction` can expre
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import BROKEN_NPY, Vectors
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
 from siamese_cbow.baselines.skip_thought.parts import Direction, Part
 from siamese_cbow.errors import InputError, SettingsError
@@ -41,6 +43,7 @@ FILES = {
     "bi": ("bi_skip.npz", "btable.npy", ("encoder", "encoder_r")),
 }
 BLOCK = 1 << 16  # words mapped at a time
+SMALL, DENSEST = 64 << 20, 20  # bytes of an array; how many times as large as its archive, beyond that
 PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 
 
@@ -81,31 +84,18 @@ def _table(folder: Path, name: str) -> tuple[list[str], Vectors]:
     else:
         words = _dictionary(folder / "dictionary.txt")
     try:
-        table: Vectors = content if _is_matrix(content) else np.stack(list(content))
-        if (
-            table.ndim != 2
-            or table.dtype.kind != "f"
-            or len(table) != len(words)
-            or not all(isinstance(w, str) for w in words)
-        ):
+        is_matrix = isinstance(content, np.ndarray) and not content.dtype.hasobject
+        table: Vectors = content if is_matrix else np.stack(list(content))
+        is_one_each = table.ndim == 2 and table.dtype.kind == "f" and len(table) == len(words)
+        if not is_one_each or not all(isinstance(word, str) for word in words):
             raise ValueError(f"{len(words):,} words and an array of {table.dtype} {table.shape}")
     except (ValueError, TypeError) as error:
         raise InputError(
             f"{path} doesn't hold one vector for each word ({error}); fetch it and dictionary.txt again"
         ) from None
-    return _each_once(words, table)
-
-
-def _is_matrix(content: Any) -> bool:
-    return isinstance(content, np.ndarray) and not content.dtype.hasobject
-
-
-def _each_once(words: list[str], table: Vectors) -> tuple[list[str], Vectors]:
-    """Of a word that comes twice the last row counts, as in the original, and a word without letters is left out."""
+    # Of a word that comes twice the last row counts, as in the original, and a word without letters is left out.
     rows = {word: row for row, word in enumerate(words) if word}
-    if len(rows) == len(words):
-        return words, table
-    return list(rows), table[list(rows.values())]
+    return (words, table) if len(rows) == len(words) else (list(rows), table[list(rows.values())])
 
 
 def _dictionary(path: Path) -> list[str]:
@@ -122,10 +112,8 @@ def _part(path: Path, table: Vectors, words: list[str], prefixes: tuple[str, ...
     row_of = {word: row for row, word in enumerate(words)}
     if END not in row_of or UNKNOWN not in row_of:
         raise InputError(f"the dictionary beside {path} lacks {END!r} or {UNKNOWN!r}; fetch it again")
-    names = [f"{prefix}_{name}" for prefix in prefixes for name in ("W", "Wx", "U", "Ux", "b", "bx")]
-    arrays = _arrays(path, names)
-    directions = tuple(_direction(path, *(arrays[f"{prefix}_{name}"] for name in ("W", "Wx", "U", "Ux", "b", "bx")),
-                                  dim_word=table.shape[1]) for prefix in prefixes)  # fmt: skip
+    arrays = _arrays(path, [[f"{prefix}_{name}" for name in ("W", "Wx", "U", "Ux", "b", "bx")] for prefix in prefixes])
+    directions = tuple(_direction(path, *matrices, dim_word=table.shape[1]) for matrices in arrays)
     end, unknown = (np.array(table[row_of[word]], np.float32) for word in (END, UNKNOWN))
     return Part(table, end, unknown, directions, reset_first=False)
 
@@ -145,24 +133,36 @@ def _direction(path: Path, *arrays: Vectors, dim_word: int) -> Direction:
     )
 
 
-def _arrays(path: Path, names: list[str]) -> dict[str, Vectors]:
+def _arrays(path: Path, names: list[list[str]]) -> list[list[Vectors]]:
     """Some arrays of an `.npz` file, which is a zip archive of `.npy` files; the others are not looked at."""
+
+    def floats(array: NDArray[Any]) -> Vectors:
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":  # what is no array comes as bytes
+            raise ValueError(f"{getattr(array, 'dtype', 'bytes')} in place of an array of numbers")
+        return np.ascontiguousarray(array, np.float32)
+
     try:
+        _check_sizes(path, {name for group in names for name in group})
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            missing = [name for name in names if name not in archive.files]
+            missing = [name for group in names for name in group if name not in archive.files]
             if missing:
                 raise InputError(f"{path} has no {', '.join(missing)}; expected an encoder of the original program")
-            return {name: np.ascontiguousarray(_floats(archive[name]), np.float32) for name in names}
+            return [[floats(archive[name]) for name in group] for group in names]
     except OSError as error:
         raise InputError(f"can't read {path}: {error}; check the path") from None
-    except (ValueError, TypeError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (*BROKEN_NPY, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
         raise InputError(f"{path} is not a readable archive of arrays ({error}); fetch it again") from None
 
 
-def _floats(array: NDArray[Any]) -> NDArray[Any]:
-    if array.dtype.kind != "f":
-        raise ValueError(f"an array of {array.dtype} in place of numbers")
-    return array
+def _check_sizes(path: Path, names: set[str]) -> None:
+    """Raises an error where an array would be larger than an archive of this size can honestly hold."""
+    with zipfile.ZipFile(path) as archive:
+        sizes = [info.file_size for info in archive.infolist() if info.filename.removesuffix(".npy") in names]
+    if max(sizes, default=0) > max(SMALL, DENSEST * path.stat().st_size):
+        raise InputError(
+            f"{path} has {path.stat().st_size:,} bytes and promises an array of {max(sizes):,}; expected the matrices "
+            "of an encoder, which hardly shrink: fetch it again"
+        )
 
 
 def _options(path: Path, part: Part) -> dict[str, Any]:
@@ -177,11 +177,8 @@ def _options(path: Path, part: Part) -> dict[str, Any]:
     for name, value in expected.items():
         if name in options and options[name] != value:
             raise InputError(f"{beside} says {name} {options[name]!r}, {path.name} has {value!r}; fetch both again")
-    return {name: value for name, value in options.items() if isinstance(name, str) and _is_plain(value)}
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool | int | float)
+    plain = str | bool | int | float | None
+    return {name: value for name, value in options.items() if isinstance(name, str) and isinstance(value, plain)}
 
 
 # More words

@@ -3,22 +3,25 @@
 Trains batch after batch, with checkpoints from which an interrupted run goes on; one step of it is `learning`.
 """
 
+# ruff: noqa: RUF009 (`option` makes fields of dataclasses)
+
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from siamese_cbow.base.arrays import Counts, Vectors, thread_count
-from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder, needs_torch
+from siamese_cbow.base.arrays import Vectors, thread_count
+from siamese_cbow.base.option_fields import check_options, option
+from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
 from siamese_cbow.baselines.skip_thought.examples import Batch, Examples
 from siamese_cbow.baselines.skip_thought.parts import Part
-from siamese_cbow.baselines.skip_thought.published import expand
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.baselines.skip_thought.published import PARTS, expand
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
@@ -32,8 +35,6 @@ Kind: TypeAlias = Literal["uni", "bi", "combine"]
 
 LOGGED = 50  # batches that a loss is the mean of
 ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run goes on; a part has its own name
-_COUNTS = ("dim", "dim_word", "n_words", "samples", "epochs", "max_tokens", "batch_size", "max_length")
-_PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 
 
 @dataclass(frozen=True)
@@ -42,53 +43,37 @@ class SkipThought:
 
     The defaults take minutes on two cores, not the two weeks on a GPU of the original, and see a small part of a large
     corpus; the original's size is `SkipThought("combine", dim=2400, dim_word=620, samples=None, max_tokens=None)`.
-
-    kind           uni: one encoder; bi: a forward and a backward one of half the size; combine: both, side by side
-    dim            of uni and of bi; combine has twice as many
-    dim_word       of word vectors
-    n_words        most frequent words that have a vector; all others are one unknown word
-    samples        words that the softmax is estimated from; None for the full softmax, five times slower
-    epochs         times through the corpus, unless one of the next two ends it before
-    max_tokens     words to read in all, by each encoder; None for no limit
-    minutes        time to train, by each encoder; with it, the same seed no longer gives the same bytes
-    batch_size     sentences
-    max_length     words; of a longer sentence the first ones are used, and their number is said
-    learning_rate  of Adam
-    clip           the length that gradients are cut to
     """
 
-    kind: Kind = "uni"
-    dim: int = 600
-    dim_word: int = 300
-    n_words: int = 20_000
-    samples: int | None = 1000
-    epochs: int = 1
-    max_tokens: int | None = 1_000_000
-    minutes: float | None = None
-    batch_size: int = 128
-    max_length: int = 30
-    learning_rate: float = 0.001
-    clip: float = 10.0
-    seed: int = 1
+    kind: Kind = option(
+        "uni", "uni: one encoder; bi: forward and backward, half the size each; combine: uni beside bi."
+    )
+    dim: int = option(600, "Of uni and of bi; combine has twice as many.", at_least=1)
+    dim_word: int = option(300, "Of word vectors.", at_least=1)
+    n_words: int = option(20_000, "Frequent words that have a vector; all others are one unknown word.", at_least=1)
+    samples: int | None = option(
+        1000, "Words that the softmax is estimated from; None: all, 5 times slower.", at_least=1
+    )
+    epochs: int = option(1, "Times through the corpus, unless one of the next two ends it before.", at_least=1)
+    max_tokens: int | None = option(1_000_000, "Words to read in all, by each encoder; None: no limit.", at_least=1)
+    minutes: float | None = option(
+        None, "To train each encoder; the same seed no longer gives the same bytes.", above=0
+    )
+    batch_size: int = option(128, "Sentences.", at_least=1)
+    max_length: int = option(30, "Words; of a longer sentence the first are used, and how many were.", at_least=1)
+    learning_rate: float = option(0.001, "Of Adam.", above=0)
+    clip: float = option(10.0, "The length that gradients are cut to.", above=0)
+    seed: int = option(1, "Where all randomness comes from.", at_least=0)
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise SettingsError(f"kind is {self.kind!r}; expected one of {', '.join(get_args(Kind))}")
-        for name in _COUNTS:
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name} is {value}; expected 1 or more")
-        for name in ("learning_rate", "clip", "minutes"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise SettingsError(f"{name} is {value}; expected a number above 0")
+        check_options(self)
         if self.dim % 2 and self.kind != "uni":
             raise SettingsError(f"dim is {self.dim}; expected an even number for {self.kind}: half for each direction")
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The encoders to train, one after the other: `SkipThought("combine").parts` -> ("uni", "bi")."""
-        return _PARTS[self.kind]
+        return PARTS[self.kind]
 
     def work(self, stream: Stream) -> int:
         """Words that `train` will read in all, which is what its progress advances by (but for `minutes`)."""
@@ -115,7 +100,8 @@ class SkipThought:
         """
         thread_count(threads)
         at_least_1("checkpoint_every", checkpoint_every)
-        needs_torch()
+        with needs("torch", "skipthought"):
+            import torch  # noqa: F401
         if not (stream.documents[1:] - stream.documents[:-1] > 1).any():
             raise InputError(
                 "no document of the stream has two sentences, and skip-thought learns from neighbours; "
@@ -145,14 +131,14 @@ class SkipThought:
         from siamese_cbow.baselines.skip_thought.learning import Trainer
         from siamese_cbow.baselines.skip_thought.network import exact
 
-        n_words = min(self.n_words, len(stream.vocabulary))
+        n_words, counts = min(self.n_words, len(stream.vocabulary)), stream.vocabulary.counts
         examples = Examples(
             stream, n_words=n_words, max_length=self.max_length, batch_size=self.batch_size, seed=self.seed
         )
         with exact(threads):
             trainer = Trainer(
                 1 if part == "uni" else 2,
-                row_counts(stream, n_words),
+                np.array([*counts[:n_words], stream.n_sentences, counts[n_words:].sum()], np.int64),  # by row
                 dim=self.dim,
                 dim_word=self.dim_word,
                 samples=self.samples,
@@ -190,12 +176,6 @@ class SkipThought:
             or (self.max_tokens is not None and totals.n_words >= self.max_tokens)
             or (self.minutes is not None and totals.seconds >= 60 * self.minutes)
         )
-
-
-def row_counts(stream: Stream, n_words: int) -> Counts:
-    """How often each row of the network occurs: the words, the end, and all other words as one."""
-    counts = stream.vocabulary.counts
-    return np.array([*counts[:n_words], stream.n_sentences, counts[n_words:].sum()], np.int64)
 
 
 @dataclass

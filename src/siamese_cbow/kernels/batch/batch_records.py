@@ -31,6 +31,7 @@ class Text(NamedTuple):
     starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
     keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word. Empty where all are kept
     stems: Ids  # (n_words,) the row that a word shares with others of its stem; -1: none. Empty where nothing is shared
+    weights: NDArray[np.float32]  # (n_words,) what a word counts in the mean of a sentence. Empty where all count 1
     n_rows: int  # words and shared rows
 
 
@@ -45,6 +46,8 @@ class Shape(NamedTuple):
     negatives: int  # sampled for each anchor; 0 where the objective looks at the whole batch
     negatives_from_batch: bool
     max_tokens: int  # of a sentence; the rest is left out
+    triples: bool  # an anchor has a sentence before it and one after it; others are candidates only
+    any_negative: bool  # a negative may be the anchor itself, or adjacent to it
 
 
 class Keys(NamedTuple):
@@ -93,6 +96,7 @@ class Tokens(NamedTuple):
     n_unique: NDArray[np.int64]  # (n_batches,)
     raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
     cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
+    weights: NDArray[np.float32]  # of `Text`
     grouping: Grouping
 
 
@@ -116,7 +120,7 @@ class Objective(NamedTuple):
     sampled: bool  # a few candidates for each anchor rather than the whole batch
     sharpness: np.float32  # 1 / temperature, or gamma
     margin: np.float32
-    unit: bool  # cosines rather than dot products
+    score: int  # how two sentences are compared: its number in `tables.SCORES`
     shared: bool  # one matrix for both sides
 
 

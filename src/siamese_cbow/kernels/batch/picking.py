@@ -10,7 +10,8 @@ side in it and belong to one run; in a group, all members of a run are adjacent 
     batch of units 0 and 1   0 1 2 3 4 5 6 7
     runs                     0 0 0 0 0 1 1 1
 
-A negative is a sentence drawn from the corpus or from the batch: never the anchor itself, never one adjacent to it.
+A negative is a sentence drawn from the corpus or from the batch: never the anchor itself, never one adjacent to it,
+unless the recipe wants what the paper's program did (`any_negative`).
 
 Legend: b batch of the chunk, k place in the batch, s sentence of the corpus.
 """
@@ -91,10 +92,17 @@ def _pick_runs(
                 run += 1
             picked.sentences[b, k] = s
             picked.runs[b, k] = run
-            picked.anchors[b, k] = 1 if begin <= s < end else 0
+            picked.anchors[b, k] = 1 if begin <= s < end and (not shape.triples or _is_inside(text, s)) else 0
             last = s
             k += 1
     picked.n_sentences[b] = k
+
+
+@njit(**LEAN)
+def _is_inside(text: Text, s: int) -> bool:
+    """Whether sentence `s` is neither the first nor the last of its document."""
+    n_corpus = len(text.sentences) - 1
+    return s + 1 < n_corpus and not starts_document(text.starts, s) and not starts_document(text.starts, s + 1)
 
 
 @njit(**LEAN)
@@ -136,7 +144,7 @@ def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pi
                 limit = n_batch if shape.negatives_from_batch else n_corpus
                 drawn = below(keys.negatives, position + np.uint64(turn), limit)
                 s = picked.sentences[b, drawn] if shape.negatives_from_batch else drawn
-                if _may_oppose(text, shape.groups, picked.sentences[b, k], s):
+                if _may_oppose(text, shape, picked.sentences[b, k], s):
                     if not shape.negatives_from_batch:
                         picked.sentences[b, end], picked.runs[b, end], picked.anchors[b, end] = s, -1, 0
                         drawn = end
@@ -172,11 +180,13 @@ def _turn_round(
 
 
 @njit(**LEAN)
-def _may_oppose(text: Text, groups: bool, anchor: int, s: int) -> bool:
+def _may_oppose(text: Text, shape: Shape, anchor: int, s: int) -> bool:
     """Whether sentence `s` may be a negative of the anchor."""
     if text.sentences[s + 1] == text.sentences[s]:
         return False
-    if groups:
+    if shape.any_negative:
+        return True
+    if shape.groups:
         return np.searchsorted(text.documents, s, "right") != np.searchsorted(text.documents, anchor, "right")
     low, high = min(anchor, s), max(anchor, s)
     return high > low + 1 or (high == low + 1 and starts_document(text.starts, high))

@@ -62,12 +62,20 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
 
 @njit(**INLINE)
 def sum_words(tokens: Tokens, vectors: Vectors, tile: Tile, k: int, sums: Vectors, place: int) -> None:
-    """sums[place] = the sum of the rows of sentence k, while those of the next one in the tile are asked for."""
+    """sums[place] = the weighted sum of the rows of sentence k, while those of the next in the tile are asked for."""
     starts, b = tokens.starts, tile.batch
     if k + 1 < tile.end:
         for t in range(starts[b, k + 1], starts[b, k + 2]):
             prefetch(vectors, tokens.rows[t])
-    gather(vectors, tokens.rows, starts[b, k], starts[b, k + 1], sums, place)
+    if len(tokens.weights) == 0:
+        gather(vectors, tokens.rows, starts[b, k], starts[b, k + 1], sums, place)
+        return
+    for j in range(sums.shape[1]):
+        sums[place, j] = 0
+    for t in range(starts[b, k], starts[b, k + 1]):
+        row = tokens.rows[t]
+        for j in range(sums.shape[1]):
+            sums[place, j] += tokens.weights[row] * vectors[row, j]
 
 
 @njit(**LEAN)

@@ -48,7 +48,8 @@ def move_rows(
     """
     rule, rate, step, thread = steps.rule, steps.rates[tile.batch], steps.first + tile.batch, tile.thread
     unique, starts, places, first = tokens.unique, tokens.unique_starts, tokens.places, tokens.first[tile.batch]
-    as_it_is = rule.clip == 0 and rule.l2 == 0
+    weights = tokens.weights
+    as_it_is = rule.clip == 0 and rule.l2 == 0 and len(weights) == 0
     for u in range(first + tile.begin, first + tile.end):
         if u + 2 < first + tile.end:
             prefetch_to_move(side.vectors, unique[u + 2])
@@ -58,6 +59,9 @@ def move_rows(
             _gather_adagrad(rule, rate, tokens, u, gradients, side, totals, thread)
         else:
             gather(gradients, places, starts[u], starts[u + 1], totals, thread)
+            if len(weights) > 0:
+                for j in range(totals.shape[1]):
+                    totals[thread, j] *= weights[unique[u]]
             update(rule, rate, step, side, unique[u], totals, thread)
 
 

@@ -5,6 +5,7 @@ Of a few sampled candidates; places[k] and scores[k] belong to anchor k, and a p
     softmax      cross-entropy of softmax(cos / temperature) against 1/|S+| on the positives (the paper's)
     sigmoid      -log sigmoid(dot) on positives, -log sigmoid(-dot) on negatives
     logistic     log(1 + exp(-gamma (cos with a positive - cos with a negative))), the mean over all such pairs (Yih)
+    hinge        max(0, margin + squared distance to a positive - to a negative), all such pairs (Hermann & Blunsom)
 
 Of all sentences of a batch, one score for each:
 
@@ -25,9 +26,9 @@ from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.batch_records import Objective
 from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
-from siamese_cbow.machine.exponential import exp_all, highest
+from siamese_cbow.machine.products import exp_all, highest
 
-SOFTMAX, SIGMOID, LOGISTIC = (OBJECTIVES[name].number for name in ("softmax", "sigmoid", "logistic"))
+SOFTMAX, SIGMOID, LOGISTIC, HINGE = (OBJECTIVES[name].number for name in ("softmax", "sigmoid", "logistic", "hinge"))
 CONTRASTIVE, MARGIN = (OBJECTIVES[name].number for name in ("contrastive", "margin"))
 
 
@@ -42,6 +43,8 @@ def sampled_loss(
         return _sigmoid(n_positives, places, scores, k)
     if objective.kind == LOGISTIC:
         return _logistic(objective.sharpness, n_positives, places, scores, k, memory, thread)
+    if objective.kind == HINGE:
+        return _hinge(objective.margin, n_positives, places, scores, k, memory, thread)
     raise ValueError("this objective has no loss among the sampled ones of kernels.objectives.losses")
 
 
@@ -97,6 +100,26 @@ def _logistic(
                 slope = gamma / (1.0 + np.exp(difference)) / (n * m)
                 slopes[thread, i] -= slope
                 slopes[thread, j] += slope
+    for i in range(places.shape[1]):
+        scores[k, i] = slopes[thread, i]
+    return loss
+
+
+@njit(**LEAN)
+def _hinge(
+    margin: np.float32, n_positives: int, places: Ids, scores: Vectors, k: int, slopes: Vectors, thread: int
+) -> float:
+    loss = 0.0
+    for i in range(places.shape[1]):
+        slopes[thread, i] = 0
+    for i in range(n_positives):
+        for j in range(n_positives, places.shape[1]):
+            if places[k, i] >= 0 and places[k, j] >= 0:
+                lacking = margin - scores[k, i] + scores[k, j]
+                if not lacking <= 0:  # NaN goes through
+                    loss += lacking
+                    slopes[thread, i] -= 1
+                    slopes[thread, j] += 1
     for i in range(places.shape[1]):
         scores[k, i] = slopes[thread, i]
     return loss

@@ -24,8 +24,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Counts: TypeAlias = NDArray[np.int64]
+from siamese_cbow.base.arrays import Counts, Floats
+from siamese_cbow.kernels.tables import ScoreName
+
 # (scores, positive, negative), all (n, n) -> (loss of each anchor, d loss / d score)
 ScoreLoss: TypeAlias = Callable[[Floats, Counts, Counts], tuple[Floats, Floats]]
 
@@ -82,9 +83,28 @@ def logistic(scores: Floats, positive: Counts, negative: Counts, *, gamma: float
     return losses, slopes
 
 
-def means(vectors: Floats, sentences: Sequence[Sequence[int]]) -> Floats:
-    """The mean row of each sentence: rows [[0], [2]], sentences [[0, 1], []] -> [[1], [0]]."""
-    return np.array([vectors[list(s)].mean(axis=0) if len(s) else np.zeros(vectors.shape[1]) for s in sentences])
+def hinge(scores: Floats, positive: Counts, negative: Counts, *, margin: float = 0.4) -> tuple[Floats, Floats]:
+    """max(0, margin - score of a positive + score of a negative), the sum over such pairs (Hermann & Blunsom 2014).
+
+    Scores are negative squared distances of sums: margin 1, distances 2 and 2.5 -> loss .5, slopes -1 and +1.
+    """
+    lacking = margin - scores[:, :, None] + scores[:, None, :]  # (anchor, positive, negative)
+    pairs = positive[:, :, None] * negative[:, None, :] * (lacking > 0)
+    slopes = pairs.sum(axis=1) - pairs.sum(axis=2)
+    return (pairs * lacking).sum(axis=(1, 2)), np.asarray(slopes, np.float64)
+
+
+def composition(
+    sentences: Sequence[Sequence[int]], n_words: int, *, sums: bool = False, weights: Floats | None = None
+) -> Floats:
+    """(n_sentences, n_words) what a sentence takes of each row: its mean, or the sum, of words that may have weights.
+
+    sentences [[0, 1], []] of two words -> [[.5, .5], [0, 0]]; with weights [1, 3] -> [[.5, 1.5], [0, 0]]
+    """
+    taken = np.array(
+        [np.bincount(np.asarray(s, int), minlength=n_words) / (1 if sums else max(1, len(s))) for s in sentences]
+    )
+    return taken if weights is None else taken * weights
 
 
 def loss_and_gradients(
@@ -95,41 +115,42 @@ def loss_and_gradients(
     negative: Counts,
     score_loss: ScoreLoss,
     *,
-    unit: bool = True,
+    score: ScoreName = "cosine",
     needs_negative: bool = False,
+    weights: Floats | None = None,
 ) -> tuple[float, Floats, Floats]:
     """The mean loss over a batch and its gradients for the rows of both matrices.
 
     `left` serves the anchors and `right` the candidates; with one matrix give it twice and add the two gradients.
-    `unit` scores by cosine, otherwise by dot product. `needs_negative`: an example has a negative as well.
+    `score` is a name of `tables.SCORES`. `needs_negative`: an example has a negative as well. `weights` of words are
+    those of S2Net's input layer.
     """
-    a, b = means(left, sentences), means(right, sentences)
+    words = composition(sentences, len(left), sums=score == "distance", weights=weights)
+    a, b = words @ left, words @ right
     norm_a, norm_b = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
     there = np.outer(norm_a > 0, norm_b > 0)
     positive, negative = positive * there, negative * there
     examples = (positive.sum(axis=1) > 0) & ((negative.sum(axis=1) > 0) | (not needs_negative))
     positive, negative = positive * examples[:, None], negative * examples[:, None]
-    scale_a = 1 / np.where(norm_a > 0, norm_a, 1) if unit else np.ones(len(a))
-    scale_b = 1 / np.where(norm_b > 0, norm_b, 1) if unit else np.ones(len(b))
-    unit_a, unit_b = a * scale_a[:, None], b * scale_b[:, None]
-    scores = unit_a @ unit_b.T
+    if score == "cosine":
+        a, b = a / np.where(norm_a > 0, norm_a, 1)[:, None], b / np.where(norm_b > 0, norm_b, 1)[:, None]
+    scores = -((a[:, None] - b) ** 2).sum(axis=2) if score == "distance" else a @ b.T
     losses, slopes = score_loss(scores, positive, negative)
     n_examples = max(1, int(examples.sum()))
     slopes = slopes * examples[:, None] / n_examples
-    gradient_a, gradient_b = slopes @ unit_b, slopes.T @ unit_a
-    if unit:
-        gradient_a = (gradient_a - (gradient_a * unit_a).sum(axis=1, keepdims=True) * unit_a) * scale_a[:, None]
-        gradient_b = (gradient_b - (gradient_b * unit_b).sum(axis=1, keepdims=True) * unit_b) * scale_b[:, None]
-    rows_a = _to_rows(gradient_a, sentences, len(left))
-    return float(losses[examples].sum() / n_examples), rows_a, _to_rows(gradient_b, sentences, len(right))
+    gradient_a, gradient_b = slopes @ b, slopes.T @ a
+    if score == "distance":
+        gradient_a = 2 * (gradient_a - slopes.sum(axis=1)[:, None] * a)
+        gradient_b = 2 * (gradient_b - slopes.sum(axis=0)[:, None] * b)
+    elif score == "cosine":
+        gradient_a, gradient_b = _through_length(gradient_a, a, norm_a), _through_length(gradient_b, b, norm_b)
+    return float(losses[examples].sum() / n_examples), words.T @ gradient_a, words.T @ gradient_b
 
 
-def _to_rows(gradients: Floats, sentences: Sequence[Sequence[int]], n_words: int) -> Floats:
-    rows = np.zeros((n_words, gradients.shape[1]))
-    for gradient, sentence in zip(gradients, sentences, strict=True):
-        for word in sentence:
-            rows[word] += gradient / len(sentence)
-    return rows
+def _through_length(gradients: Floats, units: Floats, norms: Floats) -> Floats:
+    """From the gradients for unit vectors to those for what they were made of: only what is at right angles counts."""
+    across = gradients - (gradients * units).sum(axis=1, keepdims=True) * units
+    return np.asarray(across / np.where(norms > 0, norms, 1)[:, None])
 
 
 def adjacent(runs: Sequence[int], *, groups: bool = False) -> Counts:

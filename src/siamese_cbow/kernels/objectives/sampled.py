@@ -40,6 +40,7 @@ from siamese_cbow.kernels.batch.batch_records import (
 from siamese_cbow.kernels.batch.tokens import fill, sum_words
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import sampled_loss
+from siamese_cbow.kernels.tables import SCORES
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather_scaled
@@ -47,15 +48,17 @@ from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, n
 
 FILL, SUMS, DOTS, SLOPES, GRADIENTS, ROWS = range(6)  # the phases: the first for all batches
 SAMPLED_PHASES = 6
+COSINE, DOT, DISTANCE = (SCORES[name] for name in ("cosine", "dot", "distance"))
 
 
 class SampledWork(NamedTuple):
     """Memory for one batch. With two matrices, sentences of the candidates' side come after those of the anchors'."""
 
+    score: int  # how two sentences are compared: its number in `tables.SCORES`
     right: int  # where the candidates' side begins
     sums: Vectors  # (n_strips, sides * capacity, width)
     squares: NDArray[np.float32]  # (n_strips, sides * capacity) of the sums' lengths
-    scales: NDArray[np.float32]  # (sides * capacity,) what makes a sum a (unit) mean; 0: absent
+    scales: NDArray[np.float32]  # (sides * capacity,) what makes a sum what is compared; 0: absent
     gradients: Vectors  # (n_strips, sides * capacity, width)
     dots: NDArray[np.float32]  # (n_strips, capacity, candidates)
     places: NDArray[np.int32]  # (capacity, candidates) candidates of each anchor; -1: none
@@ -86,7 +89,7 @@ def train_sampled(
             if not objective.shared:
                 _sums_tile(chunk.tokens, _strip_of(right, n_rows, tile.strip).vectors, work, tile, work.right)
         elif tile.phase == DOTS:
-            _dots_tile(shape, picked, chunk.tokens.starts, objective, work, tile)
+            _dots_tile(shape, picked, chunk.tokens.starts, work, tile)
         elif tile.phase == SLOPES:
             _slopes_tile(shape, picked, objective, work, tile)
         elif tile.phase == GRADIENTS:
@@ -129,16 +132,14 @@ def _sums_tile(tokens: Tokens, rows: Vectors, work: SampledWork, tile: Tile, fir
 
 
 @njit(**INLINE)
-def _dots_tile(
-    shape: Shape, picked: Picked, starts: NDArray[np.int64], objective: Objective, work: SampledWork, tile: Tile
-) -> None:
+def _dots_tile(shape: Shape, picked: Picked, starts: NDArray[np.int64], work: SampledWork, tile: Tile) -> None:
     """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
     b, strip, sums = tile.batch, tile.strip, work.sums[tile.strip]
     for k in range(tile.begin, tile.end):
         if strip == 0:
             n_words = starts[b, k + 1] - starts[b, k]
-            _set_scale(objective, work, k, n_words)
-            _set_scale(objective, work, work.right + k, n_words)
+            _set_scale(work, k, n_words)
+            _set_scale(work, work.right + k, n_words)
         if k < picked.n_candidates[b] and picked.anchors[b, k] == 1:
             for i in range(work.dots.shape[2]):
                 j = candidate(shape, picked, b, k, i)
@@ -147,18 +148,27 @@ def _dots_tile(
 
 
 @njit(**INLINE)
-def _set_scale(objective: Objective, work: SampledWork, k: int, n_words: int) -> None:
+def _set_scale(work: SampledWork, k: int, n_words: int) -> None:
     """Absent is a sentence without words, or with a sum of zeros: it takes no part in its batch.
 
     NaN and infinity go through on purpose.
     """
+    square = _square(work, k)
+    if square == 0:
+        work.scales[k] = 0
+    elif work.score == COSINE:
+        work.scales[k] = np.float32(1) / np.sqrt(square)
+    else:
+        work.scales[k] = np.float32(1) / np.float32(n_words) if work.score == DOT else np.float32(1)
+
+
+@njit(**INLINE)
+def _square(work: SampledWork, k: int) -> np.float32:
+    """The square of the length of a sum, of all strips."""
     square = np.float32(0)
     for strip in range(len(work.squares)):
         square += work.squares[strip, k]
-    if square == 0:
-        work.scales[k] = 0
-    else:
-        work.scales[k] = np.float32(1) / np.sqrt(square) if objective.unit else np.float32(1) / np.float32(n_words)
+    return square
 
 
 @njit(**INLINE)
@@ -189,6 +199,8 @@ def _score_candidates(shape: Shape, picked: Picked, work: SampledWork, b: int, k
             for strip in range(len(work.dots)):
                 dot += work.dots[strip, k, i]
             score = dot * work.scales[k] * work.scales[work.right + j]
+            if work.score == DISTANCE:
+                score = 2 * score - _square(work, k) - _square(work, work.right + j)
             work.places[k, i], work.scores[k, i], work.slopes[k, i] = j, score, score
             if i < n_slots_of_positives(shape):
                 positive = 1
@@ -206,15 +218,15 @@ def _gradients_tile(
     for k in range(tile.begin, tile.end):
         pairs, along = _as_anchor(picked, work, b, k, thread)
         if not objective.shared:
-            _gather(objective, work, tile, k, pairs, along, share)
+            _gather(work, tile, k, pairs, along, share)
             pairs, along = 0, np.float32(0)
         pairs, along = _as_candidate(shape, picked, work, b, k, thread, pairs, along)
-        _gather(objective, work, tile, work.right + k, pairs, along, share)
+        _gather(work, tile, work.right + k, pairs, along, share)
 
 
 @njit(**INLINE)
 def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -> tuple[int, np.float32]:
-    """List the pairs in which k is the anchor: how many, and the sum of slope x score."""
+    """List the pairs in which k is the anchor: how many, and how far their gradients point along k itself."""
     pairs, along = 0, np.float32(0)
     if k < picked.n_candidates[b] and work.is_example[k] == 1:
         for i in range(work.places.shape[1]):
@@ -250,21 +262,22 @@ def _list(
     """One more pair: the anchor's i-th."""
     work.partners[thread, pairs] = partner
     work.weights[thread, pairs] = work.slopes[anchor, i] * work.scales[partner]
-    return pairs + 1, along + work.slopes[anchor, i] * work.scores[anchor, i]
+    share = np.float32(1) if work.score == DISTANCE else work.scores[anchor, i]
+    return pairs + 1, along + work.slopes[anchor, i] * share
 
 
 @njit(**INLINE)
-def _gather(
-    objective: Objective, work: SampledWork, tile: Tile, k: int, pairs: int, along: np.float32, share: np.float32
-) -> None:
+def _gather(work: SampledWork, tile: Tile, k: int, pairs: int, along: np.float32, share: np.float32) -> None:
     """The gradient of sentence k's words, from the pairs on the list.
 
     For u = s / |s|: dL/ds = (g - (g.u) u) / |s|, and g.u is the sum of slope x score. For u = s / n it is g / n.
+    For the distance it is twice the sum of slope x (partner - s).
     """
     partners, weights = work.partners[tile.thread], work.weights[tile.thread]
-    if objective.unit:
+    if work.score != DOT:
         partners[pairs], weights[pairs] = k, -along * work.scales[k]
         pairs += 1
+    factor = np.float32(2) if work.score == DISTANCE else np.float32(1)
     for i in range(pairs):
-        weights[i] *= work.scales[k] * share
+        weights[i] *= work.scales[k] * share * factor
     gather_scaled(work.sums[tile.strip], partners, weights, pairs, work.gradients[tile.strip], k)

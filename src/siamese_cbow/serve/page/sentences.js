@@ -36,8 +36,9 @@ function heat({ a, b, shares }) {
   const rowTotals = shares.map((row) => row.reduce((sum, share) => sum + share, 0));
   const columnTotals = b.map((_, j) => shares.reduce((sum, row) => sum + row[j], 0));
   const long = b.length > 5;
-  const word = (one, up) => make("span", { class: `${one.norm === null || one.counts_as ? "unknown" : ""} ${up ? "up" : ""}`,
-    title: one.norm === null ? "not in the vocabulary" : one.counts_as ? `not in the vocabulary: counts as ${one.counts_as}` : null }, one.word);
+  const word = (one, up) => make("span", { class: `${one.norm === null || one.counts_as || one.made_of ? "unknown" : ""} ${up ? "up" : ""}`,
+    title: one.norm === null ? "not in the vocabulary" : one.counts_as ? `not in the vocabulary: counts as ${one.counts_as}`
+      : one.made_of ? `not in the vocabulary: made of ${one.made_of}` : null }, one.word);
 
   const table = make("table", { class: b.length > 9 ? "heat many" : "heat", role: "grid", "aria-label": "Share of each pair of words in the similarity" },
     make("thead", {},

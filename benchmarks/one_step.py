@@ -1,0 +1,169 @@
+"""From raw text to a model in one step, against gensim's CBOW; and what the first run on a fresh machine compiles.
+
+    python -m benchmarks.one_step --text FILE [--megabytes N] [--rounds N] [--write]
+
+The text is running text, a paragraph a line. Both get the same sentences from the same splitter, on as many processes.
+gensim reads them from a file (its fastest way) in which they stand in lower case, with punctuation taken for spaces;
+making that file is part of its time, as our ids on disk are part of ours. 300 dimensions, 2 threads, one epoch, words
+seen five times. The two take turns, and the best round of each counts. Seconds of the processors are those of all
+threads and processes together: on a busy machine they say more than the clock.
+
+The first run is a process of its own that trains on 1 MB of the text with an empty folder for kernels; the second
+finds them there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow.stream.preparation import prepare
+from siamese_cbow.text.chunks import open_text
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.encodings import Decoding
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
+
+DIM, THREADS = 300, 2
+PARAGRAPHS = TextSettings(layout="paragraphs", language="en")
+PLAIN = bytes(byte if chr(byte).isalnum() or byte in b"\n'" or byte > 127 else 32 for byte in range(256)).lower()
+
+Seconds = dict[str, tuple[float, float]]  # part -> by the clock, of the processors
+
+
+def processor_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+class Watch:
+    """Notes how long each part took."""
+
+    def __init__(self) -> None:
+        self.parts: Seconds = {}
+        self._last = time.perf_counter(), processor_seconds()
+
+    def note(self, part: str) -> None:
+        now = time.perf_counter(), processor_seconds()
+        self.parts[part] = now[0] - self._last[0], now[1] - self._last[1]
+        self._last = now
+
+    def whole(self) -> tuple[float, float]:
+        return sum(clock for clock, _ in self.parts.values()), sum(used for _, used in self.parts.values())
+
+
+def ours(text: Path, folder: Path) -> Watch:
+    watch = Watch()
+    stream = prepare(text, output=folder / "stream", text=PARAGRAPHS, threads=THREADS, restart=True)
+    watch.note("text to ids")
+    SiameseCBOW(dim=DIM).train(stream, threads=THREADS)
+    watch.note("training")
+    return watch
+
+
+def gensim_cbow(text: Path, folder: Path) -> Watch:
+    from gensim.models import Word2Vec
+
+    watch = Watch()
+    lines = folder / "lines.txt"
+    write_lines(text, lines)
+    watch.note("sentences to a file")
+    model = Word2Vec(vector_size=DIM, window=5, min_count=5, sample=1e-5, negative=5, workers=THREADS, alpha=0.05)
+    model.build_vocab(corpus_file=str(lines))
+    watch.note("vocabulary")
+    n_words, n_lines = model.corpus_total_words, model.corpus_count
+    model.train(corpus_file=str(lines), total_words=n_words, total_examples=n_lines, epochs=1)
+    watch.note("training")
+    return watch
+
+
+def write_lines(text: Path, lines: Path) -> None:
+    """The sentences of a text, split on all cores, a line each."""
+    corpus = Corpus(text, PARAGRAPHS)
+    with corpus.splitters(THREADS) as splitters, ThreadPoolExecutor(THREADS) as pool, lines.open("wb") as file:
+        waiting = deque()
+        for block in corpus.blocks():
+            waiting.append(pool.submit(lambda block: splitters.lines(block).text.translate(PLAIN), block))
+            if len(waiting) > 2 * THREADS:
+                file.write(waiting.popleft().result())
+        for future in waiting:
+            file.write(future.result())
+
+
+def fastest(rounds: int, *works: Callable[[], Watch]) -> list[Watch]:
+    """The best round of each, taking turns."""
+    best: list[Watch | None] = [None] * len(works)
+    for _ in range(rounds):
+        for place, work in enumerate(works):
+            watch, before = work(), best[place]
+            if before is None or watch.whole()[0] < before.whole()[0]:
+                best[place] = watch
+    return [watch for watch in best if watch is not None]
+
+
+def raw_to_model(text: Path, rounds: int, folder: Path) -> str:
+    warm = folder / "warm.txt"
+    warm.write_bytes(text.open("rb").read(1 << 20))
+    ours(warm, folder)  # compiles
+    mine, theirs = fastest(rounds, lambda: ours(text, folder), lambda: gensim_cbow(text, folder))
+    rows = []
+    for name, watch in (("siamese-cbow", mine), ("gensim CBOW", theirs)):
+        clock, used = watch.whole()
+        rows.append([f"**{name}**", f"{clock:.1f}", f"{used:.1f}", f"{theirs.whole()[0] / clock:.1f}x"])
+        rows += [[part, f"{clock:.1f}", f"{used:.1f}", ""] for part, (clock, used) in watch.parts.items()]
+    clock, used = mine.whole()
+    ratios = f"{theirs.whole()[0] / clock:.1f}x by the clock, {theirs.whole()[1] / used:.1f}x by the processors"
+    size = f"{text.stat().st_size / 1e6:.0f} MB of raw paragraphs to a model"
+    return f"{size}: {ratios}.\n\n" + markdown(["", "seconds", "of the processors", "against gensim"], rows)
+
+
+def first_run(text: Path, folder: Path) -> str:
+    """What compiling costs, in processes of their own."""
+    kernels = folder / "kernels"
+    small = folder / "small.txt"
+    small.write_bytes(text.open("rb").read(1 << 20))
+    rows = []
+    for name in ("first run: kernels are compiled", "second run: kernels are found"):
+        watch = Watch()
+        subprocess.run(
+            [sys.executable, "-m", "siamese_cbow", "train", small, "-o", folder / f"model{len(rows)}"],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(kernels)}, check=True, capture_output=True,
+        )  # fmt: skip
+        watch.note(name)
+        rows.append([name, *(f"{seconds:.1f}" for seconds in watch.whole())])
+    return "`siamese-cbow train` on 1 MB of text, from the command line:\n\n" + markdown(
+        ["", "seconds", "of the processors"], rows
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--text", type=Path, required=True, help="running text, a paragraph a line, may be compressed")
+    parser.add_argument("--megabytes", type=int, default=150, help="of it that are read")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder, size = Path(name), options.megabytes * 1_000_000
+        with open_text(options.text, Decoding()) as source, (folder / "raw.txt").open("wb") as raw:
+            for piece in source.reads():
+                raw.write(piece[: size - raw.tell()])
+                if raw.tell() >= size:
+                    break
+        parts = [raw_to_model(folder / "raw.txt", options.rounds, folder), first_run(folder / "raw.txt", folder)]
+    parts.append(machine("numpy", "numba", "gensim", "sentencex"))
+    report("one_step", "From text to a model in one step", "\n\n".join(parts), write=options.write)
+
+
+if __name__ == "__main__":
+    main()

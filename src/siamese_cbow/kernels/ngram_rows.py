@@ -1,0 +1,176 @@
+"""Rows of words out of the vocabulary, made of vectors of their character n-grams, and the sums that fit those vectors.
+
+    row = X S        a row of X has 1 / sqrt(n) at the bucket of each of the n n-grams of a word
+    fit   the S that minimises |X S - V|^2 + penalty |S|^2, with the model's own rows V: conjugate gradients, each
+          column by itself, so that any split of the columns among threads gives the same bits
+
+The rows are those of `means_reference.compose` in every bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Floats, Ids, Offsets, Vectors
+from siamese_cbow.kernels.batch.random import bits
+from siamese_cbow.machine.compiling import INLINE, LEAN
+
+
+def compose_rows(
+    buckets: Ids,
+    starts: Offsets,
+    keys: NDArray[np.uint64],
+    codes: NDArray[np.int8],
+    numbers: Floats,
+    out: Vectors,
+) -> None:
+    """out[k] becomes the row of unknown word k, whose n-grams are buckets[starts[k] : starts[k + 1]].
+
+    codes    (n_buckets, dim) of few bits: sums of them stay below 2^15
+    numbers  (3,) scale, own, length
+
+    A word that stands there several times is composed once, and copied.
+    """
+    seen = np.full(1 << (2 * len(keys)).bit_length(), -1, np.int32)
+    totals, signs = np.zeros((2, (codes.shape[1] + 63) // 64, 64), np.int16)
+    _compose(buckets, starts, keys, codes, numbers, seen, totals.reshape(-1), totals, signs.reshape(-1), signs, out)
+
+
+@njit(**LEAN)
+def _compose(
+    buckets: Ids,
+    starts: Offsets,
+    keys: NDArray[np.uint64],
+    codes: NDArray[np.int8],
+    numbers: Floats,
+    seen: Ids,
+    totals: NDArray[np.int16],
+    total_blocks: NDArray[np.int16],
+    signs: NDArray[np.int16],
+    sign_blocks: NDArray[np.int16],
+    out: Vectors,
+) -> None:
+    """seen    all -1, more than twice as many as words, a power of two
+    totals  zeros, and signs, to work in: dim numbers or more, the same memory as the blocks (n, 64). Loops over all of
+            a block, without an end to look for, are what the compiler makes vector instructions of
+    """
+    dim = codes.shape[1]
+    scale, own, length = numbers[0], numbers[1], numbers[2]
+    of_word = own / np.float64(dim) ** 0.5
+    mask = np.uint64(len(seen) - 1)
+    for k in range(len(keys)):
+        place = np.int64((keys[k] ^ (keys[k] >> np.uint64(29))) & mask)
+        while seen[place] >= 0 and not _same_word(buckets, starts, keys, np.int64(seen[place]), k):
+            place = np.int64(np.uint64(place + 1) & mask)
+        before = np.int64(seen[place])
+        if before >= 0:
+            for d in range(dim):
+                out[k, d] = out[before, d]
+            continue
+        seen[place] = np.int32(k)
+        _add_codes(buckets, starts[k], starts[k + 1], codes, totals)
+        squares, along = np.int64(0), np.int64(0)
+        for block in range(len(sign_blocks)):
+            drawn = bits(keys[k], np.uint64(block))  # a sign each
+            for d in range(64):
+                sign_blocks[block, d] = np.int16(2 * np.int64((drawn >> np.uint64(d)) & np.uint64(1)) - 1)
+            some_squares, some_along = np.int32(0), np.int32(0)  # of 64 numbers, which 32 bits hold
+            for d in range(64):
+                total = np.int32(total_blocks[block, d])
+                some_squares = np.int32(some_squares + np.int32(total * total))
+                some_along = np.int32(some_along + np.int32(total * np.int32(sign_blocks[block, d])))
+            squares += some_squares
+            along += some_along
+        of_ngrams = scale / np.float64(max(1, starts[k + 1] - starts[k])) ** 0.5
+        square = of_ngrams * of_ngrams * squares + 2 * of_ngrams * of_word * along + of_word * of_word * dim
+        factor = length / square**0.5 if square > 0 else 0.0
+        one, other = np.float32(of_ngrams * factor), np.float32(of_word * factor)
+        for d in range(dim):
+            out[k, d] = np.float32(totals[d]) * one + np.float32(signs[d]) * other
+
+
+@njit(**INLINE)
+def _same_word(buckets: Ids, starts: Offsets, keys: NDArray[np.uint64], a: int, b: int) -> bool:
+    """Whether two words have the same row: all that it depends on is the same."""
+    n = starts[a + 1] - starts[a]
+    if keys[a] != keys[b] or n != starts[b + 1] - starts[b]:
+        return False
+    different = 0
+    for j in range(n):
+        different |= buckets[starts[a] + j] ^ buckets[starts[b] + j]
+    return different == 0
+
+
+@njit(**INLINE)
+def _add_codes(buckets: Ids, j: int, end: int, codes: NDArray[np.int8], totals: NDArray[np.int16]) -> None:
+    """totals becomes the sum of the codes of buckets[j:end].
+
+    Eight rows at a time, for fewer reads and writes of it; eight codes of four bits add up to 64 at most: one byte.
+    """
+    for d in range(codes.shape[1]):
+        totals[d] = 0
+    while j + 8 <= end:
+        a, b, c, e = buckets[j], buckets[j + 1], buckets[j + 2], buckets[j + 3]
+        f, g, h, i = buckets[j + 4], buckets[j + 5], buckets[j + 6], buckets[j + 7]
+        if min(min(min(a, b), min(c, e)), min(min(f, g), min(h, i))) < 0:
+            for each in range(j, j + 8):
+                _add_code(codes, buckets[each], totals)
+        else:
+            for d in range(codes.shape[1]):
+                half = np.int8(np.int8(codes[a, d] + codes[b, d]) + np.int8(codes[c, d] + codes[e, d]))
+                rest = np.int8(np.int8(codes[f, d] + codes[g, d]) + np.int8(codes[h, d] + codes[i, d]))
+                totals[d] += np.int8(half + rest)
+        j += 8
+    while j + 4 <= end:
+        a, b, c, e = buckets[j], buckets[j + 1], buckets[j + 2], buckets[j + 3]
+        if min(min(a, b), min(c, e)) < 0:
+            for each in range(j, j + 4):
+                _add_code(codes, buckets[each], totals)
+        else:
+            for d in range(codes.shape[1]):
+                totals[d] += np.int8(np.int8(codes[a, d] + codes[b, d]) + np.int8(codes[c, d] + codes[e, d]))
+        j += 4
+    for each in range(j, end):
+        _add_code(codes, buckets[each], totals)
+
+
+@njit(**INLINE)
+def _add_code(codes: NDArray[np.int8], bucket: int, totals: NDArray[np.int16]) -> None:
+    if bucket >= 0:
+        for d in range(codes.shape[1]):
+            totals[d] += codes[bucket, d]
+
+
+@njit(**LEAN)
+def transposed_product(buckets: Ids, starts: Offsets, values: Vectors, out: Vectors) -> None:
+    """out (n_buckets, k) becomes the transposed X times values (n_words, k)."""
+    out[:] = 0
+    for word in range(len(starts) - 1):
+        weight = np.float32(1 / np.float64(max(1, starts[word + 1] - starts[word])) ** 0.5)
+        for j in range(starts[word], starts[word + 1]):
+            if buckets[j] >= 0:
+                for d in range(values.shape[1]):
+                    out[buckets[j], d] += weight * values[word, d]
+
+
+@njit(**LEAN)
+def normal_product(buckets: Ids, starts: Offsets, penalty: float, values: Vectors, row: Vectors, out: Vectors) -> None:
+    """out becomes (transposed X times X + penalty) values, all (n_buckets, k); row (k,) is memory to work in."""
+    for bucket in range(len(out)):
+        for d in range(values.shape[1]):
+            out[bucket, d] = np.float32(penalty) * values[bucket, d]
+    for word in range(len(starts) - 1):
+        weight = np.float32(1 / np.float64(max(1, starts[word + 1] - starts[word])))
+        row[:] = 0
+        for j in range(starts[word], starts[word + 1]):
+            if buckets[j] >= 0:
+                for d in range(values.shape[1]):
+                    row[d] += values[buckets[j], d]
+        for d in range(values.shape[1]):
+            row[d] *= weight
+        for j in range(starts[word], starts[word + 1]):
+            if buckets[j] >= 0:
+                for d in range(values.shape[1]):
+                    out[buckets[j], d] += row[d]

@@ -1,0 +1,234 @@
+"""Vectors of character n-grams, from which words out of the vocabulary get theirs: fitted to a model's own rows.
+
+    word  ->  its n-grams (`words.unknown_words`)  ->  the sum of their vectors, and a direction that only it has
+    cover and covid have much in common, and are two words; kdoe77 and 2.19.0 have next to nothing but themselves
+
+The n-grams share N_BUCKETS buckets. Their vectors are those from which the rows of the model's frequent words can best
+be put together (ridge regression, some seconds), and to each a little of a random direction is added, so that words
+that share an n-gram nobody has learnt are alike as well. A number has four bits: more did not help. All words get the
+length that the rarest known ones have, and a little more: what an unknown word would weigh by its information.
+
+What was measured: benchmarks/unknown_words.py and results/languages.md. Roads not taken: 3- to 6-grams and more buckets
+(no better), vectors as long as the regression makes them (short where it knows little: much worse), only a random
+direction for each word, or for each n-gram (worse, but best for Chinese), a larger part of the word's own (tells more
+words apart, and misses more that belong together).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Counts, Floats, Ids, Offsets, Vectors, thread_count, without_caches
+from siamese_cbow.errors import InputError
+from siamese_cbow.kernels.means_reference import compose, signs
+from siamese_cbow.model.packed_rows import LARGEST_NUMBER, codes_of_bytes, is_mapped, two_a_byte
+from siamese_cbow.words.unknown_words import UnknownWords, key_of, ngrams
+from siamese_cbow.words.vocabulary import Vocabulary
+
+RULE = 1  # how words are cut into n-grams and put together again; a change of either is a new rule
+N_BUCKETS = 8_192
+FITTED_WORDS = 20_000  # the most frequent ones: more help little, and only where there are many
+ROUNDS = 8  # of conjugate gradients; the fit is not to be exact, and more did not help
+PENALTY = 1.0
+RANDOM_SHARE, OWN_SHARE = 0.2, 0.1  # of the length of a word: random parts of its n-grams, and its own direction
+RARE_COUNT = 0.1  # how often an unknown word was seen, so to speak
+SPREAD = 3.0  # standard deviations that the largest code stands for
+LARGEST = 7
+STRIP = 64  # columns that are fitted at a time
+REMEMBERED = 2_048  # rows of unknown words
+
+
+@dataclass(frozen=True, eq=False)
+class NGramVectors:
+    """The vectors of n-grams, packed, and what makes words of them.
+
+    pairs   (n_buckets, half of dim, rounded up) uint8, two codes of -7 to 7 per byte; n_buckets is a power of two
+    dim     columns
+    scale   what a code of 1 stands for
+    own     length of the direction that only a word has, before the whole is scaled to its length
+    length  of the row of every unknown word
+    """
+
+    pairs: NDArray[np.uint8]
+    dim: int
+    scale: float
+    own: float
+    length: float
+
+    def __post_init__(self) -> None:
+        n_buckets = len(self.pairs)
+        shape = n_buckets, (self.dim + 1) // 2
+        if self.pairs.shape != shape or n_buckets < 1 or n_buckets & (n_buckets - 1) or self.pairs.dtype != np.uint8:
+            raise InputError(
+                f"vectors of n-grams are {self.pairs.dtype} {self.pairs.shape}; expected uint8, for a power of two of "
+                f"buckets, {shape[1]} bytes each"
+            )
+        for name in ("scale", "own", "length"):
+            if not 0 <= getattr(self, name) <= LARGEST_NUMBER:
+                raise InputError(f"vectors of n-grams have {getattr(self, name)} for {name}; expected 0 or more")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NGramVectors):
+            return NotImplemented
+        return np.array_equal(self.pairs, other.pairs) and self._numbers == other._numbers
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_caches(self)
+
+    @property
+    def n_buckets(self) -> int:
+        """A power of two."""
+        return len(self.pairs)
+
+    @property
+    def _numbers(self) -> tuple[int, float, float, float]:
+        return self.dim, self.scale, self.own, self.length
+
+    # words
+
+    def row(self, word: str) -> Vectors:
+        """The vector of a word, (dim,) float32, in plain NumPy; the last ones are remembered."""
+        if word not in self._rows:
+            if len(self._rows) >= REMEMBERED:
+                self._rows.clear()
+            buckets = ngrams(word, self.n_buckets)
+            codes = codes_of_bytes(self.pairs.take([b for b in buckets if b >= 0], 0), self.dim).astype(np.int64)
+            self._rows[word] = compose(codes, len(buckets), key_of(word), self.scale, self.own, self.length)
+        return self._rows[word]
+
+    @cached_property
+    def _rows(self) -> dict[str, Vectors]:
+        return {}
+
+    def rows(self, unknown: UnknownWords) -> Vectors:
+        """The vectors of many words, (n_words, dim), the same bits."""
+        from siamese_cbow.kernels.ngram_rows import compose_rows
+
+        out = np.empty((len(unknown.keys), self.dim), np.float32)
+        numbers = np.array([self.scale, self.own, self.length])
+        compose_rows(unknown.buckets, unknown.starts, unknown.keys, self.codes, numbers, out)
+        return out
+
+    @cached_property
+    def codes(self) -> NDArray[np.int8]:
+        """All codes, unpacked, (n_buckets, dim)."""
+        return codes_of_bytes(self.pairs, self.dim).astype(np.int8)
+
+    # other vectors made of them
+
+    def in_memory(self) -> NGramVectors:
+        """The same without a file behind them."""
+        return replace(self, pairs=self.pairs.copy()) if is_mapped(self.pairs) else self
+
+    def along(self, directions: Floats, factors: Floats) -> NGramVectors:
+        """The vectors with each direction (dim,) of an orthonormal basis scaled by its factor; lengths follow."""
+        vectors = self.codes * np.float32(self.scale)
+        changed = (((vectors @ directions.T) * factors) @ directions).astype(np.float32)
+        before, after = (float(np.sqrt(np.square(rows, dtype=np.float64).mean())) for rows in (vectors, changed))
+        ratio = after / before if before > 0 else 1.0
+        return _packed(changed, self.own * ratio, self.length * ratio)
+
+    # files
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `of_arrays` makes them from."""
+        numbers = np.array([RULE, self.dim, self.scale, self.own, self.length], np.float64)
+        return {"pairs": self.pairs, "numbers": numbers}
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]], dim: int) -> NGramVectors:
+        """The vectors of a file, checked, for a model of `dim` dimensions."""
+        if arrays.keys() != {"pairs", "numbers"} or arrays["numbers"].shape != (5,):
+            raise InputError(f"vectors of n-grams are in {', '.join(arrays)}; expected pairs and numbers")
+        rule, columns, *numbers = arrays["numbers"].astype(np.float64).tolist()
+        if rule != RULE:
+            raise InputError(
+                f"n-grams are cut by rule {rule:g}, this siamese-cbow knows {RULE}: type pip install -U siamese-cbow"
+            )
+        if columns != dim:
+            raise InputError(f"vectors of n-grams have {columns:g} dimensions, the model has {dim}")
+        return cls(arrays["pairs"], dim, *numbers)
+
+
+def fitted(
+    vocabulary: Vocabulary,
+    vectors: Vectors,
+    *,
+    n_words: int = FITTED_WORDS,
+    rounds: int = ROUNDS,
+    threads: int | None = None,
+) -> NGramVectors:
+    """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
+    from siamese_cbow.words.lookup import written_out
+    from siamese_cbow.words.word_parts import ngrams_of
+
+    counts = np.asarray(vocabulary.counts)
+    length = _length(vectors, counts)
+    ids = np.sort(np.argsort(-counts, kind="stable")[:n_words])
+    buckets, starts = ngrams_of(*written_out([_plain(vocabulary, i) for i in ids.tolist()]), N_BUCKETS)
+    solved = np.empty((N_BUCKETS, vectors.shape[1]), np.float32)
+
+    def solve(first: int) -> None:
+        columns = slice(first, first + STRIP)
+        solved[:, columns] = _conjugate_gradients(buckets, starts, rounds, np.ascontiguousarray(vectors[ids, columns]))
+
+    with ThreadPoolExecutor(thread_count(threads)) as pool:
+        list(pool.map(solve, range(0, vectors.shape[1], STRIP)))
+    share = np.float32(RANDOM_SHARE * length / vectors.shape[1] ** 0.5)
+    for bucket in range(N_BUCKETS):
+        solved[bucket] += share * signs(bucket, vectors.shape[1])
+    return _packed(solved, OWN_SHARE * length, length)
+
+
+def _plain(vocabulary: Vocabulary, i: int) -> str:
+    """Word i as texts write it: "haus", where a model of several languages has de:haus."""
+    return vocabulary.words[i].partition(":")[2] if vocabulary.languages else vocabulary.words[i]
+
+
+def _length(vectors: Vectors, counts: Counts) -> float:
+    """The length of unknown words: that of the rarest quarter of the known ones, times what they are still rarer."""
+    rarest = np.argsort(counts, kind="stable")[: max(1, len(counts) // 4)]
+    squares = np.square(vectors[rarest], dtype=np.float64).sum(axis=1)
+    length = float(np.sqrt(squares.mean()))
+    if not counts.any():
+        return length
+    known, unknown = (np.log1p(counts.sum() / count) for count in (max(1, int(counts.min())), RARE_COUNT))
+    return length * float(unknown / known)
+
+
+def _conjugate_gradients(buckets: Ids, starts: Offsets, rounds: int, targets: Vectors) -> Vectors:
+    """The S (N_BUCKETS, k) whose rows make up the targets (n_words, k), see `kernels.ngram_rows`."""
+    from siamese_cbow.kernels.ngram_rows import normal_product, transposed_product
+
+    rest, moved = (np.empty((N_BUCKETS, targets.shape[1]), np.float32) for _ in range(2))
+    row = np.empty(targets.shape[1], np.float32)
+    transposed_product(buckets, starts, targets, rest)
+    solved, step, size = np.zeros_like(rest), rest.copy(), _squares(rest)
+    for _ in range(rounds):
+        normal_product(buckets, starts, PENALTY, step, row, moved)
+        far = (size / np.maximum((step.astype(np.float64) * moved).sum(axis=0), 1e-30)).astype(np.float32)
+        solved += far * step
+        rest -= far * moved
+        size, before = _squares(rest), size
+        step = rest + (size / np.maximum(before, 1e-30)).astype(np.float32) * step
+    return solved
+
+
+def _squares(rows: Vectors) -> Floats:
+    squares: Floats = np.square(rows, dtype=np.float64).sum(axis=0)
+    return squares
+
+
+def _packed(vectors: Vectors, own: float, length: float) -> NGramVectors:
+    """Four bits a number, one scale for all: sums of whole numbers are exact."""
+    scale = float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) * SPREAD / LARGEST
+    codes = np.clip(np.rint(vectors / np.float32(scale or 1)), -LARGEST, LARGEST).astype(np.int8)
+    return NGramVectors(two_a_byte(codes), vectors.shape[1], scale, own, length)

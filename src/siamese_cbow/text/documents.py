@@ -1,0 +1,209 @@
+r"""Documents: HTML, Markdown and PDF as paragraphs, each with its number. What a reader would read becomes words.
+
+    markdown_paragraphs(Path("a.md"), decoding)   ->   [(1, "A title"), (3, "A paragraph\nin two lines")]
+
+Tags, scripts, styles, comments, front matter and the targets of links are left out; entities are characters; code
+blocks are read only where `code` says so, code inside of a sentence is a part of it. The number of a paragraph is that
+of its line in Markdown, that of its page in a PDF, and counts paragraphs in HTML. A document is held in memory as a
+whole, so there is a limit to its size.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from siamese_cbow.errors import needs
+from siamese_cbow.text.chunks import open_text, valid_utf8
+from siamese_cbow.text.encodings import Decoding
+from siamese_cbow.text.opening import open_bytes
+from siamese_cbow.text.records import NoText
+
+Paragraphs: TypeAlias = list[tuple[int, str]]  # numbers, and texts that may have line ends
+
+MAX_BYTES = 16 << 20  # of HTML and Markdown: parsed, it takes fifty times as much
+MAX_PDF_BYTES = 256 << 20
+
+
+def _whole(path: Path, decoding: Decoding, advice: str) -> str:
+    r"""The text of a file that is small enough, with `\n` only."""
+    pieces: list[bytes] = []
+    with open_text(path, decoding) as text:
+        for piece in text.reads():
+            pieces.append(piece)
+            if sum(map(len, pieces)) > MAX_BYTES:
+                raise NoText(f"{path} is larger than {MAX_BYTES >> 20} MB, the limit of a document; {advice}")
+    valid, n_broken = valid_utf8(b"".join(pieces), str(path))
+    decoding.broken[str(path)] += n_broken
+    return valid.decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+# HTML
+
+# What is no text, or not shown where it stands.
+_NO_TEXT = {"script", "style", "template", "noscript", "head", "title", "svg", "math", "iframe", "object", "canvas",
+            "audio", "video", "datalist", "rp", "rt", "select", "textarea"}  # fmt: skip
+_CODE = {"pre", "code", "samp", "kbd", "listing", "xmp"}
+_BLOCKS = {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir",
+           "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
+           "header", "hgroup", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "p", "pre", "section",
+           "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "listing", "xmp"}  # fmt: skip
+_SPACES = {"br", "td", "th", "option", "button", "input", "img", "label"}  # words on their two sides are two
+_WHITE = re.compile(r"\s+")
+
+
+def html_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
+    """The paragraphs of a page: the texts of its blocks."""
+    page = _whole(path, decoding, "split it, or save it as plain text (.txt)")
+    return list(enumerate(html_texts(page, code=code), 1))
+
+
+def html_texts(page: str, *, code: bool) -> list[str]:
+    """`html_texts("<p>A &amp; B<p>C", code=False)` -> ['A & B', 'C']."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    root = LexborHTMLParser(page).body
+    texts = "".join(_html_pieces(root, code)).split("\0") if root is not None else []
+    paragraphs = (_WHITE.sub(" ", text).strip() for text in texts)
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _html_pieces(root: Any, code: bool) -> Iterator[str]:
+    """The text below a node, with a NUL where a block begins or ends. A loop: pages may be nested thousands deep."""
+    node = root.child
+    while node is not None:
+        tag = node.tag
+        if node.is_text_node:
+            yield (node.text_content or "").replace("\0", " ").replace("\u00ad", "")
+        elif tag in _BLOCKS:
+            yield "\0"
+        elif tag in _SPACES:
+            yield " "
+        is_code_block = tag in _CODE and tag in _BLOCKS
+        skipped = tag in _NO_TEXT or (is_code_block and not code) or "hidden" in (node.attributes or ())
+        if node.child is not None and not skipped:
+            node = node.child
+            continue
+        while node is not None and node.next is None:
+            node = node.parent
+            if node is None or node.mem_id == root.mem_id:
+                return
+            yield "\0" if node.tag in _BLOCKS else ""
+        if node is not None:
+            yield "\0" if node.tag in _BLOCKS else " " if node.tag in _SPACES else ""
+            node = node.next
+
+
+# Markdown
+
+_FRONT_MATTER = re.compile(
+    r"\A(?:---[ \t]*\n(?:[ \t]*(?:#.*)?\n)*(?=[\w\"'][^\n:]*:(?:\s|$)).*?^(?:---|\.\.\.)[ \t]*$"  # YAML
+    r"|\+\+\+[ \t]*\n(?:[ \t]*(?:#.*)?\n)*(?=[\w\"'.-]+\s*=|\[).*?^\+\+\+[ \t]*$)",  # TOML
+    re.DOTALL | re.MULTILINE,
+)
+_DEEPEST = 100  # of lists and quotations inside of one another
+
+
+def markdown_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
+    """The paragraphs, headings, list items and rows of tables, each with the number of its first line."""
+    text = _whole(path, decoding, "split it, or rename it to .txt to read it as plain text")
+    return markdown_texts(text, str(path), code=code)
+
+
+def markdown_texts(text: str, name: str, *, code: bool) -> Paragraphs:
+    """`markdown_texts("# A\\n\\n[b](c)", "a.md", code=False)` -> [(1, 'A'), (3, 'b')]."""
+    from markdown_it import MarkdownIt
+
+    front = _FRONT_MATTER.match(text)
+    if front:  # lines keep their numbers
+        text = "\n" * front[0].count("\n") + text[front.end() :]
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    tokens = parser.parse(text)
+    if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
+        raise NoText(f"{name} has lists or quotations {_DEEPEST} deep; expected a document: rename it to .txt")
+    paragraphs: Paragraphs = []
+    cells: list[str] | None = None
+    for token in tokens:
+        number = (token.map or [0])[0] + 1
+        if token.type == "tr_open":
+            cells, row = [], number
+        elif token.type == "tr_close":
+            paragraphs.append((row, " ".join(cells or ())))
+            cells = None
+        elif token.type == "inline":
+            inline = _inline(token.children or ())
+            paragraphs.append((number, inline)) if cells is None else cells.append(inline)
+        elif token.type == "html_block":
+            paragraphs += [(number, each) for each in html_texts(token.content, code=code)]
+        elif token.type in ("fence", "code_block") and code:
+            paragraphs.append((number + (token.type == "fence"), token.content))
+    whole = ((number, "\n".join(filter(str.strip, text.split("\n")))) for number, text in paragraphs)
+    return [(number, text) for number, text in whole if text]
+
+
+def _inline(tokens: Sequence[Any]) -> str:
+    """The text of a paragraph: of links what is shown, of images what is said instead of them."""
+    pieces: list[str] = []
+    in_address = False  # <https://...>: a target that is its own text
+    for token in tokens:
+        if token.type == "link_open" or token.type == "link_close":
+            in_address = token.type == "link_open" and token.markup == "autolink"
+        elif token.type == "image":
+            pieces.append(_inline(token.children or ()))
+        elif token.type in ("softbreak", "hardbreak"):
+            pieces.append("\n")
+        elif token.type == "html_inline":
+            pieces.append(" " if token.content.lower().startswith("<br") else "")
+        elif not in_address:
+            pieces.append(token.content)
+    lines = (line.strip() for line in "".join(pieces).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+# PDF
+
+
+def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
+    """The paragraphs of all pages, each with the number of its page; code can't be told from text."""
+    with needs("pypdf", "pdf"):
+        import pypdf
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it repairs of a file is of no use to the user
+    with open_bytes(path) as stream:
+        data = stream.read(MAX_PDF_BYTES + 1)
+    if len(data) > MAX_PDF_BYTES:
+        raise NoText(f"{path} is larger than {MAX_PDF_BYTES >> 20} MB, the limit of a PDF; split it")
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise NoText(f"{path} is locked by a password; save it without one")
+        texts = [page.extract_text() for page in reader.pages]
+    except NoText:
+        raise
+    except Exception as error:  # of broken files, pypdf raises anything
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise NoText(f"can't read {path} as a PDF: {reason}; check the file") from error
+    paragraphs = [(number, text) for number, page in enumerate(texts, 1) for text in _page_paragraphs(page)]
+    if texts and not paragraphs:
+        raise NoText(f"{path} has no text on its {len(texts):,} pages, only pictures; recognise its text first (OCR)")
+    return paragraphs
+
+
+def _page_paragraphs(page: str) -> Iterator[str]:
+    """Lines of a page as paragraphs: one ends at an empty line, or where a line is clearly shorter than the others."""
+    lines = [_WHITE.sub(" ", line).strip() for line in page.replace("\0", " ").split("\n")]
+    lengths = sorted(len(line) for line in lines if line)
+    width = lengths[int(0.9 * len(lengths))] if lengths else 0
+    paragraph: list[str] = []
+    for line in lines:
+        if line:
+            paragraph.append(line)
+        ends = line.endswith((".", "!", "?", ":", "。", "！", "？", "।", "؟", "”", '"')) and len(line) < 0.85 * width
+        if paragraph and (not line or ends or (len(line) < 0.6 * width and not line.endswith(("-", ",")))):
+            yield "\n".join(paragraph)
+            paragraph = []
+    if paragraph:
+        yield "\n".join(paragraph)

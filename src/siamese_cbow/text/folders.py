@@ -1,0 +1,217 @@
+"""Folders as ripgrep walks them: what is hidden, ignored or binary is left out, and counted.
+
+    Walk(["*.md"]).files(Path("notes"))   -> the Markdown files below notes, sorted
+
+A file is ignored by the .gitignore and .ignore files beside and above it, up to the root of its git repository. Links
+are followed, but nothing is read twice and no loop is walked. Globs are like the lines of a .gitignore file, the other
+way round: `*.md` only these, `!drafts/` not those; the last one that matches decides, over all but hidden folders.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.text.encodings import wide_encoding
+from siamese_cbow.text.opening import check_is_no_other_file, check_is_text, ending_of, open_bytes
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_IGNORE_FILES = (".gitignore", ".ignore")
+_HEAD_BYTES = 1 << 13
+# What is left out -> how that is said of one, and of several.
+KINDS = {
+    "binary": ("{} binary file", "{} binary files"),
+    "ignored": ("{} ignored by .gitignore",) * 2,
+    "hidden": ("{} hidden",) * 2,
+    "glob": ("{} by --glob",) * 2,
+    "forbidden": ("{} that may not be read",) * 2,
+    "broken": ("{} broken link", "{} broken links"),
+    "again": ("{} link to what is read already", "{} links to what is read already"),
+    "special": ("{} pipe or device", "{} pipes and devices"),
+    "other": ("{} of another format",) * 2,
+    "pdf": ("{} PDF (to read it, type: pip install 'siamese-cbow[pdf]')",
+            "{} PDFs (to read them, type: pip install 'siamese-cbow[pdf]')"),
+}  # fmt: skip
+
+
+class _Rules(NamedTuple):
+    """What a folder's ignore files say of the paths below it."""
+
+    folder: str
+    spec: GitIgnoreSpec
+
+
+class Walk:
+    """Finds the files of folders.
+
+    globs     which files are wanted, as for ripgrep
+    is_read   whether a file of this name is one that can be read
+    left_out  kind -> how many files or folders were left out so far
+    """
+
+    def __init__(self, globs: Sequence[str] = (), is_read: Callable[[Path], bool] = lambda path: True) -> None:
+        self.left_out: Counter[str] = Counter()
+        self._is_read = is_read
+        self._globs = _spec(globs, "--glob") if globs else None
+        self._only = any(not glob.startswith("!") for glob in globs)
+
+    def files(self, folder: Path) -> list[Path]:
+        """The files below a folder that hold text, sorted."""
+        self._seen: set[str] = set()
+        links: list[str] = []
+        found = list(self._below(str(folder), str(folder), _rules_above(folder), links))
+        while links:  # folders behind links come last, so that a folder has its own name where it is in the tree
+            found += self._below(links.pop(0), str(folder), [], links)
+        real = {os.path.realpath(path) for path in found if not path.is_symlink()}
+        files = []
+        for path in sorted(found):
+            target = os.path.realpath(path)
+            if path.is_symlink() and target in real:
+                self.left_out["again"] += 1
+                continue
+            real.add(target)
+            kind = self._kind(path)
+            if kind is None:
+                files.append(path)
+            else:
+                self.left_out[kind] += 1
+        return files
+
+    def _below(self, folder: str, root: str, rules: list[_Rules], links: list[str]) -> Iterator[Path]:
+        """The files below one folder that are neither hidden nor ignored; `links` gets folders behind links."""
+        todo = [(folder, rules)]
+        while todo:
+            current, rules = todo.pop()
+            if (real := os.path.realpath(current)) in self._seen:
+                self.left_out["again"] += 1
+                continue
+            self._seen.add(real)
+            try:
+                with os.scandir(current) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                if current == root:
+                    raise InputError(
+                        f"can't list {current}: {error.strerror or error}; check its permissions"
+                    ) from error
+                self.left_out["forbidden"] += 1
+                continue
+            rules = [*rules, *_rules_in(current, entries)]
+            for entry in entries:
+                is_folder = _is_folder(entry)
+                if reason := self._reason(entry, root, rules, is_folder=is_folder):
+                    self.left_out[reason] += 1
+                elif not is_folder:
+                    yield Path(entry.path)
+                elif entry.is_symlink():
+                    links.append(entry.path)
+                else:
+                    todo.append((entry.path, rules))
+
+    def _reason(self, entry: os.DirEntry[str], root: str, rules: Sequence[_Rules], *, is_folder: bool) -> str | None:
+        """Why an entry of a folder is left out, by its name; None where it is not."""
+        slash = "/" if is_folder else ""
+        if self._globs:
+            wanted = self._globs.check_file(os.path.relpath(entry.path, root) + slash).include
+            if wanted is not None and (not wanted or not is_folder):
+                return None if wanted else "glob"
+            if self._only and not is_folder:
+                return "glob"
+        if entry.name.startswith("."):
+            return "hidden"
+        for folder, spec in reversed(rules):  # the nearest one that says something decides
+            ignored = spec.check_file(os.path.relpath(entry.path, folder) + slash).include
+            if ignored is not None:
+                return "ignored" if ignored else None
+        return None
+
+    def _kind(self, path: Path) -> str | None:
+        """Why a file is left out, by what it is; None where it is text."""
+        if not path.is_file():
+            return "special" if path.exists() else "broken"
+        if not os.access(path, os.R_OK):
+            return "forbidden"
+        if not self._is_read(path):
+            return "other"
+        if ending_of(path) == ".pdf":
+            return None if importlib.util.find_spec("pypdf") else "pdf"
+        return "binary" if ending_of(path) != ".parquet" and _is_binary(path) else None
+
+
+def left_out_remark(left_out: Counter[str]) -> list[str]:
+    """{"binary": 3, "hidden": 1} -> ["left out 3 binary files, 1 hidden; a file that is named is always read"]."""
+    counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}") for kind, phrases in KINDS.items()
+              if left_out[kind]]  # fmt: skip
+    return [f"left out {', '.join(counts)}; a file that is named itself is always read"] if counts else []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _rules_in(folder: str, entries: Sequence[os.DirEntry[str]]) -> list[_Rules]:
+    names = [entry.name for entry in entries if entry.name in _IGNORE_FILES]
+    return [_Rules(folder, _spec(_lines(Path(folder) / name), str(Path(folder) / name))) for name in sorted(names)]
+
+
+def _rules_above(folder: Path) -> list[_Rules]:
+    """Of the folders above, up to the root of the repository; none where there is no repository."""
+    folder = folder.resolve()
+    if (folder / ".git").exists():
+        exclude = folder / ".git" / "info" / "exclude"
+        return [_Rules(str(folder), _spec(_lines(exclude), str(exclude)))]
+    root = next((each for each in folder.parents if (each / ".git").exists()), None)
+    if root is None:
+        return []
+    above = [each for each in reversed(folder.parents) if each == root or root in each.parents]
+    files = [root / ".git" / "info" / "exclude", *(each / name for each in above for name in _IGNORE_FILES)]
+    places = [root, *(each for each in above for _ in _IGNORE_FILES)]
+    rules = [_Rules(str(place), _spec(_lines(file), str(file))) for place, file in zip(places, files, strict=True)]
+    inside = [each for each in rules if not each.spec.check_file(os.path.relpath(folder, each.folder) + "/").include]
+    return inside if len(inside) == len(rules) else []  # an ignored folder that was named is read all the same
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _spec(lines: Sequence[str], name: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, TypeError) as error:
+        raise SettingsError(f"{name} has a pattern that can't be understood: {error}; correct it") from None
+
+
+def _is_binary(path: Path) -> bool:
+    """By its first bytes; what can't even be opened is left to those who read it."""
+    try:
+        with open_bytes(path) as stream:
+            head = stream.read(_HEAD_BYTES)
+    except InputError:
+        return False
+    wide = wide_encoding(head)
+    try:
+        check_is_no_other_file(head, str(path))
+        if not wide:
+            check_is_text(head, str(path))
+    except InputError:
+        return True
+    if b"\0" not in head or ending_of(path) in (".txt", ".text", ".csv", ".tsv"):
+        return False
+    text = head.decode(wide, "ignore") if wide else ""  # which noise may be by accident, but then it has no spaces
+    return sum(text.count(each) for each in " \n\u3000\u3001\u3002") * 50 < len(text) or not text

@@ -1,0 +1,261 @@
+"""Records in JSON: an object per line; in a .json file also one array of objects, or objects over several lines.
+
+    json_cells(Path("a.jsonl"), ["user.bio"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes
+
+A name is a key, or a path with dots into nested objects; where the path meets a list, it goes on in each of its items.
+A record without the key gives an empty cell.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.errors import InputError
+from siamese_cbow.text.chunks import Chunk, TextStream, line_chunks, open_text
+from siamese_cbow.text.encodings import Decoding
+from siamese_cbow.text.inputs import encoded
+from siamese_cbow.text.opening import ending_of
+from siamese_cbow.text.parquet_files import parquet_rows
+from siamese_cbow.text.reader import CellBatch, chosen, format_of, joined, list_cell, missing_column, not_text
+from siamese_cbow.text.records import MAX_ROW_BYTES, NoText
+from siamese_cbow.text.table_files import Cells, arrow_cells, delimited_rows, with_clear_errors
+
+_LOOK_AT = 1000  # records, to see which columns there are
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+@with_clear_errors
+def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
+    """The cells of some columns: by Arrow where one is wanted, else, or where Arrow refuses, by Python."""
+    names = [*texts, *others]
+    with open_text(path, decoding) as text:
+        wanted: list[list[str]] = []
+        simple: Any = None  # the Arrow type of the only column, where it is a key
+        for chunk in _chunks(text, path):
+            if not wanted:
+                first = [row for _, row in zip(range(_LOOK_AT), _rows(chunk, path), strict=False)]
+                wanted = [_checked(name, first, path, texts) for name in names]
+                simple = _arrow_type(first, names[0]) if wanted == [names] else None
+            cells = simple and _arrow_cells(chunk, simple, path, names[0])
+            yield cells or _python_cells(chunk, path, wanted, len(texts)), text.advance()
+        yield [[] for _ in names], text.advance()
+
+
+@with_clear_errors
+def json_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
+    """Some records after others, whole; none at first, as of other tables."""
+    yield []
+    with open_text(path, decoding) as text:
+        for chunk in _chunks(text, path):
+            yield list(_rows(chunk, path))
+
+
+def _chunks(text: TextStream, path: Path) -> Iterator[Chunk]:
+    """About 4 MB of lines with an object each."""
+    advice = "expected one JSON object per line, with one document in each"
+    reads = text.reads() if _has_lines(text.head, path) else _element_lines(text.reads(), path)
+    return line_chunks(reads, str(path), overlong="refuse", limit=MAX_ROW_BYTES, advice=advice)
+
+
+def _rows(chunk: Chunk, path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
+        if line.strip():
+            yield _row(line, path, number)
+
+
+def _row(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    array = "an array of objects goes into a file that ends in .json"
+    array = "or an array of them" if ending_of(path) == ".json" else array
+    try:
+        row = json.loads(line.decode("utf-8", "surrogateescape"))  # broken bytes are replaced and counted later
+    except (ValueError, RecursionError) as error:
+        start = line[:60].decode("utf-8", "replace")
+        raise (NoText if number == 1 else InputError)(
+            f"{path} line {number:,} is not JSON ({error}): {start!r}; expected one object per line; {array}"
+        ) from error
+    if not isinstance(row, dict):
+        raise (NoText if number == 1 else InputError)(
+            f"{path} line {number:,} is a JSON {type(row).__name__}; expected one object per line, like "
+            f'{{"text": "..."}}; {array}'
+        )
+    return row
+
+
+# Which columns
+
+
+def value_at(row: Any, column: str) -> Any:
+    """What stands in a record under a key or a path: `value_at({"user": {"bio": "a"}}, "user.bio")` -> 'a'."""
+    if isinstance(row, list):
+        values = [value_at(item, column) for item in row if isinstance(item, dict)]
+        return [one for value in values for one in (value if isinstance(value, list) else [value])]
+    if not isinstance(row, dict) or column in row:
+        return row.get(column) if isinstance(row, dict) else None
+    first, dot, rest = column.partition(".")
+    return value_at(row.get(first), rest) if dot else None
+
+
+def column_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """All keys in the order in which they come, those of nested objects with dots."""
+    names: dict[str, None] = {}
+    for row in rows:
+        for key, value in row.items():
+            inner = column_names([value]) if isinstance(value, Mapping) else ()
+            names.update(dict.fromkeys([f"{key}.{each}" for each in inner] or [key]))
+    return list(names)
+
+
+def _checked(name: str, rows: Sequence[dict[str, Any]], path: Path, texts: Sequence[str]) -> list[str]:
+    """The columns that a name stands for; an error where the first records have none of them."""
+    keys = {key for row in rows for key in row}
+    columns = chosen(name, list(keys))
+    for column in columns:
+        if rows and column not in keys and not any(value_at(row, column) is not None for row in rows):
+            raise missing_column(path, column, column_names(rows), texts)
+    return columns
+
+
+# Cells
+
+
+def _arrow_type(rows: Sequence[dict[str, Any]], column: str) -> Any:
+    """Text or a list of texts, by the first record that has it; None where Python has to read it."""
+    import pyarrow as pa
+
+    if not (all if "." in column else any)(column in row for row in rows):
+        return None
+    value = next((row[column] for row in rows if row.get(column) is not None), None)
+    return pa.list_(pa.string()) if isinstance(value, list) else pa.string()
+
+
+def _arrow_cells(chunk: Chunk, kind: Any, path: Path, column: str) -> list[Cells] | None:
+    """The cells of a column, or None where something is in the lines that Arrow doesn't take."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    try:
+        table = arrow_json.read_json(
+            io.BytesIO(chunk.data),
+            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(chunk.data) + 1),
+            parse_options=arrow_json.ParseOptions(
+                explicit_schema=pa.schema([(column, kind)]), unexpected_field_behavior="ignore"
+            ),
+        )
+    except (pa.ArrowException, ValueError):
+        return None
+    return [[cell for values in table.column(column).chunks for cell in arrow_cells(values, kind, path, column)]]
+
+
+def _python_cells(chunk: Chunk, path: Path, wanted: Sequence[Sequence[str]], n_texts: int) -> list[Cells]:
+    """The same for any columns; takes a little more than Arrow does, and knows the line of a mistake."""
+    numbers = [i for i, line in enumerate(chunk.data.split(b"\n"), chunk.first_line) if line.strip()]
+    rows = list(zip(numbers, _rows(chunk, path), strict=True))
+    return [
+        joined([[_cell(value_at(row, column), path, column, number, is_text=i < n_texts) for number, row in rows]
+                for column in columns])
+        for i, columns in enumerate(wanted)
+    ]  # fmt: skip
+
+
+def _cell(value: Any, path: Path, column: str, number: int, *, is_text: bool) -> bytes:
+    if isinstance(value, int | float) and not is_text:
+        value = str(value)
+    if isinstance(value, list) and all(part is None or isinstance(part, str) for part in value):
+        return list_cell(value)
+    if value is None or isinstance(value, str):
+        return encoded(value or "")
+    raise not_text(path, column, f"{type(value).__name__} in line {number:,}")
+
+
+# Arrays and objects over several lines
+
+
+def _has_lines(head: bytes, path: Path) -> bool:
+    """False: a .json file that is one array, or whose first object goes on beyond its line."""
+    start = head.lstrip()
+    if ending_of(path) != ".json" or not start.startswith((b"[", b"{")):
+        return True
+    try:
+        return isinstance(json.loads(start.partition(b"\n")[0]), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _element_lines(reads: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """Each element of an array, or each of several objects, on a line of its own."""
+    scan, utf8 = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    text, place, n, depth = "", 0, 0, -1  # depth -1: nothing was seen yet; 0: objects; 1: in an array; 2: after it
+    pieces = iter(reads)
+    is_last = False
+    while not is_last:
+        piece = next(pieces, b"")
+        is_last = not piece
+        text, place = text[place:] + utf8.decode(piece, is_last), 0
+        lines: list[str] = []
+        while True:
+            space = _SPACE.match(text, place)
+            place = space.end() if space else place
+            if place == len(text):
+                break
+            if depth == -1:
+                depth = 1 if text[place] == "[" else 0
+                place += depth
+            elif depth == 2:
+                raise InputError(f"{path} goes on after its array ends: {text[place : place + 40]!r}; expected nothing")
+            elif depth == 1 and text[place] == "]":
+                depth, place = 2, place + 1
+            elif depth == 1 and text[place] == "," and n:
+                place += 1
+            else:
+                try:
+                    _, end = scan(text, place)
+                except (ValueError, RecursionError) as error:
+                    if is_last or len(text) - place > MAX_ROW_BYTES or isinstance(error, RecursionError):
+                        raise _bad_element(path, n + 1, text[place:], error) from error
+                    break  # it may go on in the next piece
+                lines.append(text[place:end].replace("\n", " ").replace("\r", " ") + "\n")
+                place, n = end, n + 1
+        if lines:
+            yield "".join(lines).encode("utf-8", "surrogateescape")
+    if depth == 1:
+        raise InputError(f"{path} is cut off: its array of {n:,} records does not end; get the file again")
+
+
+def _bad_element(path: Path, number: int, text: str, error: Exception) -> InputError:
+    reason = str(error).partition(":")[0]
+    return (NoText if number == 1 else InputError)(
+        f"{path}: record {number:,} is not JSON ({reason}): {text[:60]!r}; expected an array of objects, or an object "
+        "per line"
+    )
+
+
+# Whole tables of any kind
+
+
+def table_rows(path: str | Path, decoding: Decoding | None = None) -> tuple[list[list[str]], bool]:
+    """All rows of a small table as text, and whether the first of them surely names the columns.
+
+    Of CSV, TSV and lines with tabs it may or may not: [["id", "text"], ["1", "A cat."]], False.
+    """
+    path, decoding = Path(path).expanduser(), decoding or Decoding()
+    if format_of(path).name == "Parquet":
+        records = [row for batch in parquet_rows(path, decoding) if batch is not None for row in batch.to_pylist()]
+    elif format_of(path).name == "JSON lines":
+        records = [row for batch in json_rows(path, decoding) for row in batch]
+    else:
+        return list(delimited_rows(path, decoding)), False
+    names = column_names(records)
+    return [names, *([_cell_text(value_at(row, name)) for name in names] for row in records)] if records else [], True
+
+
+def _cell_text(value: Any) -> str:
+    """None -> "", True -> "1", 4.5 -> "4.5"."""
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, bool) else str(value)

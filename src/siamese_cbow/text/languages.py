@@ -1,0 +1,199 @@
+"""Languages: their names and tags as people write them, what each decides, and which one a text is in.
+
+    language("Deutsch"), language("de-AT"), language("ger")   ->   Language(code="de", name="German", stemmer="german")
+    language("klingon")                                       ->   SettingsError with the list, and what is like it
+    detect([b"Dies ist ein Satz. ..."])                       ->   German, 100% of what was looked at
+
+What a language decides: where sentences end (`sentences`), which words are cut in two or have a lower case of their
+own (`words.tokenizer`), and which stemmer makes forms of one word learn together (`training.stems`). All of them
+ask here. The table is `languages.txt`; a country or script behind a language (de-AT, zh-Hant) changes nothing.
+
+Detection is the work of py3langid: a few megabytes, NumPy only, no network, where lingua is twenty times as large. A
+single sentence may mislead it, so pieces from all over a text are asked.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from siamese_cbow.base.disk import clear_disk_errors
+from siamese_cbow.errors import SettingsError
+
+AUTO = "auto"
+ASSUMED = "en"  # where a text is too short to tell, or of no language: as all versions did before
+UNDETERMINED = "und"  # said by the user: any other language
+
+# Turkish and its kin write I without a dot in lower case as ı, and İ with one as i.
+DOTLESS = ("az", "crh", "tr")
+# Words that lose their vowel before another vowel, and are words of their own: l'homme -> l' homme. In other words, as
+# in aujourd'hui, an apostrophe is a letter. These lists are part of rule 2 of the tokenizer.
+ELISIONS = {
+    "ca": "d l m n s t",
+    "fr": "c d j jusqu l lorsqu m n puisqu qu quoiqu s t",
+    "ga": "b d m",
+    "it": "agl all c ch coll d dagl dall degl dell gl l m negl nell pell quell quest s sugl sull t un v",
+    "lb": "d",
+    "lij": "d l m n s t",
+    "oc": "c d j l m n qu s t",
+}
+
+_N_PIECES, _PIECE = 48, 300  # characters of each piece that is looked at
+_FEW_LETTERS = 60  # a sentence; below it the answer is a guess
+_SURE = 0.5  # of one language, in a piece; and of such pieces, in the text
+_MIXED = 0.1  # a second language that fills so much of the text is worth a word
+_NONE = "zxx"  # what is no language, by its ISO code
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+class Language(NamedTuple):
+    """A language, and what it decides."""
+
+    code: str
+    name: str
+    stemmer: str | None  # the Snowball algorithm; None: no words share a stem
+
+    def decides(self) -> str:
+        """What follows from it, in words: 'splitter de, stems german'."""
+        stems = f"stems {self.stemmer}" if self.stemmer else "no stems"
+        rules = [", dotless ı"] * (self.code in DOTLESS) + [", elisions"] * (self.code in ELISIONS)
+        return f"splitter {self.splitter}, {stems}{''.join(rules)}"
+
+    @property
+    def splitter(self) -> str:
+        """The language that sentencex is told; it falls back on a related one, or English, where it has no rules."""
+        return self.code if self.code != UNDETERMINED else ASSUMED
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.code})"
+
+
+# Names
+
+
+@cache
+def _table() -> tuple[dict[str, Language], dict[str, Language]]:
+    """Languages by code, and by everything that they are called."""
+    codes: dict[str, Language] = {}
+    names: dict[str, Language] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        code, others, stemmer, called = line.split("|")
+        own_names = called.split(", ")
+        codes[code] = Language(code, own_names[0], None if stemmer == "-" else stemmer)
+        names |= dict.fromkeys((code, *others.split(), *map(_plain, own_names)), codes[code])
+    return codes, names
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("_", "-").split()).casefold()
+
+
+def language(name: str) -> Language:
+    """The language that a name or tag stands for: `language("pt-br").name` -> "Portuguese"."""
+    found = find_language(name)
+    if found is None:
+        listed = ", ".join(sorted(_table()[0]))
+        raise SettingsError(
+            f"language is {name!r};{_alike(str(name))} expected auto, a name such as German, or a code: {listed} "
+            "(und is any other language)"
+        )
+    return found
+
+
+def find_language(name: str) -> Language | None:
+    """The same, but None where there is none: of names in files, which may be older than the table."""
+    names, plain = _table()[1], _plain(name) if isinstance(name, str) else ""
+    tag = plain.partition("-")[0]  # what follows it is a script, a country, a variant
+    is_tag = re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]{1,8})*(\.utf-?8)?", plain)
+    return names.get(plain) or (names.get(tag) if is_tag else None)
+
+
+def _alike(name: str) -> str:
+    from difflib import get_close_matches
+
+    names = _table()[1]
+    near = get_close_matches(_plain(name), [each for each in names if len(each) > 3], n=3)
+    meant = list(dict.fromkeys(f"{names[each].name} ({names[each].code})" for each in near))
+    return f" did you mean {' or '.join(meant)}?" if meant else ""
+
+
+def language_code(name: str) -> str:
+    """The code of a language, however it was named; "auto" stays what it is."""
+    return AUTO if name == AUTO else language(name).code
+
+
+# Detection
+
+
+class Detected(NamedTuple):
+    """The language of a text, and how it was found."""
+
+    language: Language
+    shares: tuple[tuple[Language, float], ...] = ()  # of what was looked at, the largest first; empty where it was said
+    doubt: str = ""  # why the language is only assumed
+
+    def message(self, option: str = "--language", *, decides: str | None = None) -> str:
+        """One line for the user; "" where the user has named the language.
+
+        'language: German (de): splitter de, stems german; --language says otherwise'
+
+        decides  what follows from it, where that is not everything
+        """
+        what = f"{self.language}: {decides or self.language.decides()}"
+        if self.doubt:
+            return f"language: {self.doubt}, so it is taken for {what}; name it with {option}"
+        if not self.shares:
+            return ""
+        others = [f"{share:.0%} {other}" for other, share in self.shares[1:] if share >= _MIXED][:3]
+        if others:
+            mixed = " and ".join([f"{self.shares[0][1]:.0%} {self.language}", *others])
+            return f"language: mixed, {mixed}; all of it is taken for {what}; {option} says otherwise"
+        return f"language: {what}; {option} says otherwise"
+
+
+def detect(samples: Iterable[bytes]) -> Detected:
+    """The language of a text, from some of it; looks at pieces from all over the samples."""
+    texts = [sample.decode("utf-8", "replace") for sample in samples]
+    pieces = list(_pieces(texts))
+    if sum(map(_n_letters, pieces)) < _FEW_LETTERS:
+        return Detected(_table()[0][ASSUMED], doubt="too little text to tell")
+    codes, n_letters, n_of = _table()[0], sum(map(_n_letters, pieces)), Counter[str]()
+    for piece in pieces:
+        (code, probability), *_ = _identifier().rank(piece)
+        n_of[code if probability >= _SURE else _NONE] += _n_letters(piece)
+    n_unsure = n_of.pop(_NONE, 0)
+    ranked = tuple((codes[code], n / n_letters) for code, n in n_of.most_common(4))
+    if n_unsure > _SURE * n_letters:
+        return Detected(codes[ASSUMED], ranked, doubt="it can't be told from the text")
+    return Detected(ranked[0][0], ranked)
+
+
+def _pieces(texts: Sequence[str]) -> Iterable[str]:
+    """Pieces of about 300 characters from evenly spread places, without what is no letter: numbers, code, markup."""
+    n = max(1, _N_PIECES // max(1, len(texts)))
+    for text in texts:
+        step = max(_PIECE, len(text) // n)
+        for start in range(0, len(text), step):
+            piece = text[start : start + _PIECE]
+            if _n_letters(piece) > 0.3 * len(piece):
+                yield piece
+
+
+def _n_letters(text: str) -> int:
+    return len(_LETTERS.findall(text))
+
+
+@cache
+def _identifier() -> Any:
+    """py3langid, among the languages of the table; it takes half a second to load."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    with clear_disk_errors(Path(tempfile.gettempdir())):  # it unpacks its model there
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(sorted({*_table()[0], _NONE} & {*identifier.labels}))
+    return identifier

@@ -1,0 +1,171 @@
+"""Parquet, of which some columns are read: text, also as numbers of texts, or lists of strings; fields of structs.
+
+A text that is repeated stands in the file once, so a kilobyte may hold terabytes. Only a few rows are decoded at a
+time: memory follows from the longest record, not from what a file promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from siamese_cbow.errors import InputError
+from siamese_cbow.text.encodings import Decoding
+from siamese_cbow.text.opening import open_bytes
+from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice
+from siamese_cbow.text.records import BLOCK_BYTES, MAX_ROW_BYTES
+from siamese_cbow.text.table_files import TEXT_TYPES, arrow_cells, strings_of, with_clear_errors
+
+# Rows decoded at a time. 16 cost no more than thousands; a column that comes as numbers of texts (a dictionary, which
+# comes with each batch) wants more, and is decoded here.
+_PLAIN_ROWS, _NUMBERED_ROWS, _MOST_ROWS = 16, 4096, 1 << 16
+_MOST_DECODED = 256 << 20  # bytes of the largest row group, times rows at a time
+_TOO_LONG = "expected one document in each record"
+
+
+@with_clear_errors
+def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
+    """The cells of columns that must be text, and of others; a dotted name is a field of a struct."""
+    import pyarrow.parquet as pq
+
+    with open_bytes(path):  # its errors are clear
+        schema = pq.read_schema(path)
+    wanted = [chosen(name, schema.names) for name in (*texts, *others)]
+    fields = {part: _field(path, part, schema, texts) for parts in wanted for part in parts}
+    for table, n_source_bytes in _tables(path, list(fields)):
+        cells = {
+            part: arrow_cells(_column(table, part), kind, path, part, any_type=part in others)
+            for part, kind in fields.items()
+        }
+        yield [joined([cells[part] for part in parts]) for parts in wanted], n_source_bytes
+
+
+@with_clear_errors
+def parquet_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
+    """Record batches of all columns as they are; the first one is empty."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with open_bytes(path):
+        schema = pq.read_schema(path)
+    yield pa.RecordBatch.from_pylist([], schema=schema)
+    for table, _ in _tables(path, schema.names, as_they_are=True):
+        yield from table.cast(schema).to_batches()
+
+
+def _field(path: Path, column: str, schema: Any, texts: Sequence[str]) -> Any:
+    """The Arrow type of a column, or of a field inside of one."""
+    import pyarrow as pa
+
+    if schema.names.count(column) > 1:
+        raise twice(path, column)
+    kind: Any = pa.struct(list(schema))
+    for part in [column] if column in schema.names else column.split("."):
+        place = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
+        if place < 0:
+            raise missing_column(path, column, list(_names(schema)), texts)
+        kind = kind.field(place).type
+    return strings_of(kind)
+
+
+def _names(fields: Any, before: str = "") -> Iterator[str]:
+    """The names of columns, dotted where they are inside of others."""
+    import pyarrow as pa
+
+    for each in fields:
+        if pa.types.is_struct(each.type):
+            yield from _names(each.type, f"{before}{each.name}.")
+        else:
+            yield before + each.name
+
+
+def _column(table: Any, column: str) -> Any:
+    import pyarrow.compute as pc
+
+    if column in table.schema.names:
+        return table.column(column)
+    first, *inner = column.split(".")
+    return pc.struct_field(table.column(first), inner)
+
+
+# A few rows at a time
+
+
+def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Iterator[tuple[Any, int]]:
+    """About 4 MB of some columns, and the bytes of the file that they came from; at the end a table of no rows.
+
+    as_they_are  strings in lists don't come as numbers of texts, which not every column could be turned back from
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    in_lists, largest = _layout_of(pq.read_metadata(path), columns)
+    in_lists = [] if as_they_are else in_lists
+    with pq.ParquetFile(path, read_dictionary=in_lists) as file:
+        schema, n_bytes, n_rows = file.schema_arrow, path.stat().st_size, max(file.metadata.num_rows, 1)
+        numbered = bool(in_lists) or any(pa.types.is_dictionary(field.type) for field in schema)
+        size = _NUMBERED_ROWS if numbered else max(1, min(_PLAIN_ROWS, _MOST_DECODED // largest))
+        done = rows = 0
+        for table in _joined(file.iter_batches(size, columns=columns, use_threads=False), path):
+            rows += table.num_rows
+            before, done = done, min(n_bytes, n_bytes * rows // n_rows)
+            yield table, done - before
+        roots = dict.fromkeys(column if column in schema.names else column.split(".")[0] for column in columns)
+        yield pa.schema([schema.field(root) for root in roots]).empty_table(), n_bytes - done
+
+
+def _layout_of(metadata: Any, columns: Sequence[str]) -> tuple[list[str], int]:
+    """What Parquet calls the strings in lists (`text.list.element`), and the bytes of the largest row group.
+
+    Looks at no column chunk: where the statistics of one contradict themselves, pyarrow 26 ends the process.
+    """
+    leaves = [metadata.schema.column(i) for i in range(len(metadata.schema))]
+    below = [leaf for leaf in leaves if leaf.path.startswith(tuple(f"{name}." for name in columns))]
+    in_lists = [leaf.path for leaf in below if leaf.max_repetition_level and leaf.physical_type == "BYTE_ARRAY"]
+    sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
+    return in_lists, max([1, *sizes])
+
+
+def _joined(batches: Iterator[Any], path: Path) -> Iterator[Any]:
+    """Batches joined to about 4 MB, or cut where they are larger."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    size = rows = 0
+    for batch in batches:
+        for part, part_size in _parts(batch, path):
+            waiting.append(part)
+            size, rows = size + part_size, rows + part.num_rows
+            if size >= BLOCK_BYTES or rows >= _MOST_ROWS:
+                yield pa.Table.from_batches(waiting).combine_chunks()
+                waiting, size, rows = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _parts(batch: Any, path: Path) -> Iterator[tuple[Any, int]]:
+    """A batch, or halves of it, of about 4 MB once they are decoded, with their sizes; a record is never cut."""
+    size = sum(map(_decoded_size, batch.columns))
+    if size > MAX_ROW_BYTES and batch.num_rows == 1:
+        raise InputError(f"{path} has a record of {size:,} bytes, more than {MAX_ROW_BYTES:,}; {_TOO_LONG}")
+    if size > BLOCK_BYTES and batch.num_rows > 1:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half), path)
+        yield from _parts(batch.slice(half), path)
+        return
+    columns = [column.dictionary_decode() if hasattr(column, "dictionary") else column for column in batch.columns]
+    yield type(batch).from_arrays(columns, batch.schema.names), size
+
+
+def _decoded_size(values: Any) -> int:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(values, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return _decoded_size(values.flatten()) + 4 * len(values)
+    if isinstance(values, pa.StructArray):
+        return sum(_decoded_size(field) for field in values.flatten())
+    if isinstance(values, pa.DictionaryArray) and str(values.dictionary.type) in TEXT_TYPES:
+        return int(pc.sum(pc.binary_length(values.dictionary).take(values.indices)).as_py() or 0)
+    return int(values.nbytes)

@@ -1,0 +1,166 @@
+"""Beginnings and n-grams of words, hashed without making a string: what becomes of unknown words in bulk.
+
+The definitions, in plain Python, are in `unknown_words`; tests hold the two equal. Beginnings stand in a table:
+
+    known: plays, play, player     beginnings: pla, play, plays -> 0, playe, player -> 2, ...
+    playful  ->  playful, playfu, playf: no beginning of a known word; play: 0, so it counts as plays
+
+It has the beginnings of all known words that leave over at most LEFT_OVER letters, each with the first of its words,
+which is the most frequent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Bytes, Ids, Offsets
+from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.words import characters
+from siamese_cbow.words.hash_table import (
+    NOTHING,
+    SEED,
+    Hashes,
+    Slots,
+    decode,
+    empty_slots,
+    finish,
+    mix,
+    slot_of,
+    take,
+)
+from siamese_cbow.words.unknown_words import BEGIN, CUT, END, LONGEST, NINE, NONE, PER_CHARACTER, ZERO
+from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER
+
+N_BEGINNINGS = LEFT_OVER + 1  # of a word, the whole word included
+NO_BEGINNINGS: Slots = np.zeros((0, 2), np.uint64)
+SMALL_I, COMBINING_DOT = 0x69, 0x307
+
+
+# beginnings of words
+
+
+def beginnings_of(letters: Bytes, starts: Offsets) -> Slots:
+    """The table for words written one after another, the most frequent first: word i is letters[starts[i]:...]."""
+    as_it_is = characters.folds(lowercase=False, words=False)
+    slots = empty_slots(2 * len(starts))
+    while not _fill_beginnings(slots, letters, starts, as_it_is, np.empty(N_BEGINNINGS, np.uint64)):
+        slots = np.zeros((2 * len(slots), 2), np.uint64)
+    return slots
+
+
+@njit(**LEAN)
+def _fill_beginnings(slots: Slots, letters: Bytes, starts: Offsets, folds: NDArray[np.int32], hashes: Hashes) -> bool:
+    """Fills an empty table; False where it is too small."""
+    n_taken = 0
+    for word in range(len(starts) - 1):
+        n = _hash_beginnings(letters, starts[word], starts[word + 1], folds, hashes)
+        for length in range(n, max(IN_COMMON, n - LEFT_OVER) - 1, -1):
+            place = slot_of(slots, hashes[length % N_BEGINNINGS])
+            if slots[place, 1] == 0:
+                slots[place, 0], slots[place, 1] = hashes[length % N_BEGINNINGS], np.uint64(word + 1)
+                n_taken += 1
+                if 2 * n_taken > len(slots):
+                    return False
+    return True
+
+
+@njit(**LEAN)
+def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginnings: Slots, hashes: Hashes) -> Any:
+    """The id + 1 of the known word that the word text[i:end] counts as; 0 where there is none.
+
+    hashes  (N_BEGINNINGS,) to work in
+    """
+    n = _hash_beginnings(text, i, end, folds, hashes)
+    for length in range(n, max(IN_COMMON, n - LEFT_OVER) - 1, -1):
+        known = beginnings[slot_of(beginnings, hashes[length % N_BEGINNINGS]), 1]
+        if known != 0:
+            return known
+    return NOTHING
+
+
+@njit(**LEAN)
+def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], hashes: Hashes) -> int:
+    """The number of letters of text[i:end], folded; hashes[n % N_BEGINNINGS] is that of its first n, for the last n."""
+    n = 0
+    hashed, chunk, size = SEED, NOTHING, 0
+    while i < end:
+        code_point, width = decode(text, i)
+        i += width
+        folded = np.int64(folds[code_point])
+        if folded < 0:  # the dotted capital I becomes two letters
+            hashed, chunk, size = take(hashed, chunk, size, SMALL_I)
+            n += 1
+            hashes[n % N_BEGINNINGS] = finish(hashed, chunk, size)
+            folded = np.int64(COMBINING_DOT)
+        hashed, chunk, size = take(hashed, chunk, size, folded)
+        n += 1
+        hashes[n % N_BEGINNINGS] = finish(hashed, chunk, size)
+    return n
+
+
+# n-grams of words
+
+
+@njit(**LEAN)
+def hash_ngrams(
+    text: Bytes, i: int, end: int, folds: NDArray[np.int32], n_buckets: int, points: Offsets, buckets: Ids, n: int
+) -> tuple[int, Any]:
+    """Writes the buckets of the n-grams of the word text[i:end], folded, to buckets[n:]; the new n, and its key.
+
+    points  (CUT + 2,) to work in
+    """
+    n_points, key, mask = 1, SEED, np.uint64(n_buckets - 1)
+    points[0] = BEGIN
+    while i < end:
+        code_point, width = decode(text, i)
+        i += width
+        folded = np.int64(folds[code_point])
+        if folded < 0:  # the dotted capital I becomes two letters
+            key = mix(key, np.uint64(SMALL_I))
+            if n_points <= CUT:
+                points[n_points] = SMALL_I
+                n_points += 1
+            folded = np.int64(COMBINING_DOT)
+        key = mix(key, np.uint64(folded))
+        if n_points <= CUT:
+            points[n_points] = folded
+            n_points += 1
+    points[n_points] = END
+    for first in range(n_points):
+        hashed = mix(SEED, np.uint64(points[first]))
+        has_digit = ZERO <= points[first] <= NINE
+        for last in range(first + 1, min(first + LONGEST, n_points + 1)):
+            hashed = mix(hashed, np.uint64(points[last]))
+            has_digit = has_digit or ZERO <= points[last] <= NINE
+            buckets[n] = NONE if has_digit else np.int32(hashed & mask)
+            n += 1
+    return n, key
+
+
+def ngrams_of(letters: Bytes, starts: Offsets, n_buckets: int) -> tuple[Ids, Offsets]:
+    """The buckets of words written one after another, as they are: word k has buckets[ends[k] : ends[k + 1]]."""
+    buckets, ends = np.empty(PER_CHARACTER * len(letters), np.int32), np.zeros(len(starts), np.int64)
+    as_it_is, points = characters.folds(lowercase=False, words=False), np.empty(CUT + 2, np.int64)
+    n = _ngrams_of(letters, starts, as_it_is, n_buckets, points, buckets, ends)
+    return buckets[:n], ends
+
+
+@njit(**LEAN)
+def _ngrams_of(
+    letters: Bytes,
+    starts: Offsets,
+    folds: NDArray[np.int32],
+    n_buckets: int,
+    points: Offsets,
+    buckets: Ids,
+    ends: Offsets,
+) -> int:
+    n = 0
+    for word in range(len(starts) - 1):
+        n, _ = hash_ngrams(letters, starts[word], starts[word + 1], folds, n_buckets, points, buckets, n)
+        ends[word + 1] = n
+    return n

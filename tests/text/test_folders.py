@@ -1,0 +1,172 @@
+"""Folders as ripgrep walks them: what is read, what is left out, and what is said about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from search_world import topic_model
+from siamese_cbow.cli import main
+from siamese_cbow.errors import InputError
+from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.folders import Walk, left_out_remark
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader
+
+
+def tree(root: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+def walked(folder: Path, *globs: str) -> tuple[list[str], dict[str, int]]:
+    walk = Walk(globs)
+    return [str(path.relative_to(folder)) for path in walk.files(folder)], dict(walk.left_out)
+
+
+def test_any_text_is_read_and_binary_files_are_left_out(tmp_path: Path) -> None:
+    tree(tmp_path, {
+        "Makefile": "all:\n", "a.py": "x = 1\n", "b.txt": "text\n", "empty": "", "wide": "wide text".encode("utf-16"),
+        "nul.txt": b"a\0b\n", "nul": b"some text\0 and more", "a.png": b"\x89PNG", "a.tar.gz": b"\x1f\x8b\x08",
+        "a.zip": b"PK\x03\x04", "noise": bytes(range(256)) * 4, ".hidden": "x", ".git/config": "x",
+    })  # fmt: skip
+    files, left_out = walked(tmp_path)
+    # A compressed file that can't be opened is left to those who read it, who say why.
+    assert files == ["Makefile", "a.py", "a.tar.gz", "b.txt", "empty", "nul.txt", "wide"]
+    assert left_out == {"hidden": 2, "binary": 4}
+
+
+def test_ignore_files_hold_below_them_and_the_nearest_one_decides(tmp_path: Path) -> None:
+    tree(tmp_path, {
+        ".gitignore": "*.log\nbuild/\n/only-here.txt\n", "a.log": "x", "a.txt": "x", "build/b.txt": "x",
+        "only-here.txt": "x", "sub/only-here.txt": "x", "sub/.gitignore": "!keep.log\nc.txt\n", "sub/keep.log": "x",
+        "sub/c.txt": "x", "sub/deep/c.txt": "x", "sub/deep/d.txt": "x", "other/.ignore": "*\n", "other/e.txt": "x",
+    })  # fmt: skip
+    files, left_out = walked(tmp_path)
+    assert files == ["a.txt", "sub/deep/d.txt", "sub/keep.log", "sub/only-here.txt"]
+    assert left_out == {"hidden": 3, "ignored": 6}
+
+
+def test_a_part_of_a_repository_obeys_what_stands_above_it(tmp_path: Path) -> None:
+    tree(tmp_path, {
+        ".git/HEAD": "ref", ".git/info/exclude": "private.txt\n", ".gitignore": "*.log\n/build/\n",
+        "docs/a.txt": "x", "docs/a.log": "x", "docs/private.txt": "x", "build/b.txt": "x",
+    })  # fmt: skip
+    assert walked(tmp_path / "docs") == (["a.txt"], {"ignored": 2})
+    assert walked(tmp_path / "build") == (["b.txt"], {})  # named, so it is read
+    assert walked(tmp_path)[0] == ["docs/a.txt"]
+
+
+def test_globs_choose_and_the_last_match_decides(tmp_path: Path) -> None:
+    tree(tmp_path, dict.fromkeys(("a.md", "b.txt", "drafts/c.md", "drafts/good.md", ".d.md"), "x"))
+    assert walked(tmp_path, "*.md")[0] == [".d.md", "a.md", "drafts/c.md", "drafts/good.md"]  # over hidden files, too
+    assert walked(tmp_path, "*.md", "!drafts/c*")[0] == [".d.md", "a.md", "drafts/good.md"]
+    assert walked(tmp_path, "!drafts/") == (["a.md", "b.txt"], {"glob": 1, "hidden": 1})
+    assert walked(tmp_path, "drafts/**")[0] == ["drafts/c.md", "drafts/good.md"]
+    with pytest.raises(InputError, match="no text in the folder"):
+        Corpus(tmp_path, TextSettings(globs=("*.rst",)))
+    named = Corpus(tmp_path / "b.txt", TextSettings(globs=("*.md",)))
+    assert named.files == [tmp_path / "b.txt"]  # a file that is named is always read
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    tree(tmp_path / "tree", {"sub/a.txt": "x", "z.txt": "x"})
+    tree(tmp_path / "elsewhere", {"b.txt": "x", ".gitignore": "c.txt", "c.txt": "x"})
+    folder = tmp_path / "tree"
+    (folder / "sub/loop").symlink_to(folder)
+    (folder / "again.txt").symlink_to(folder / "z.txt")
+    (folder / "far").symlink_to(tmp_path / "elsewhere")
+    (folder / "far-again").symlink_to(tmp_path / "elsewhere")
+    (folder / "one.txt").symlink_to(tmp_path / "elsewhere" / "c.txt")
+    (folder / "broken").symlink_to(tmp_path / "nowhere")
+    (folder / "itself").symlink_to(folder / "itself")
+    os.mkfifo(folder / "pipe")
+    files, left_out = walked(folder)
+    assert files == ["far/b.txt", "one.txt", "sub/a.txt", "z.txt"]
+    assert left_out == {"again": 3, "ignored": 1, "hidden": 1, "broken": 2, "special": 1}
+
+
+def test_what_was_left_out_is_one_line_in_both_views(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.txt": "one\ntwo\n", "b.bin": b"\0\1\2\3" * 9, ".gitignore": "c*", "c1": "x", "c2": "x"})
+    line = "left out 1 binary file, 2 ignored by .gitignore, 1 hidden; a file that is named itself is always read"
+    corpus, reader = Corpus(tmp_path), RowReader(tmp_path)
+    assert corpus.remarks == reader.remarks == [line]
+    assert list(reader.texts()) == ["one", "two"]
+    assert left_out_remark(Walk().left_out) == []
+
+
+def test_tables_without_the_column_are_left_out_of_folders_only(tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {"a.txt": "one\n", "b.json": '{"name":\n "x"}', "c.csv": "id;x\n1;2\n", "d.jsonl": '{"text": "two"}\n'},
+    )
+    reader = RowReader(tmp_path)
+    assert list(reader.texts()) == ["one", "two"]
+    assert reader.remarks == [
+        f"left out 2 files without text that can be read: {tmp_path / 'b.json'}, {tmp_path / 'c.csv'}; "
+        "name one of them to see why; tables have --text-column"
+    ]
+    corpus = Corpus(tmp_path)
+    assert b"".join(corpus.lines(block).text for block in corpus.blocks()).split() == [b"one", b"two"]
+    assert corpus.remarks == reader.remarks
+    with pytest.raises(InputError, match="has no column 'text'; it has 'id', 'x'"):
+        list(RowReader([tmp_path / "c.csv", tmp_path / "a.txt"]).texts())
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "d.jsonl").unlink()
+    with pytest.raises(InputError, match="has no column 'text'; it has 'name'"):
+        list(RowReader(tmp_path).texts())
+
+
+def test_files_that_are_not_what_their_ending_says(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.txt": "one\n", "a.pdf": "%PDF-1.4 no pages", "tsconfig.json": '{\n  // why\n  "a": 1\n}\n',
+                    "b.jsonl": "// not JSON\n", "c.jsonl": '{"text": "two"}\n'})  # fmt: skip
+    reader = RowReader(tmp_path)
+    assert list(reader.texts()) == ["one", "two"]
+    assert "left out 3 files without text that can be read" in reader.remarks[0]
+    (tmp_path / "c.jsonl").write_text('{"text": "two"}\nnonsense\n')
+    with pytest.raises(InputError, match="line 2 is not JSON"):  # damaged, which is another matter
+        list(RowReader(tmp_path).texts())
+
+
+def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree(tmp_path, {"a.txt": "x", "closed/b.txt": "x", "locked.txt": "x"})
+    scandir, access = os.scandir, os.access
+
+    def refuse(path: str) -> object:
+        if path.endswith("closed"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read everything, so the refusal is acted
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "locked.txt" and access(path, mode))
+    assert walked(tmp_path) == (["a.txt"], {"forbidden": 2})
+    with pytest.raises(InputError, match=r"can't list .*closed: Permission denied"):
+        walked(tmp_path / "closed")
+
+
+def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spaces, line ends and bytes that are no UTF-8: every command reads such a file."""
+    topic_model().save(tmp_path / "model")
+    notes = tree(tmp_path / "notes", {"a b.txt": "ship\n", "new\nline.txt": "song\n"})
+    Path(os.fsdecode(bytes(notes) + b"/bad\xff.txt")).write_text("soup\n")
+    model = ("--model", str(tmp_path / "model"))
+    for command in (
+        ["encode", str(notes), *model, "-o", str(tmp_path / "a.parquet")],
+        ["dedup", str(notes), *model, "-o", str(tmp_path / "b.parquet")],
+        ["prepare", str(notes), "-o", str(tmp_path / "stream"), "--min-count", "1"],
+        ["prepare", str(notes), "-o", str(tmp_path / "stream"), "--min-count", "1"],
+        ["index", str(notes), *model, "-o", str(tmp_path / "index")],
+        ["index", str(notes), *model, "-o", str(tmp_path / "index")],
+    ):
+        main(command)
+    said = capsys.readouterr().err
+    assert "is up to date" in said
+    assert "0 new, 0 changed, 0 gone, 3 as before" in said
+    assert pq.read_table(tmp_path / "a.parquet")["text"].to_pylist() == ["ship", "soup", "song"]
+    assert pq.read_table(tmp_path / "b.parquet").num_rows == 3
