@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from siamese_cbow.cli.options import threads_option
 from siamese_cbow.errors import MissingExtra
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import bar
@@ -34,7 +35,7 @@ PAIRS = (
 
 @click.command(name="demo")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the model in this folder.")
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 def demo(output: Path | None, threads: int | None) -> None:
     """Train on the State of the Union speeches and look at the result.
 
