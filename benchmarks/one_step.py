@@ -32,6 +32,7 @@ from siamese_cbow.text.chunks import open_text
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.splitters import Splitters
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 DIM, THREADS = 300, 2
@@ -90,10 +91,10 @@ def gensim_cbow(text: Path, folder: Path) -> Watch:
 def write_lines(text: Path, lines: Path) -> None:
     """The sentences of a text, split on all cores, a line each."""
     corpus = Corpus(text, PARAGRAPHS)
-    with corpus.splitters(THREADS) as splitters, ThreadPoolExecutor(THREADS) as pool, lines.open("wb") as file:
+    with Splitters(THREADS) as splitters, ThreadPoolExecutor(THREADS) as pool, lines.open("wb") as file:
         waiting = deque()
         for block in corpus.blocks():
-            waiting.append(pool.submit(lambda block: splitters.lines(block).text.translate(PLAIN), block))
+            waiting.append(pool.submit(lambda block: corpus.lines(block, splitters.split).text.translate(PLAIN), block))
             if len(waiting) > 2 * THREADS:
                 file.write(waiting.popleft().result())
         for future in waiting:

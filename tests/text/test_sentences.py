@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siamese_cbow.text import sentences
-from siamese_cbow.text.sentences import split_lines
+from siamese_cbow.text.splitters import split_lines
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
