@@ -1,6 +1,6 @@
 r"""From raw blocks to sentences: one per line, in valid UTF-8 with `\n` only, boundaries kept.
 
-    RawBlock(b"Dr. A came. He sat.\n", ...)   ->   Lines(b"Dr. A came. \nHe sat.\n")
+RawBlock(b"Dr. A came. He sat.\n", ...)   ->   Lines(b"Dr. A came. \nHe sat.\n")
 """
 
 from __future__ import annotations
