@@ -4,8 +4,9 @@
     csv_rows(Path("a.csv"), decoding)                  -> record batches of all columns
 
 Everything is read in pieces, by Arrow's streaming reader. Each row gives a cell: where the column is null, an empty
-one. What separates the cells of a CSV file is found out; tab separated files have no
-quoting: a quotation mark in them is one.
+one. What separates the cells of a CSV file is found out, and whether those of a tab separated file are quoted: some
+programs quote cells with tabs, line ends or quotation marks in them, to others a quotation mark is one like any other
+letter.
 """
 
 from __future__ import annotations
@@ -96,12 +97,14 @@ _DELIMITERS = ",;\t|"
 _NO_DELIMITER = "\x1f"  # what separates the cells of a table of one column: nothing that is in a text
 _LOOK_AT = 100  # rows, to see which delimiter gives each of them as many cells as the header has
 _HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
+_QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[\t\r\n]|\Z)')
+_PLAIN_CELL = re.compile(r"[^\t\r\n]*")
 _EXCEL_HINT = re.compile(r"sep=(.)\r?\n")  # a first line that spreadsheets write
 
 
 @with_clear_errors
 def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of some columns; of CSV every one is text. What ends in .tsv has tabs and no quoting."""
+    """The cells of some columns; of CSV every one is text."""
     import pyarrow as pa
 
     with open_text(path, decoding) as text:
@@ -136,9 +139,9 @@ def csv_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
 
 @with_clear_errors
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
-    """All rows of a small file, also the header; what does not end in .csv has tabs and no quoting."""
+    """All rows of a small file, also the header; what ends neither in .csv nor in .tsv has tabs and no quoting."""
     with open_text(path, decoding) as text:
-        dialect = dialect_of(text, path) if ending_of(path) == ".csv" else Dialect("\t", None, [])
+        dialect = dialect_of(text, path) if ending_of(path) in (".csv", ".tsv") else Dialect("\t", None, [])
         whole = b"".join(text.reads()).decode("utf-8", "replace").lstrip("\r\n")
         yield from list(_rows(whole, dialect.delimiter, dialect.quote))[dialect.n_skipped :]
 
@@ -189,7 +192,8 @@ def dialect_of(text: TextStream, path: Path) -> Dialect:
     """By the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
     if ending_of(path) == ".tsv":
-        return Dialect("\t", None, next(_rows(start, "\t", None), []))
+        quote = _quote_of_tabbed(start, is_whole=len(text.head) <= _HEAD_BYTES)
+        return Dialect("\t", quote, next(_rows(start, "\t", quote), []))
     if hint := _EXCEL_HINT.match(start):
         header = next(_rows(start[hint.end() :], hint[1], '"'), [])
         return Dialect(hint[1], '"', header, n_skipped=1)
@@ -202,6 +206,26 @@ def dialect_of(text: TextStream, path: Path) -> Dialect:
         if len(header) > 1 and (best[1] == 1 or (share, len(header)) > best[:2]):
             best = (share, len(header), Dialect(delimiter, '"', header))
     return best[2]
+
+
+def _quote_of_tabbed(start: str, *, is_whole: bool) -> str | None:
+    r"""The quotation mark where cells are quoted: some hold what only quoted cells can, and all of them are closed.
+
+    'a\tb\n1\t"two\nlines"\n' -> '"'; 'a\tb\n1\t"Yes" he said\n' -> None; 'a\tb\n1\t"Yes"\n' -> None: the same words
+    """
+    place, is_quoted, in_header = 0, False, True
+    while place < len(start):
+        if start[place] == '"':
+            cell = _QUOTED_CELL.match(start, place)
+            if cell is None:
+                return '"' if is_quoted and not is_whole and '"' not in start[place + 1 :].replace('""', "") else None
+            is_quoted = is_quoted or in_header or any(each in cell[0][1:-1] for each in '"\t\r\n')
+            place = cell.end()
+        else:
+            place = _PLAIN_CELL.match(start, place).end()  # type: ignore[union-attr]
+        in_header = in_header and start[place : place + 1] == "\t"
+        place += 1
+    return '"' if is_quoted else None
 
 
 def _rows(text: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
