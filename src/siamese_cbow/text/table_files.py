@@ -14,7 +14,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
@@ -93,6 +95,8 @@ class Dialect(NamedTuple):
     n_skipped: int = 0
 
 
+_BLOCK = 4 * BLOCK_BYTES  # what Arrow parses at a time; no record may be longer
+_PIECES_AHEAD = 3 * _BLOCK // BLOCK_BYTES  # that may be read before they are parsed
 _DELIMITERS = ",;\t|"
 _NO_DELIMITER = "\x1f"  # what separates the cells of a table of one column: nothing that is in a text
 _LOOK_AT = 100  # rows, to see which delimiter gives each of them as many cells as the header has
@@ -156,7 +160,7 @@ def _csv_batches(text: TextStream, dialect: Dialect, columns: Sequence[str]) -> 
     with arrow_csv.open_csv(
         io.BufferedReader(PiecesFile(pieces)),
         read_options=arrow_csv.ReadOptions(
-            use_threads=False, block_size=4 * BLOCK_BYTES, skip_rows=dialect.n_skipped, column_names=names,
+            use_threads=False, block_size=_BLOCK, skip_rows=dialect.n_skipped, column_names=names,
             skip_rows_after_names=1,
         ),
         parse_options=arrow_csv.ParseOptions(
@@ -165,27 +169,69 @@ def _csv_batches(text: TextStream, dialect: Dialect, columns: Sequence[str]) -> 
         convert_options=arrow_csv.ConvertOptions(
             include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary())
         ),
-    ) as reader:  # fmt: skip
-        for batch in reader:
+    ) as reader, pieces.in_step():  # fmt: skip
+        while (batch := pieces.awaited(reader)) is not None:
             last = batch.column(names[-1])[-1].as_py() if len(batch) else last
-            yield batch
+            few = max(1, len(batch) * BLOCK_BYTES // _BLOCK)
+            for first in range(0, len(batch), few):  # what becomes of them in Python takes several times the memory
+                yield batch.slice(first, few)
+            batch = None  # its memory is of use to the next
     if dialect.quote and b"\n" in last and not pieces.last.rstrip(b"\r\n").endswith(dialect.quote.encode()):
         start = last[:60].decode("utf-8", "replace")
         raise InputError(f"{text.name} ends inside of a cell whose quotation mark is never closed: {start!r}; close it")
 
 
 class _Pieces(Iterator[bytes]):
-    """What is read, without the empty lines before the header; `last` is the end of it so far."""
+    """What is read, without the empty lines before the header; `last` is the end of it so far.
+
+    Arrow's reader has a thread that reads up to 32 blocks, half a gigabyte, ahead of what is asked for. Here it waits
+    while it is some blocks ahead and nobody waits for a batch.
+    """
 
     def __init__(self, reads: Iterator[bytes]) -> None:
         self._reads, self._has_begun, self.last = reads, False, b""
+        self._changed, self._n_ahead, self._is_awaited, self._is_left = threading.Condition(), 0, True, False
+        self._ended = threading.Event()
 
     def __next__(self) -> bytes:
-        piece = next(self._reads)
-        while not self._has_begun and not (piece := piece.lstrip(b"\r\n")):
-            piece = next(self._reads)
+        with self._changed:
+            while self._n_ahead >= _PIECES_AHEAD and not self._is_left:
+                if not self._changed.wait(5) and self._is_awaited:  # it wants more before it gives a batch
+                    break
+            self._n_ahead += 1
+        try:
+            piece = next(iter(()) if self._is_left else self._reads)
+            while not self._has_begun and not (piece := piece.lstrip(b"\r\n")):
+                piece = next(self._reads)
+        except StopIteration:
+            self._ended.set()
+            raise
         self._has_begun, self.last = True, piece[-8:] if piece.strip(b"\r\n") else self.last
         return piece
+
+    def awaited(self, reader: Any) -> Any:
+        """The next batch; None at the end."""
+        self._is_awaited = True
+        try:
+            return reader.read_next_batch()
+        except StopIteration:
+            return None
+        finally:
+            with self._changed:
+                self._is_awaited = False
+                self._n_ahead -= _BLOCK // BLOCK_BYTES
+                self._changed.notify()
+
+    @contextmanager
+    def in_step(self) -> Iterator[None]:
+        """Inside of it Arrow waits. A reader that is left early reads no more: its thread would outlive Python."""
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_left = True
+                self._changed.notify()
+            self._ended.wait(1)
 
 
 def dialect_of(text: TextStream, path: Path) -> Dialect:
