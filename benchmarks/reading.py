@@ -28,7 +28,7 @@ from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import iter_lines
-from siamese_cbow.text.sentences import split_lines
+from siamese_cbow.text.splitters import split_lines
 
 SIZE = 32 << 20
 

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.tables import best_of, machine, markdown, report
 from siamese_cbow.text.row_reader import iter_lines
-from siamese_cbow.text.sentences import split_lines
+from siamese_cbow.text.splitters import split_lines
 
 Splitter = Callable[[str, str], list[str]]  # (language, paragraph) -> sentences
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import Model, SiameseCBOW, Texts, load, prepare
-from siamese_cbow.text.sentences import split_lines
+from siamese_cbow.text.splitters import split_lines
 
 SIZES = (1_000, 10_000, 100_000)
 LEAST, MOST = 6, 30  # sentences of a document that a page is made of

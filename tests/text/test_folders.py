@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -170,3 +171,17 @@ def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "0 new, 0 changed, 0 gone, 3 as before" in said
     assert pq.read_table(tmp_path / "a.parquet")["text"].to_pylist() == ["ship", "soup", "song"]
     assert pq.read_table(tmp_path / "b.parquet").num_rows == 3
+
+
+def test_what_we_wrote_ourselves_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = tree(tmp_path, {"notes/a.txt": "The cat sat. The dog ran.\n" * 9, "notes/web/index.json": "{}"}) / "notes"
+    topic_model().save(tmp_path / "model")
+    main(["prepare", str(notes / "a.txt"), "-o", str(notes / "stream"), "--min-count", "1"])
+    topic_model().save(notes / "models" / "new")
+    main(["index", str(notes / "a.txt"), "-o", str(notes / "index"), "--model", str(tmp_path / "model")])
+    capsys.readouterr()
+    files, left_out = walked(notes)
+    assert (files, left_out) == (["a.txt", "web/index.json"], {"own": 3})
+    assert left_out_remark(Counter({"own": 3}))[0].startswith("left out 3 folders of siamese-cbow (streams, models,")
+    with pytest.raises(InputError, match="left out 1 folder of siamese-cbow"):
+        list(RowReader(notes / "stream").blocks())

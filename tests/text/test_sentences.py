@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siamese_cbow.text import sentences
-from siamese_cbow.text.sentences import split_lines
+from siamese_cbow.text import splitters
+from siamese_cbow.text.splitters import split_lines
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
@@ -58,11 +58,11 @@ def test_in_bulk_as_one_by_one() -> None:
     together = [part.split("\n") for part in text.decode().split("\n\n")[:-1]]
     assert [[line.strip() for line in part] for part in together] == [split_sentences(line) for line in paragraphs]
     assert n_cut == 0
-    assert len(text) > 3 * sentences._BATCH
+    assert len(text) > 3 * splitters._BATCH
 
 
 def test_breaks_that_the_splitter_loses_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "_BATCH", 1 << 20)  # beyond 10 KB it loses some
+    monkeypatch.setattr(splitters, "_BATCH", 1 << 20)  # beyond 10 KB it loses some
     paragraphs = some_paragraphs(400)
     text, _ = split_lines("".join(line + "\n" for line in paragraphs).encode(), "en", end="\n\n")
     assert len(text.decode().split("\n\n")) == 401
@@ -111,7 +111,7 @@ def test_endless_paragraphs_take_no_endless_time(text: str, language: str, is_cu
     # With the square of the length, each of these would take minutes.
     lines, n_cut = split_lines(text.encode(), language)
     assert (n_cut > 0) == is_cut
-    assert max(map(len, lines.decode().split("\n"))) <= 2 * sentences._LONG
+    assert max(map(len, lines.decode().split("\n"))) <= 2 * splitters._LONG
     assert "".join(lines.decode().split()) == "".join(text.split())
 
 

@@ -62,9 +62,39 @@ def test_each_row_is_a_document(tmp_path: Path, ending: str) -> None:
     assert read(file, layout="wrapped") == SPLIT
 
 
-def test_tab_separated_has_no_quoting(tmp_path: Path) -> None:
-    file = write(tmp_path, ".tsv", ['say "hi', 'there" now', ""])
-    assert read(file, layout="sentences") == 'say "hi\n\nthere" now\n\n'
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (['say "hi', 'there" now'], ['say "hi', 'there" now']),
+        (['"Yes" he said', "no", '"Open'], ['"Yes" he said', "no", '"Open']),
+        (['"Yes"', "no"], ['"Yes"', "no"]),
+        (['"a\ttab"', "no"], ["a\ttab", "no"]),
+        (['"a\nline"', 'says "hi"'], ["a\nline", 'says "hi"']),
+        (['"a ""quoted"" word"', "no"], ['a "quoted" word', "no"]),
+        (['"a\nline" and', "no"], None),  # a mark that closes nothing: the line is one of too few cells
+    ],
+)
+def test_tab_separated_is_quoted_where_it_must_be(tmp_path: Path, rows: list[str], expected: list[str] | None) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("id\ttext\n" + "".join(f"{i}\t{row}\n" for i, row in enumerate(rows)))
+    if expected is None:
+        with pytest.raises(InputError, match="Expected 2 columns, got 1"):
+            list(read_columns(file, ["text"]))
+    else:
+        assert [text for (text,) in read_columns(file, ["text"])] == expected
+    with file.open("w", newline="") as out:
+        csv.writer(out, delimiter="\t", quoting=csv.QUOTE_ALL).writerows([["id", "text"], *([1, row] for row in rows)])
+    assert [text for (text,) in read_columns(file, ["text"])] == rows
+
+
+def test_quotes_that_come_late_in_tab_separated_text_are_no_silent_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    start = "id\ttext\n" + "".join(f"{i}\tplain words\n" for i in range(10_000))
+    file.write_text(start + '1\t"two\nlines"\n')
+    with pytest.raises(InputError, match="Expected 2 columns, got 1"):
+        list(read_columns(file, ["text"]))
+    file.write_text(start.replace("\n1\tplain words", '\n1\t"two\nlines"') + '1\t"two\nlines"\n')
+    assert len(list(read_columns(file, ["text"]))) == 10_001
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".tsv"])

@@ -14,10 +14,14 @@ from another file. A kernel here is made of functions from a dozen files: after 
 old ones, and its bytes would differ from those of a fresh install. So whatever is older than any source of a kernel is
 thrown away, before anything of it is loaded. `kernel_cache` knows where they are.
 
-The first `train` on a machine compiles 107 functions, 27 s of processor time on two busy cores. Tried to make it less:
-no entrance for Python (`no_cpython_wrapper`) to the 90 that only kernels call, and no file of their own, 19 s; but a
-call of such a function from Python then crashes the process, so it is not done. No file alone: 25 s. Threads don't
-help, as Numba compiles under one lock; half of the time goes to `train_in_batch`, which is one function.
+The first `train` on a machine compiles 96 functions, 27 s of processor time (benchmarks/one_step.py measures it): 10 s
+go to LLVM, 10 to Numba's writing of LLVM's code, 3.5 to finding types, evenly over all functions; the largest,
+`train_in_batch` without what it calls, takes 2.7. So it can't be halved by leaving out one of them. Tried to make it
+less: no entrance for C (`no_cfunc_wrapper`), 0.3 s; no entrance for Python to those that are inlined, and no file of
+their own, 2 s; the same for all 90 that only kernels call, 8 s, but a call of such a function from Python then crashes
+the process. None of it is done: a few seconds, once, are not worth a crash. Threads don't help, as Numba compiles under
+one lock; a second process, for the kernels of training while the others are compiled, would wait for `train_in_batch`
+with all that it calls, two thirds of the whole.
 """
 
 from __future__ import annotations

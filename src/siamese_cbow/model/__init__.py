@@ -1,8 +1,8 @@
 """A model: a vocabulary plus vectors. Words and texts in, vectors out; a folder, and back.
 
     geometry      lengths, cosines, nearest rows; Gram matrices and directions; what undoes a change of rows
-      [Undo, blocks, cosines, eigenvectors, gram_of, lengths, one_thread, paired_cosines, pca, side_by_side,
-      strength_shares, strongest, units, with_signs]
+      [FEW_ROWS, Undo, blocks, cosines, eigenvectors, float32_lengths, gram_of, lengths, one_thread, paired_cosines,
+      pca, side_by_side, strength_shares, strongest, units, with_signs]
     packed_rows   rows as float32, float16, int8 or int4, checked [Dtype, PackedRows, as_array, packed]
     info          where a model comes from: typed fields [ModelInfo]
     ngram_vectors  vectors of character n-grams, of which unknown words are made

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 BLOCK = 8_192  # rows at a time: float64 of all of them would take twice the memory of the model
+FEW_ROWS = 1_024  # that stay in the cache while something is done to them
 
 # lengths and cosines
 
@@ -41,6 +42,17 @@ def lengths(vectors: Vectors) -> Floats:
         rows = vectors[part].astype(np.float64)
         np.einsum("ij,ij->i", rows, rows, out=squares[part])
     return np.sqrt(squares, out=squares)
+
+
+def float32_lengths(vectors: Vectors) -> Vectors:
+    """The same in single precision, on all cores: what the rows of a new model are scaled by. Infinite if beyond it."""
+
+    def norms(part: slice) -> Vectors:
+        with np.errstate(over="ignore"):
+            of_rows: Vectors = np.linalg.norm(vectors[part], axis=1)
+        return of_rows
+
+    return np.concatenate([*side_by_side(norms, blocks(len(vectors), FEW_ROWS)), np.empty(0, np.float32)])
 
 
 def units(vectors: Vectors) -> Vectors:

@@ -20,6 +20,7 @@ from siamese_cbow.progress import Progress
 from siamese_cbow.stream.counting import WordCounter
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import Lines, RawBlock
+from siamese_cbow.text.splitters import Splitters
 
 
 @dataclass
@@ -83,13 +84,13 @@ class Spool:
         """
 
         def scan(counter: WordCounter, block: RawBlock, before: Future[Scanned] | None) -> Scanned:
-            lines = splitters.lines(block)
+            lines = corpus.lines(block, splitters.split)
             if before:
                 before.result()  # of a task that began earlier, so it never waits for this one
             ids, ends = counter.scan(lines.text)
             return Scanned(counter.generation, ids, ends, replace(lines, text=b""), block.n_source_bytes)
 
-        with corpus.splitters(threads) as splitters, ThreadPoolExecutor(threads) as pool, self._path.open("wb") as file:
+        with Splitters(threads) as splitters, ThreadPoolExecutor(threads) as pool, self._path.open("wb") as file:
             scans: deque[Future[Scanned]] = deque()
             n_ahead = max(len(counters), threads) + 1
             for i, block in enumerate(corpus.blocks()):

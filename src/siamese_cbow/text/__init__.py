@@ -22,8 +22,8 @@ In the order of the flow:
       [RecordColumns, format_of, language_samples, read_columns, telling_files]
     documents    HTML, Markdown and PDF: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
-    sentences    where sentences end in running text
-    splitters    the same in several processes
+    splitters    where sentences end in running text, found in this process or in several [Splitters]
+    sentences    from raw blocks to lines of sentences
     groups       groups of paraphrases: PPDB, tab separated lines, lists
     corpus       a view of records: sentences for training [Corpus]
     file_parts   files and parts of them, read apart from one another

@@ -22,8 +22,8 @@ from siamese_cbow.text.languages import Detected
 from siamese_cbow.text.layout import Evidence, sample_evidence
 from siamese_cbow.text.reader import Form, file_blocks, language_of, record_blocks, walk_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, Lines, RawBlock, TextSettings
-from siamese_cbow.text.sentences import sentence_lines
-from siamese_cbow.text.splitters import Splitters
+from siamese_cbow.text.sentences import Split, sentence_lines
+from siamese_cbow.text.splitters import split_lines
 
 
 class Corpus:
@@ -101,15 +101,14 @@ class Corpus:
             self.settings = replace(self.settings, language=self._language.language.code)
         return blocks if groups else _merged(blocks)
 
-    def lines(self, block: RawBlock) -> Lines:
-        """The sentences of a block, or the members of groups; pure and safe in any thread."""
+    def lines(self, block: RawBlock, split: Split = split_lines) -> Lines:
+        """The sentences of a block, or the members of groups; pure and safe in any thread.
+
+        split  what splits running text: `Splitters.split` does it in other processes
+        """
         if self.settings.kind == "groups":
             return group_lines(block, self.settings.n_columns)
-        return sentence_lines(block, self.settings)
-
-    def splitters(self, n: int) -> Splitters:
-        """What does the same as `lines` in up to `n` processes, where that is heavy."""
-        return Splitters(self.lines, self.settings, n)
+        return sentence_lines(block, self.settings, split)
 
     def choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
         """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""

@@ -1,4 +1,4 @@
-"""Folders as ripgrep walks them: what is hidden, ignored or binary is left out, and counted.
+"""Folders as ripgrep walks them: what is hidden, ignored or binary is left out, and counted; so is what we wrote.
 
     Walk(["*.md"]).files(Path("notes"))   -> the Markdown files below notes, sorted
 
@@ -36,9 +36,20 @@ KINDS = {
     "again": ("{} link to what is read already", "{} links to what is read already"),
     "special": ("{} pipe or device", "{} pipes and devices"),
     "other": ("{} of another format",) * 2,
+    "own": ("{} folder of siamese-cbow (a stream, a model, an index)",
+            "{} folders of siamese-cbow (streams, models, indexes)"),
     "pdf": ("{} PDF (to read it, type: pip install 'siamese-cbow[pdf]')",
             "{} PDFs (to read them, type: pip install 'siamese-cbow[pdf]')"),
 }  # fmt: skip
+
+
+# Files by which a folder that we wrote is known: its vocabulary and its log could be read, but are nobody's text.
+_OWN = (
+    {"stream.json", "ids.npy"},
+    {"config.json", "vocabulary.txt", "model.safetensors"},
+    {"run.json", "log.jsonl"},
+    {"index.json", "segment-*"},
+)
 
 
 class _Rules(NamedTuple):
@@ -103,6 +114,9 @@ class Walk:
                     ) from error
                 self.left_out["forbidden"] += 1
                 continue
+            if _is_own(entries):
+                self.left_out["own"] += 1
+                continue
             rules = [*rules, *_rules_in(current, entries)]
             for entry in entries:
                 is_folder = _is_folder(entry)
@@ -150,6 +164,11 @@ def left_out_remark(left_out: Counter[str]) -> list[str]:
     counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}") for kind, phrases in KINDS.items()
               if left_out[kind]]  # fmt: skip
     return [f"left out {', '.join(counts)}; a file that is named itself is always read"] if counts else []
+
+
+def _is_own(entries: Sequence[os.DirEntry[str]]) -> bool:
+    names = {"segment-*" if entry.name.startswith("segment-") else entry.name for entry in entries}
+    return any(files <= names for files in _OWN)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -4,8 +4,9 @@
     csv_rows(Path("a.csv"), decoding)                  -> record batches of all columns
 
 Everything is read in pieces, by Arrow's streaming reader. Each row gives a cell: where the column is null, an empty
-one. What separates the cells of a CSV file is found out; tab separated files have no
-quoting: a quotation mark in them is one.
+one. What separates the cells of a CSV file is found out, and whether those of a tab separated file are quoted: some
+programs quote cells with tabs, line ends or quotation marks in them, to others a quotation mark is one like any other
+letter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
@@ -92,16 +95,20 @@ class Dialect(NamedTuple):
     n_skipped: int = 0
 
 
+_BLOCK = 4 * BLOCK_BYTES  # what Arrow parses at a time; no record may be longer
+_PIECES_AHEAD = 3 * _BLOCK // BLOCK_BYTES  # that may be read before they are parsed
 _DELIMITERS = ",;\t|"
 _NO_DELIMITER = "\x1f"  # what separates the cells of a table of one column: nothing that is in a text
 _LOOK_AT = 100  # rows, to see which delimiter gives each of them as many cells as the header has
 _HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
+_QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[\t\r\n]|\Z)')
+_PLAIN_CELL = re.compile(r"[^\t\r\n]*")
 _EXCEL_HINT = re.compile(r"sep=(.)\r?\n")  # a first line that spreadsheets write
 
 
 @with_clear_errors
 def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of some columns; of CSV every one is text. What ends in .tsv has tabs and no quoting."""
+    """The cells of some columns; of CSV every one is text."""
     import pyarrow as pa
 
     with open_text(path, decoding) as text:
@@ -136,9 +143,9 @@ def csv_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
 
 @with_clear_errors
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
-    """All rows of a small file, also the header; what does not end in .csv has tabs and no quoting."""
+    """All rows of a small file, also the header; what ends neither in .csv nor in .tsv has tabs and no quoting."""
     with open_text(path, decoding) as text:
-        dialect = dialect_of(text, path) if ending_of(path) == ".csv" else Dialect("\t", None, [])
+        dialect = dialect_of(text, path) if ending_of(path) in (".csv", ".tsv") else Dialect("\t", None, [])
         whole = b"".join(text.reads()).decode("utf-8", "replace").lstrip("\r\n")
         yield from list(_rows(whole, dialect.delimiter, dialect.quote))[dialect.n_skipped :]
 
@@ -153,7 +160,7 @@ def _csv_batches(text: TextStream, dialect: Dialect, columns: Sequence[str]) -> 
     with arrow_csv.open_csv(
         io.BufferedReader(PiecesFile(pieces)),
         read_options=arrow_csv.ReadOptions(
-            use_threads=False, block_size=4 * BLOCK_BYTES, skip_rows=dialect.n_skipped, column_names=names,
+            use_threads=False, block_size=_BLOCK, skip_rows=dialect.n_skipped, column_names=names,
             skip_rows_after_names=1,
         ),
         parse_options=arrow_csv.ParseOptions(
@@ -162,34 +169,77 @@ def _csv_batches(text: TextStream, dialect: Dialect, columns: Sequence[str]) -> 
         convert_options=arrow_csv.ConvertOptions(
             include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary())
         ),
-    ) as reader:  # fmt: skip
-        for batch in reader:
+    ) as reader, pieces.in_step():  # fmt: skip
+        while (batch := pieces.awaited(reader)) is not None:
             last = batch.column(names[-1])[-1].as_py() if len(batch) else last
-            yield batch
+            few = max(1, len(batch) * BLOCK_BYTES // _BLOCK)
+            for first in range(0, len(batch), few):  # what becomes of them in Python takes several times the memory
+                yield batch.slice(first, few)
+            batch = None  # its memory is of use to the next
     if dialect.quote and b"\n" in last and not pieces.last.rstrip(b"\r\n").endswith(dialect.quote.encode()):
         start = last[:60].decode("utf-8", "replace")
         raise InputError(f"{text.name} ends inside of a cell whose quotation mark is never closed: {start!r}; close it")
 
 
 class _Pieces(Iterator[bytes]):
-    """What is read, without the empty lines before the header; `last` is the end of it so far."""
+    """What is read, without the empty lines before the header; `last` is the end of it so far.
+
+    Arrow's reader has a thread that reads up to 32 blocks, half a gigabyte, ahead of what is asked for. Here it waits
+    while it is some blocks ahead and nobody waits for a batch.
+    """
 
     def __init__(self, reads: Iterator[bytes]) -> None:
         self._reads, self._has_begun, self.last = reads, False, b""
+        self._changed, self._n_ahead, self._is_awaited, self._is_left = threading.Condition(), 0, True, False
+        self._ended = threading.Event()
 
     def __next__(self) -> bytes:
-        piece = next(self._reads)
-        while not self._has_begun and not (piece := piece.lstrip(b"\r\n")):
-            piece = next(self._reads)
+        with self._changed:
+            while self._n_ahead >= _PIECES_AHEAD and not self._is_left:
+                if not self._changed.wait(5) and self._is_awaited:  # it wants more before it gives a batch
+                    break
+            self._n_ahead += 1
+        try:
+            piece = next(iter(()) if self._is_left else self._reads)
+            while not self._has_begun and not (piece := piece.lstrip(b"\r\n")):
+                piece = next(self._reads)
+        except StopIteration:
+            self._ended.set()
+            raise
         self._has_begun, self.last = True, piece[-8:] if piece.strip(b"\r\n") else self.last
         return piece
+
+    def awaited(self, reader: Any) -> Any:
+        """The next batch; None at the end."""
+        self._is_awaited = True
+        try:
+            return reader.read_next_batch()
+        except StopIteration:
+            return None
+        finally:
+            with self._changed:
+                self._is_awaited = False
+                self._n_ahead -= _BLOCK // BLOCK_BYTES
+                self._changed.notify()
+
+    @contextmanager
+    def in_step(self) -> Iterator[None]:
+        """Inside of it Arrow waits. A reader that is left early reads no more: its thread would outlive Python."""
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_left = True
+                self._changed.notify()
+            self._ended.wait(1)
 
 
 def dialect_of(text: TextStream, path: Path) -> Dialect:
     """By the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
     if ending_of(path) == ".tsv":
-        return Dialect("\t", None, next(_rows(start, "\t", None), []))
+        quote = _quote_of_tabbed(start, is_whole=len(text.head) <= _HEAD_BYTES)
+        return Dialect("\t", quote, next(_rows(start, "\t", quote), []))
     if hint := _EXCEL_HINT.match(start):
         header = next(_rows(start[hint.end() :], hint[1], '"'), [])
         return Dialect(hint[1], '"', header, n_skipped=1)
@@ -202,6 +252,26 @@ def dialect_of(text: TextStream, path: Path) -> Dialect:
         if len(header) > 1 and (best[1] == 1 or (share, len(header)) > best[:2]):
             best = (share, len(header), Dialect(delimiter, '"', header))
     return best[2]
+
+
+def _quote_of_tabbed(start: str, *, is_whole: bool) -> str | None:
+    r"""The quotation mark where cells are quoted: some hold what only quoted cells can, and all of them are closed.
+
+    'a\tb\n1\t"two\nlines"\n' -> '"'; 'a\tb\n1\t"Yes" he said\n' -> None; 'a\tb\n1\t"Yes"\n' -> None: the same words
+    """
+    place, is_quoted, in_header = 0, False, True
+    while place < len(start):
+        if start[place] == '"':
+            cell = _QUOTED_CELL.match(start, place)
+            if cell is None:
+                return '"' if is_quoted and not is_whole and '"' not in start[place + 1 :].replace('""', "") else None
+            is_quoted = is_quoted or in_header or any(each in cell[0][1:-1] for each in '"\t\r\n')
+            place = cell.end()
+        else:
+            place = _PLAIN_CELL.match(start, place).end()  # type: ignore[union-attr]
+        in_header = in_header and start[place : place + 1] == "\t"
+        place += 1
+    return '"' if is_quoted else None
 
 
 def _rows(text: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:

@@ -18,7 +18,7 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.kernels.batch.batch_records import Objective
 from siamese_cbow.kernels.tables import OBJECTIVES, SCORES
 from siamese_cbow.machine.threads import ThreadTeam
-from siamese_cbow.model.geometry import blocks
+from siamese_cbow.model.geometry import float32_lengths
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.batches import epoch_keys, text_arrays
@@ -86,15 +86,12 @@ class Run:
 
     def _check_lengths(self, vectors: Vectors) -> None:
         """Raises an error where a row has grown so long that its length is no number: it would be scaled to zero."""
-        for part in blocks(len(vectors)):
-            with np.errstate(over="ignore"):
-                lengths = np.linalg.norm(vectors[part], axis=1)
-            if not np.isfinite(lengths).all():
-                row = part.start + int(np.argmin(np.isfinite(lengths)))
-                raise SettingsError(
-                    f"the vector of {self.plan.vocabulary.words[row]!r} has grown beyond all bounds at learning rate "
-                    f"{self.recipe.learning_rate}; try a smaller --learning-rate or set --clip-gradient"
-                )
+        is_number = np.isfinite(float32_lengths(vectors))
+        if not is_number.all():
+            raise SettingsError(
+                f"the vector of {self.plan.vocabulary.words[int(np.argmin(is_number))]!r} has grown beyond all bounds "
+                f"at learning rate {self.recipe.learning_rate}; try a smaller --learning-rate or set --clip-gradient"
+            )
 
 
 def _inherited(model: Model) -> dict[str, Any]:

@@ -139,8 +139,10 @@ def random_matrices(
         ) from None
     rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
 
+    buffers = np.empty((2, min(4096, n_rows), dim), np.float32)
+
     def draw(first: int) -> Vectors:
-        return rng.standard_normal((min(4096, n_rows - first), dim), dtype=np.float32)
+        return rng.standard_normal(dtype=np.float32, out=buffers[first // 4096 % 2, : n_rows - first])
 
     with ThreadPoolExecutor(1) as pool:  # while some rows are put into their places, the next are drawn
         drawing = pool.submit(draw, 0)

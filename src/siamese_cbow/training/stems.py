@@ -20,11 +20,10 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.tables import OBJECTIVES
+from siamese_cbow.model.geometry import FEW_ROWS, blocks, side_by_side
 from siamese_cbow.text.languages import find_language
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.words.vocabulary import Vocabulary
-
-FEW_ROWS = 1024  # that stay in the cache while something is done to them
 
 
 class Stems(NamedTuple):
@@ -37,12 +36,15 @@ class Stems(NamedTuple):
         """One row per word: rows [[1], [2], [5]], both words share the third -> [[6], [7]]. Always a copy."""
         n_words = len(vectors) - self.n_shared
         folded = np.empty((n_words, vectors.shape[1]), vectors.dtype)
-        for first in range(0, n_words, FEW_ROWS):
-            part = slice(first, first + FEW_ROWS)
+
+        def fold(part: slice) -> None:
             folded[part] = vectors[:n_words][part]
             if self.n_shared:
-                shares = np.flatnonzero(self.rows[part] >= 0)
-                folded[first + shares] += vectors[self.rows[first + shares]]
+                shares = part.start + np.flatnonzero(self.rows[part] >= 0)
+                folded[shares] += vectors[self.rows[shares]]
+
+        for _ in side_by_side(fold, blocks(n_words, FEW_ROWS)):
+            pass
         return folded
 
     def unfold(self, words: Sequence[int], rows: Vectors, vectors: Vectors) -> None:

@@ -22,7 +22,16 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Floats, Vectors
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.geometry import Undo, blocks, gram_of, one_thread, side_by_side, strength_shares, strongest
+from siamese_cbow.model.geometry import (
+    Undo,
+    blocks,
+    float32_lengths,
+    gram_of,
+    one_thread,
+    side_by_side,
+    strength_shares,
+    strongest,
+)
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.estimates import (
@@ -159,7 +168,7 @@ def _length_weights(vectors: Vectors, vocabulary: Vocabulary, settings: Postproc
     """What makes length^length_power x information^idf_power of each length."""
     if settings.idf_power == 0 and settings.length_power == 1:
         return 1.0
-    lengths = np.linalg.norm(vectors, axis=1)
+    lengths = float32_lengths(vectors)
     lengths[lengths == 0] = 1
     weights: Floats = information(vocabulary.counts) ** settings.idf_power * lengths ** (settings.length_power - 1)
     return weights

@@ -1,0 +1,85 @@
+"""Memory does not grow with a file: a process reads one of 128 MB, another one of twice that."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+TEXT = "The quick brown fox jumps over the lazy dog and sleeps in the sun. " * 15  # about 1 KB
+MOST_GROWTH = 64  # MB; a reader that held the whole file would take 128 more
+
+PROGRAM = """
+import re, sys, threading
+from pathlib import Path
+from siamese_cbow.text.row_reader import RowReader
+peak, done = 0, threading.Event()
+def watch():
+    global peak
+    while not done.wait(0.01):
+        peak = max(peak, int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]))
+threading.Thread(target=watch, daemon=True).start()
+n = sum(1 for _ in RowReader(sys.argv[1], overlong="keep").texts())
+done.set()
+print(n, peak // 1024)
+"""
+
+
+def write_lines(path: Path, n: int) -> None:
+    with path.open("w") as file:
+        file.writelines(f"{TEXT}\n" for _ in range(n))
+
+
+def write_csv(path: Path, n: int) -> None:
+    with path.open("w") as file:
+        file.write("id,text\n")
+        file.writelines(f'{i},"{TEXT}"\n' for i in range(n))
+
+
+def write_json_lines(path: Path, n: int) -> None:
+    with path.open("w") as file:
+        file.writelines(json.dumps({"id": i, "text": TEXT}) + "\n" for i in range(n))
+
+
+def write_array(path: Path, n: int) -> None:
+    with path.open("w") as file:
+        file.write("[")
+        file.writelines(f'{"," * (i > 0)}\n{{"id": {i},\n "text": "{TEXT}"}}' for i in range(n))
+        file.write("]")
+
+
+def write_parquet(path: Path, n: int) -> None:
+    with pq.ParquetWriter(path, pa.schema([("text", pa.string())]), use_dictionary=False, compression="none") as out:
+        for first in range(0, n, 8_192):
+            out.write_table(pa.table({"text": [f"{first + i} {TEXT}" for i in range(min(8_192, n - first))]}))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize(
+    ("ending", "write"),
+    [
+        (".txt", write_lines),
+        (".csv", write_csv),
+        (".jsonl", write_json_lines),
+        (".json", write_array),
+        (".parquet", write_parquet),
+    ],
+)
+def test_memory_is_that_of_a_few_blocks(tmp_path: Path, ending: str, write: Callable[[Path, int], None]) -> None:
+    peaks = []
+    for n in (128_000, 256_000):
+        path = tmp_path / f"{n}{ending}"
+        write(path, n)
+        run = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
+        path.unlink()
+        n_rows, peak = map(int, run.stdout.split())
+        assert n_rows == n
+        peaks.append(peak)
+    assert peaks[1] - peaks[0] < MOST_GROWTH
