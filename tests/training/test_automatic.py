@@ -19,8 +19,8 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training import plan
 from siamese_cbow.training.loop import Callback, Run
-from siamese_cbow.training.plan import LITTLE_TEXT, epochs_of, fitted_to, rate_of_init
-from siamese_cbow.training.recipe import Saving
+from siamese_cbow.training.plan import LITTLE_TEXT, epochs_of, fitted_to, rate_of_init, remarks_on_fit
+from siamese_cbow.training.recipe import NEW_RATE, Saving
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe
 
@@ -166,16 +166,16 @@ def test_little_text_names_other_ways(
     stream: Stream, monkeypatch: pytest.MonkeyPatch, n_tokens: int, little: bool
 ) -> None:
     monkeypatch.setattr(Mix, "n_tokens", n_tokens)
-    remarks: list[str] = []
-    fitted_to(SiameseCBOW(), Mix([stream]), epochs=True, rate=True, say=remarks.append)
+    recipe = SiameseCBOW()
+    remarks = remarks_on_fit(recipe, fitted_to(recipe, Mix([stream])), n_tokens)
     assert (LITTLE in remarks) == little
 
 
 def test_one_epoch_needs_no_remark(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mix, "n_tokens", 64_000_000)
-    remarks: list[str] = []
-    assert fitted_to(SiameseCBOW(), Mix([stream]), epochs=True, rate=True, say=remarks.append) == SiameseCBOW()
-    assert remarks == []
+    recipe = fitted_to(SiameseCBOW(), Mix([stream]))
+    assert recipe == SiameseCBOW(epochs=1, learning_rate=NEW_RATE)
+    assert remarks_on_fit(SiameseCBOW(), recipe, 64_000_000) == []
 
 
 def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +193,9 @@ def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str
 def test_a_file_of_vectors_takes_the_rate_of_a_new_model(stream: Stream) -> None:
     Path("vectors.txt").write_text("1 2\ncat 1 0\n")
     recipe = SiameseCBOW(init="vectors.txt", dim=2)
-    assert fitted_to(recipe, Mix([stream]), epochs=False, rate=True, say=pytest.fail) == recipe
+    fitted = fitted_to(recipe, Mix([stream]))
+    assert (fitted.n_epochs, fitted.rate) == (1, NEW_RATE)
+    assert remarks_on_fit(recipe, fitted, stream.n_tokens) == []
 
 
 # the same bytes

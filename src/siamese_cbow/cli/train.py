@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from siamese_cbow.base.option_fields import Option, options
-from siamese_cbow.cli.options import AUTO, cluster_options, refuse_threads, say
+from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, refuse_threads, say
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.storage import check_target
@@ -23,13 +23,14 @@ from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import Corpus
-from siamese_cbow.training.plan import fitted_to
-from siamese_cbow.training.recipe import PRESETS, Saving
+from siamese_cbow.training.plan import fitted_to, remarks_on_fit
+from siamese_cbow.training.recipe import AUTO as AUTO_WORD
+from siamese_cbow.training.recipe import AUTOMATIC, PRESETS, Saving
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe
 from siamese_cbow.transform.settings import Postprocess
 
-EPOCHS = "epochs"  # the one option of a recipe that may be `auto`
 STEPS = "postprocess_"  # how the options of post-processing begin
+_AUTOMATIC = {int: AUTO, float: AUTO_NUMBER}
 _PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
 
 
@@ -44,7 +45,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
                 (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
                 option.name,
                 default=None,
-                type=AUTO if option.name == EPOCHS else kind,
+                type=_AUTOMATIC.get(option.kind, kind) if option.name in AUTOMATIC else kind,
                 help=option.help + _defaults(option),
             )(command)
         return command
@@ -64,9 +65,8 @@ def _flat_options(recipe: type) -> Iterator[Option]:
 
 def _defaults(option: Option) -> str:
     """'  [default: 256; paper: 100]'."""
-    if option.name == EPOCHS:
-        return "  [default: auto, 1 to 20 by the size of the text; paper and --init: 1]"
-    shown = [] if option.default is None else [f"default: {option.default}"]
+    default = AUTO_WORD if option.name in AUTOMATIC else option.default
+    shown = [] if default is None else [f"default: {default}"]
     shown += [] if option.paper is None else [f"paper: {option.paper}"]
     return f"  [{'; '.join(shown)}]" if shown else ""
 
@@ -147,9 +147,7 @@ def train(
     changes = {name: value for name, value in settings.items() if value is not None}
     steps = {name.removeprefix(STEPS): changes.pop(name) for name in list(changes) if name.startswith(STEPS)}
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})
-    safe = recipe_name == "contrastive" and "learning_rate" not in changes
-    auto = changes.get(EPOCHS, "auto" if recipe_name == "contrastive" else None) == "auto"
-    recipe = _recipe(recipe_name, {**changes, **({EPOCHS: 1} if auto else {})}, steps)
+    recipe = _recipe(recipe_name, changes, steps)
     if output is None and not dry_run:
         raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
     if resume and output and not (output / "training").is_dir():
@@ -158,7 +156,7 @@ def train(
         _refuse_text(inputs, threads)
     if not are_streams(inputs):
         if dry_run or output is None:
-            click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"]), auto))
+            click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"])))
             return
         check_target(output)  # before any work
         folder = stream_folder or output.with_name(f"{output.name}@stream")
@@ -167,7 +165,9 @@ def train(
         _refuse_options_of_text(context, inputs[0])
         streams = [Stream.load(folder) for folder in inputs]
     mix = Mix(streams, _numbers(passes))
-    recipe = fitted_to(recipe, mix, epochs=auto, rate=safe, say=say)
+    given, recipe = recipe, fitted_to(recipe, mix)
+    for remark in remarks_on_fit(given, recipe, mix.n_tokens):
+        say(remark)
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
     if cluster is not None:
@@ -179,7 +179,7 @@ def train(
         return
     from siamese_cbow.training.saved_run import train_into
 
-    with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
+    with bar("training", recipe.n_epochs * mix.n_tokens, unit="words") as progress:
         train_into(output, recipe, mix, saving=saving, restart=restart, threads=threads, progress=progress)
     click.echo(output)
 
@@ -202,7 +202,7 @@ def _train_on(
         click.echo(recipe_text(recipe) + jobs.plan(recipe, streams, **job))
         return
     mix = Mix([Stream.load(stream) for stream in streams], job["passes"])
-    with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
+    with bar("training", recipe.n_epochs * mix.n_tokens, unit="words") as progress:
         jobs.train(recipe, streams, output=output, saving=saving, restart=restart, progress=progress, **job)
     click.echo(output)
 
@@ -272,9 +272,9 @@ def _numbers(passes: str | None) -> list[float]:
         raise SettingsError(f"passes is {passes!r}; expected numbers with commas, one for each stream: 1,5") from None
 
 
-def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus, auto: bool) -> str:
+def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus) -> str:
     size = "of unknown size" if corpus.total_bytes is None else f"{corpus.total_bytes / 1e6:,.1f} MB"
-    then = ", and epochs set by the number of words" if auto else ""
+    then = ", and epochs set by the number of words" if recipe.epochs is None else ""
     return (
         f"{recipe_text(recipe)}\n# {len(corpus.files) or 'no'} files, {size}, would be prepared first{then}\n"
         "# nothing was prepared or trained: --dry-run"

@@ -12,7 +12,7 @@
     state         rows, optimiser's memory and counters; how they start, at random or from `init`
       [Counters, TrainingState, first_state, initial_model, random_matrices]
     plan          what a training will do, before any work: words, batches, schedule of several streams
-      [Plan, fitted_to, plan_of]
+      [Plan, fitted_to, plan_of, remarks_on_fit]
     loop          goes through the batches, counts, tells callbacks; a run gives a model at any time
       [BatchTrainer, Callback, Run]
     checkpoint    the files of an unfinished run: checkpoints and log

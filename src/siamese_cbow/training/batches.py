@@ -2,7 +2,7 @@
 
 A text is cut into units of `run_length` sentences that follow one another, wherever documents begin; adjacency inside a
 unit still ends at a document's end. So no list of units is needed: unit 7 is sentences 7 x run_length and so on. Epochs
-cut at different places. Units of a stream of groups are the groups.
+cut at different places in turn. Units of a stream of groups are the groups.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.floa
 
 def epoch_keys(seed: int, shape: Shape, epoch: int) -> Keys:
     """The randomness of an epoch."""
-    shift = int(key(seed, epoch, Purpose.SHIFT)) % shape.run_length
+    # The first is drawn, the next follow in turn: drawn ones repeat, and a pair of neighbours that falls apart in one
+    # epoch would fall apart in the next as well.
+    shift = (int(key(seed, 0, Purpose.SHIFT)) + epoch) % shape.run_length
     return Keys(
         order=key(seed, epoch, Purpose.ORDER),
         shift=0 if shape.groups else shift,

@@ -93,7 +93,7 @@ class Run:
                 row = part.start + int(np.argmin(np.isfinite(lengths)))
                 raise SettingsError(
                     f"the vector of {self.plan.vocabulary.words[row]!r} has grown beyond all bounds at learning rate "
-                    f"{self.recipe.learning_rate}; try a smaller --learning-rate or set --clip-gradient"
+                    f"{self.recipe.rate}; try a smaller --learning-rate or set --clip-gradient"
                 )
 
 
@@ -154,7 +154,7 @@ def train(
 ) -> Run:
     """Train to the end, from the start or from a given state (which is changed). The result depends on nothing else.
 
-    `progress` advances by words; give its bar `recipe.epochs * mix.n_tokens` as total.
+    `progress` advances by words; give its bar `plan.recipe.n_epochs * mix.n_tokens` as total.
     """
     run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, stems=plan.stems))
     with ThreadTeam(thread_count(threads)) as team:
@@ -182,7 +182,7 @@ class BatchTrainer:
     def advance(self, step: int) -> None:
         """Trains up to the end of batch `step`; an epoch that ends there is ended."""
         run = self.run
-        while run.state.counters.epoch < run.recipe.epochs:
+        while run.state.counters.epoch < run.recipe.n_epochs:
             if run.state.counters.batch == run.n_batches:
                 _end_epoch(run, self._progress)
                 _tell(self._callbacks, "on_epoch", run)
@@ -242,7 +242,7 @@ def _check_finite(run: Run, report: ChunkReport) -> None:
         batch = counters.batch + int(np.flatnonzero(~np.isfinite(report.loss))[0])
         raise SettingsError(
             f"the loss is no longer a number in batch {batch:,} of epoch {counters.epoch}: the vectors have "
-            f"grown beyond all bounds at learning rate {run.recipe.learning_rate}; try a smaller "
+            f"grown beyond all bounds at learning rate {run.recipe.rate}; try a smaller "
             "--learning-rate or set --clip-gradient"
         )
 

@@ -35,7 +35,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints, TrainingLog
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.optimizers import learning_rates
-from siamese_cbow.training.plan import Plan, plan_of
+from siamese_cbow.training.plan import Plan, fitted_to, plan_of, remarks_on_fit
 from siamese_cbow.training.recipe import Recipe, Saving
 from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
@@ -63,6 +63,9 @@ def train_into(
     restart  throw away the model or the unfinished run that `output` holds, and start anew
     """
     mix = Mix.of(streams)
+    given, recipe = recipe, fitted_to(recipe, mix)
+    for remark in remarks_on_fit(given, recipe, mix.n_tokens):
+        progress.say(remark)
     folder, about = Path(output), about_run(recipe, mix)
     if not restart and is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
@@ -108,10 +111,10 @@ def _check_place(counters: Counters, plan: Plan) -> None:
     """Raises an error unless the plan has such a place: a checkpoint may be damaged, or of another schedule."""
     n_batches = plan.schedule.n_batches
     step = counters.epoch * n_batches + counters.batch
-    if not (0 <= counters.epoch <= plan.recipe.epochs and 0 <= counters.batch <= n_batches and counters.step == step):
+    if not (0 <= counters.epoch <= plan.recipe.n_epochs and 0 <= counters.batch <= n_batches and counters.step == step):
         place = f"batch {counters.batch} of epoch {counters.epoch} is number {counters.step}"
         raise FormatError(
-            f"the checkpoint says that {place}, and the run has {plan.recipe.epochs} epochs of {n_batches:,} batches; "
+            f"the checkpoint says that {place}, and the run has {plan.recipe.n_epochs} epochs of {n_batches:,} batches; "
             "give --restart to start this run anew"
         )
 
