@@ -161,7 +161,7 @@ def test_a_finished_run_is_left_alone(stream: Stream, tmp_path: Path) -> None:
     before = (tmp_path / "model" / "config.json").stat().st_mtime_ns
     train_into(tmp_path / "model", RECIPE, stream)
     assert (tmp_path / "model" / "config.json").stat().st_mtime_ns == before
-    other = SiameseCBOW(dim=8, batch_size=32)
+    other = SiameseCBOW(dim=8, epochs=1, batch_size=32)
     with pytest.raises(InputError, match="a model of other settings"):
         train_into(tmp_path / "model", other, stream)
     assert train_into(tmp_path / "model", other, stream, restart=True).dim == 8

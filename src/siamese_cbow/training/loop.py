@@ -115,7 +115,7 @@ class Callback:
     ...     def on_batch(self, run: Run) -> None:
     ...         counters = run.state.counters
     ...         print(f"{counters.step} of {run.n_steps} batches, {counters.examples} examples")
-    >>> model = SiameseCBOW(dim=16, batch_size=8, subsample=0).train(stream, callbacks=[Curve()])
+    >>> model = SiameseCBOW(dim=16, epochs=1, batch_size=8, subsample=0).train(stream, callbacks=[Curve()])
     10 of 20 batches, 66 examples
     20 of 20 batches, 124 examples
 

@@ -35,7 +35,7 @@ FLAGS = "1f1e6-1f1ff"  # two of these letters are a flag
 # Of the syllabic scripts: vowels written before their consonant, vowels after it that are letters, signs that stack the
 # next letter under the last one, and signs that make a letter the end of its syllable.
 LEADING_VOWELS = "e40-e44 ec0-ec4 19b5-19b7 19ba aab5-aab6 aab9 aabb-aabc"
-TRAILING_VOWELS = "e30 e32-e33 e45-e46 eb0 eb2-eb3 ec6"
+TRAILING_VOWELS = "e30 e32-e33 e45 eb0 eb2-eb3"
 STACKERS = "1039 17d2 1a60"
 CLOSERS = "e4c ecc 103a 1a7a"
 BURMESE_DOT = "1037"  # may stand between a letter and what closes it
