@@ -185,7 +185,9 @@ def test_a_few_sentences_of_any_script_are_enough(code: str, text: str) -> None:
 
 
 def test_a_few_sentences_of_several_languages() -> None:
-    french = "L'homme qui plantait des arbres vivait seul dans la montagne. Personne n'habite plus là-haut aujourd'hui. "
+    french = (
+        "L'homme qui plantait des arbres vivait seul dans la montagne. Personne n'habite plus là-haut aujourd'hui. "
+    )
     greek = "Ο καιρός είναι πολύ καλός σήμερα. Τα παιδιά παίζουν στον κήπο. Η μητέρα μου μαγείρεψε ψάρι για βραδινό. "
     found = detect([(french * 2 + greek * 2).encode()])
     assert {language.code for language, share in found.shares if share > 0.3} == {"fr", "el"}

@@ -17,7 +17,6 @@ from siamese_cbow.base.arrays import Floats, Ids, Offsets, Vectors
 from siamese_cbow.kernels.batch.random import bits
 from siamese_cbow.machine.compiling import INLINE, LEAN
 
-
 BLOCK = 64  # columns: a cache line of codes
 
 
@@ -50,7 +49,9 @@ def compose_rows(
     """
     seen = np.full(1 << (2 * len(keys)).bit_length(), -1, np.int32)
     totals, signs = np.zeros((2, codes.shape[1] // BLOCK, BLOCK), np.int16)
-    _compose(buckets, starts, keys, codes, dim, numbers, seen, totals.reshape(-1), totals, signs.reshape(-1), signs, out)
+    _compose(
+        buckets, starts, keys, codes, dim, numbers, seen, totals.reshape(-1), totals, signs.reshape(-1), signs, out
+    )
 
 
 @njit(**LEAN)

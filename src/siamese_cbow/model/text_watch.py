@@ -65,7 +65,9 @@ class TextWatch:
         """What there is to say of the texts so far; "" where they are as they should be."""
         share = len(self._unknown) / max(1, self._n_words)
         if 0 < self._n_words < FEW_WORDS and share == 1:
-            named = ", ".join(list(dict.fromkeys(self._unknown))[:NAMED]) + (" ..." if len(self._unknown) > NAMED else "")
+            named = ", ".join(list(dict.fromkeys(self._unknown))[:NAMED]) + (
+                " ..." if len(self._unknown) > NAMED else ""
+            )
             return f"none of the words has a vector of its own ({named}): choose a model of such text, or train one"
         if self._n_words < FEW_WORDS or share <= MANY:
             return ""

@@ -120,11 +120,14 @@ def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.floa
     return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio), np.float32)
 
 
-def epoch_keys(seed: int, shape: Shape, epoch: int) -> Keys:
-    """The randomness of an epoch."""
-    # The first is drawn, the next follow in turn: drawn ones repeat, and a pair of neighbours that falls apart in one
-    # epoch would fall apart in the next as well.
-    shift = (int(key(seed, 0, Purpose.SHIFT)) + epoch) % shape.run_length
+def epoch_keys(seed: int, shape: Shape, epoch: int, *, in_turn: bool = True) -> Keys:
+    """The randomness of an epoch.
+
+    in_turn  only the first offset of runs is drawn, the next ones follow. Drawn ones repeat, and neighbours that fall
+             apart in one epoch would fall apart in the next as well
+    """
+    drawn = key(seed, 0 if in_turn else epoch, Purpose.SHIFT)
+    shift = (int(drawn) + (epoch if in_turn else 0)) % shape.run_length
     return Keys(
         order=key(seed, epoch, Purpose.ORDER),
         shift=0 if shape.groups else shift,

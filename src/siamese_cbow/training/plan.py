@@ -135,6 +135,7 @@ class Plan:
     shapes: Sequence[Shape]  # of each stream
     schedule: Schedule
     start: Model | None = None  # the model that training goes on from
+    in_turn: bool = True  # epochs cut runs at offsets in turn; runs that 0.1.0 began draw them
 
     @property
     def taken_out(self) -> int:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -41,7 +41,7 @@ from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
 
 LOG, ABOUT = "log.jsonl", "run.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # the older one is gone on with as it began, see `Plan.in_turn`
 TOGETHER = ("workers", "average_every")  # of a run that several workers of a cluster share
 LOG_LINES = 1000  # of a run, about
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -91,6 +91,7 @@ def _train_into(
     state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
     log = TrainingLog(folder / RUN / LOG)
     checkpoints = open_run(folder, about)
+    plan = replace(plan, in_turn=_read_about(folder / RUN / ABOUT)["format_version"] != WITH_DRAWN_OFFSETS)
     checkpoint = checkpoints.newest()
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
@@ -114,8 +115,8 @@ def _check_place(counters: Counters, plan: Plan) -> None:
     if not (0 <= counters.epoch <= plan.recipe.n_epochs and 0 <= counters.batch <= n_batches and counters.step == step):
         place = f"batch {counters.batch} of epoch {counters.epoch} is number {counters.step}"
         raise FormatError(
-            f"the checkpoint says that {place}, and the run has {plan.recipe.n_epochs} epochs of {n_batches:,} batches; "
-            "give --restart to start this run anew"
+            f"the checkpoint says that {place}, and the run has {plan.recipe.n_epochs} epochs of {n_batches:,} "
+            "batches; give --restart to start this run anew"
         )
 
 
@@ -263,10 +264,10 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         begun = json.loads(path.read_text(encoding="utf-8"))
         version, recipe, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
-        recipe = _values(recipe) if version == FORMAT_VERSION else {}
+        recipe = _values(recipe) if version in (FORMAT_VERSION, WITH_DRAWN_OFFSETS) else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, WITH_DRAWN_OFFSETS):
         raise FormatError(
             f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
             f"{what_reads(begun)} to finish the run with the version that began it, or give --restart to start it anew"
