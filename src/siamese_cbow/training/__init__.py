@@ -1,7 +1,7 @@
 """Training: recipe + stream -> model. In the order of the flow; each module imports only from those above it.
 
     recipe        settings, frozen: a field says default, bounds, help and the paper's value of an option
-      [PRESETS, Recipe, Saving, check_batch]
+      [AUTO, AUTOMATIC, PRESETS, Recipe, Saving, check_batch]
     stems         words of one stem share a second row while they learn
     strips        rows in memory: whole, or in two strips of columns [StripLayout, layout_of]
     optimizers    optimisers as numbers, what they remember of a row, learning rates
