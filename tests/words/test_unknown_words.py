@@ -140,7 +140,7 @@ def test_commands(tmp_path: Path) -> None:
     assert unknown.read_text() == "2 blorf\n1 blip\n"
     assert "3 words out of the vocabulary, 2 different ones" in result.output
     similarity = ["similarity", "playful", "plays", "--model", str(tmp_path / "m")]
-    assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).output) == 1
+    assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).stdout) == 1
     assert "0.000000" in CliRunner().invoke(group, similarity).output
 
 
