@@ -1,10 +1,11 @@
 """Languages other than English: what a model of some million words is worth, and what is done with unknown words.
 
-    python -m benchmarks.languages DIR [--languages de ru ja zh] [--systems ours tf-idf ...] [--write]
+    python -m benchmarks.languages DIR [--languages de ru ja zh] [--systems ours tf-idf ...] [--seeds 1 2 3] [--write]
 
 DIR holds CODE.txt.xz and stsb-CODE-dev.csv for each language: text of any domain, and pairs of sentences with a score.
 All systems read the same text; those of scikit-learn also the sentences of the pairs (without scores), so that they
-know every word. Pearson of the cosines with the scores. Results are kept from run to run in a file beside the report.
+know every word. Pearson of the cosines with the scores. Systems of this library run once per seed, and the table has
+the mean; the others run once. Results are kept from run to run in a temporary file, so that systems can run one by one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tables import machine, markdown, report
-from siamese_cbow import SiameseCBOW, TextSettings, prepare
+from siamese_cbow import SiameseCBOW, TextSettings, Tokenizer, prepare
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
@@ -29,7 +30,7 @@ from siamese_cbow.transform.estimates import information
 
 Encode = Callable[[Sequence[str]], Any]
 KEPT = Path(tempfile.gettempdir()) / "siamese-cbow-languages.json"
-MIN_COUNT, EPOCHS = 2, 5  # what `auto` gives for texts of two to eight million words
+OURS = "**ours, `ngrams`** (default)"
 
 
 def pairs(folder: Path, language: str) -> tuple[list[str], list[str], np.ndarray]:
@@ -51,11 +52,11 @@ def _rows(vectors: Any) -> np.ndarray:
     return np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, np.float64)
 
 
-def of_tokens(model: Model, vectors: Any) -> Encode:
+def of_tokens(tokenizer: Tokenizer, vectors: Any) -> Encode:
     """The mean of the vectors of words that gensim has trained."""
 
     def encode(texts: Sequence[str]) -> np.ndarray:
-        listed = [[vectors[word] for word in model.tokenizer.words(text) if word in vectors] for text in texts]
+        listed = [[vectors[word] for word in tokenizer.words(text) if word in vectors] for text in texts]
         return np.array([np.mean(rows, axis=0) if rows else np.zeros(vectors.vector_size) for rows in listed])
 
     return encode
@@ -68,22 +69,20 @@ def sentences(stream: Stream) -> Iterator[list[str]]:
         yield [words[i] for i in ids[start:end].tolist()]
 
 
-def ours(folder: Path, language: str, stream: Stream) -> dict[str, Encode]:
+def ours(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
     """The default recipe, with each answer to unknown words; and as if the text were English."""
-    recipe = SiameseCBOW(epochs=EPOCHS)
+    recipe = SiameseCBOW(seed=seed)
     model = recipe.train(stream)
-    as_english = recipe.train(
-        prepare(str(folder / f"{language}.txt.xz"), min_count=MIN_COUNT, text=TextSettings(language="en"))
-    )
+    as_english = recipe.train(prepare(str(folder / f"{language}.txt.xz"), text=TextSettings(language="en")))
     return {
         "ours, unknown words left out (`none`)": model.with_fallback("none").encode,
         "ours, `prefix`": model.with_fallback("prefix").encode,
-        "**ours, `ngrams`** (default)": model.encode,
+        OURS: model.encode,
         "the same with `--language en`": as_english.encode,
     }
 
 
-def tfidf(folder: Path, language: str, stream: Stream) -> dict[str, Encode]:
+def tfidf(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
     """Of words, and of characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -91,72 +90,105 @@ def tfidf(folder: Path, language: str, stream: Stream) -> dict[str, Encode]:
         text = [line for line in file if line.strip()]
     text += [sentence for side in pairs(folder, language)[:2] for sentence in side]
     kinds: dict[str, dict[str, Any]] = {
-        "tf-idf of words": {},
-        "tf-idf of character 3- to 5-grams": {"analyzer": "char_wb", "ngram_range": (3, 5)},
+        "tf-idf of words": {"tokenizer": stream.tokenizer.words, "lowercase": False, "token_pattern": None},
+        "tf-idf of character 2- to 4-grams": {"analyzer": "char_wb", "ngram_range": (2, 4)},
     }
     return {name: TfidfVectorizer(**settings).fit(text).transform for name, settings in kinds.items()}
 
 
-def random(folder: Path, language: str, stream: Stream) -> dict[str, Encode]:
+def random(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
     """What sharing words is worth, without learning anything."""
-    model = RandomVectors(dim=300).train(stream)
+    model = RandomVectors(dim=300, seed=seed).train(stream)
     weights = information(np.asarray(stream.vocabulary.counts)).astype(np.float32)
     weighted = Model(stream.vocabulary, model.vectors * weights[:, None], stream.tokenizer)
     return {"random vectors": model.encode, "random vectors x information": weighted.encode}
 
 
-def word2vec(folder: Path, language: str, stream: Stream) -> dict[str, Encode]:
-    """Skip-gram, 300 dimensions, 5 epochs."""
-    from gensim.models import Word2Vec
+def _gensim(kind: str, sg: int, stream: Stream, seed: int) -> dict[str, Encode]:
+    """word2vec or fastText, which gives every word a vector: 300 dimensions, 5 epochs, each at its usual rate."""
+    import gensim.models
 
-    trained = Word2Vec(list(sentences(stream)), vector_size=300, epochs=5, min_count=1, sg=0, workers=2, seed=1)
-    return {"word2vec, CBOW, 300 dimensions, 5 epochs": of_tokens(_empty(stream), trained.wv)}
-
-
-def fasttext(folder: Path, language: str, stream: Stream) -> dict[str, Encode]:
-    """The same with n-grams, which give every word a vector."""
-    from gensim.models import FastText
-
-    trained = FastText(list(sentences(stream)), vector_size=300, epochs=5, min_count=1, sg=0, workers=2, seed=1)
-    return {"fastText, CBOW, 300 dimensions, 5 epochs": of_tokens(_empty(stream), trained.wv)}
+    way, rate = ("skip-gram", 0.025) if sg else ("CBOW", 0.05)
+    settings = {"vector_size": 300, "epochs": 5, "min_count": 1, "workers": 2, "seed": seed, "sg": sg, "alpha": rate}
+    trained = getattr(gensim.models, kind)(list(sentences(stream)), **settings)
+    return {f"{kind}, {way}, 300 dimensions, 5 epochs, rate {rate}": of_tokens(stream.tokenizer, trained.wv)}
 
 
-def _empty(stream: Stream) -> Model:
-    rows = np.zeros((len(stream.vocabulary), 1), np.float32)
-    return Model(stream.vocabulary, rows, stream.tokenizer)
+def word2vec(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
+    return _gensim("Word2Vec", 0, stream, seed)
 
 
-SYSTEMS = {"random": random, "tf-idf": tfidf, "ours": ours, "word2vec": word2vec, "fastText": fasttext}
+def word2vec_sg(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
+    return _gensim("Word2Vec", 1, stream, seed)
+
+
+def fasttext(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
+    return _gensim("FastText", 0, stream, seed)
+
+
+def fasttext_sg(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
+    return _gensim("FastText", 1, stream, seed)
+
+
+SYSTEMS = {
+    "random": random,
+    "tf-idf": tfidf,
+    "word2vec": word2vec,
+    "word2vec-skip-gram": word2vec_sg,
+    "fastText": fasttext,
+    "fastText-skip-gram": fasttext_sg,
+    "ours": ours,
+}
+SEEDED = ("random", "ours")  # the others run once
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--languages", nargs="+", default=["de", "ru", "ja", "zh"])
-    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    kept: dict[str, dict[str, float]] = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {}
     for kind in options.systems:
         for language in options.languages:
             text = TextSettings(language=language)
-            stream = prepare(str(options.folder / f"{language}.txt.xz"), min_count=MIN_COUNT, text=text)
-            for name, encode in SYSTEMS[kind](options.folder, language, stream).items():
-                kept.setdefault(name, {})[language] = score(encode, options.folder, language)
-                print(name, language, f"{kept[name][language]:.4f}", flush=True)
-                KEPT.write_text(json.dumps(kept), "utf-8")
-    rows = []
-    for name, found in kept.items():
-        cells = [f"{found[language]:.3f}" if language in found else "not run" for language in options.languages]
-        whole = all(language in found for language in options.languages)
-        rows.append([name, *cells, f"{np.mean([found[one] for one in options.languages]):.3f}" if whole else ""])
-    also = " tf-idf was also fitted on the sentences of the pairs." if any("tf-idf" in name for name in kept) else ""
+            stream = prepare(str(options.folder / f"{language}.txt.xz"), text=text)
+            for seed in options.seeds if kind in SEEDED else [1]:
+                for name, encode in SYSTEMS[kind](options.folder, language, stream, seed).items():
+                    keep(name, language, seed, score(encode, options.folder, language))
+    rows = [row for name, found in kept().items() if (row := row_of(name, found, options.languages))]
     text = (
         "STS-b dev pairs of each language, machine-translated; text of another domain (novels, documentation), two to "
-        f"eight million words, `--min-count {MIN_COUNT} --epochs {EPOCHS}`, one seed; Pearson.{also}\n\n"
-        f"{markdown(['system', *options.languages, 'mean'], rows)}\n\n{machine('numpy', 'scikit-learn', 'gensim')}"
+        "eight million words, so that `auto` means a min_count of 2 and 3 to 10 epochs; Pearson. Where seeds are "
+        "given, the mean over them and the standard deviation; the others ran once. tf-idf was also fitted on the "
+        "sentences of the pairs; its words are those of our tokenizer, as in all other rows.\n\n"
+        f"{markdown(['system', *options.languages, 'mean', 'seeds'], rows)}\n\n"
+        f"{machine('numpy', 'scikit-learn', 'gensim')}"
     )
     report("languages", "Languages", text, write=options.write)
+
+
+def kept() -> dict[str, dict[str, dict[str, float]]]:
+    """Scores by system, language and seed."""
+    scores: dict[str, dict[str, dict[str, float]]] = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {}
+    return scores
+
+
+def keep(name: str, language: str, seed: int, score: float) -> None:
+    scores = kept()
+    scores.setdefault(name, {}).setdefault(language, {})[str(seed)] = score
+    KEPT.write_text(json.dumps(scores), "utf-8")
+    print(name, language, seed, f"{score:.4f}", flush=True)
+
+
+def row_of(name: str, found: dict[str, dict[str, float]], languages: Sequence[str]) -> list[str]:
+    """The line of a system; empty where a language is missing."""
+    if any(language not in found for language in languages):
+        return []
+    scores = [list(found[language].values()) for language in languages]
+    cells = [f"{np.mean(each):.3f}" + (f" ± {np.std(each, ddof=1):.3f}" if len(each) > 1 else "") for each in scores]
+    return [name, *cells, f"{np.mean([np.mean(each) for each in scores]):.3f}", str(min(map(len, scores)))]
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def test_huge_and_tiny_rows() -> None:
 )
 def test_sentences_of_one_word_and_repeated_ones(sentences: list[str]) -> None:
     try:
-        model = sc.SiameseCBOW(dim=3, batch_size=8, subsample=0).train(stream_of(*sentences), threads=1)
+        model = sc.SiameseCBOW(dim=3, epochs=1, batch_size=8, subsample=0).train(stream_of(*sentences), threads=1)
     except SiameseCBOWError as error:
         assert ";" in str(error)  # noqa: PT017 (says what to do)
         return
@@ -73,7 +73,7 @@ def test_a_vocabulary_of_one_word() -> None:
     assert model.neighbours("the", 3) == []
     assert [hit.line for hit in sc.search("the", sc.Texts(["zzz", "the"]), model=model, k=2)] == [2]
     with pytest.raises((InputError, SettingsError)):
-        sc.SiameseCBOW(dim=2, batch_size=8, subsample=0).train(sc.Stream.of_words([[["the"]]]), threads=1)
+        sc.SiameseCBOW(dim=2, epochs=1, batch_size=8, subsample=0).train(sc.Stream.of_words([[["the"]]]), threads=1)
 
 
 def test_a_sentence_of_a_million_words(monkeypatch: pytest.MonkeyPatch) -> None:

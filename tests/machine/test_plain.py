@@ -17,7 +17,7 @@ from siamese_cbow.baselines.fastsent import FastSent
 
 PACKAGE = Path(sc.__file__).parent
 RECIPES: dict[str, Any] = {
-    "contrastive": sc.SiameseCBOW(dim=20, batch_size=40, learning_rate=0.02),
+    "contrastive": sc.SiameseCBOW(dim=20, epochs=1, batch_size=40, learning_rate=0.02),
     "paper": sc.SiameseCBOW.paper(dim=200, batch_size=40, learning_rate=0.05),  # in two strips
     "FastSent": FastSent(dim=20, batch_size=40, learning_rate=0.02),
 }

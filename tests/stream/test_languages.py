@@ -292,8 +292,9 @@ def test_texts_without_a_language_are_refused(model: Model) -> None:
         model.vector("die")
     with pytest.raises(InputError, match="language is 'fr'; expected one of en, de"):
         model.language("fr")
-    with pytest.raises(InputError, match="expected none: this model has one language"):
-        model.language("de").language("de")
+    assert model.language("de").language("German").languages == []
+    with pytest.raises(InputError, match=r"language is 'en'; this model has one language, German \(de\): leave it out"):
+        model.language("de").language("en")
 
 
 def test_saved_and_loaded(model: Model, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_it_is_up_to_date_and_so_is_what_was_trained_from_it(
     modified = sc.Stream.load("stream").about["sources"][0]["modified_ns"]
     os.utime("text.txt", ns=(modified, modified))
     before = Path("stream/stream.json").read_bytes()
-    recipe = sc.SiameseCBOW(dim=4, subsample=0)
+    recipe = sc.SiameseCBOW(dim=4, epochs=1, subsample=0)
     train_into("model", recipe, sc.Stream.load("stream"))
     again = sc.prepare("text.txt", output="stream", progress=True, **SETTINGS)
     assert "up to date" in capsys.readouterr().err

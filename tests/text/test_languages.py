@@ -158,14 +158,37 @@ def test_text_of_a_named_language_loads_no_detector() -> None:
     assert run.stdout.split() == ["1", "False"]
 
 
-def test_text_of_another_language_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_of_another_language_is_said() -> None:
     model = sc.load()
     said = model.remark_on([GERMAN] * 5)
     assert "of the words have no vector of their own: the text looks German (de), the model English (en)" in said
-    assert model.remark_on([ENGLISH] * 5) == model.remark_on([]) == model.remark_on(["", "😀", "xqzt"]) == ""
+    assert model.remark_on([ENGLISH] * 5) == model.remark_on([]) == model.remark_on(["", "?", "a xqzt"]) == ""
+    assert "none of the words has a vector of its own (xqzt)" in model.remark_on(["", "😀", "xqzt"])
     german = sc.Model(model.vocabulary, model.rows, model.tokenizer, {"language": "de"})
     assert german.remark_on([GERMAN] * 5) == ""
     assert "choose a model of such text" in model.remark_on(["xqzt vrbl qqkk zzzt"] * 9)
-    (tmp_path / "text.txt").write_text(GERMAN * 5)
-    main(["encode", str(tmp_path / "text.txt"), "-o", str(tmp_path / "v.npy")])
-    assert capsys.readouterr().err.count("the text looks German (de)") == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("hi", "आज मौसम बहुत अच्छा है। बच्चे बगीचे में खेल रहे हैं। मैंने बाज़ार से ताज़ी सब्ज़ियाँ खरीदीं।"),
+        ("ko", "오늘 날씨가 정말 좋습니다. 아이들이 공원에서 놀고 있어요. 어머니는 저녁으로 생선을 요리하셨습니다."),
+        ("th", "วันนี้อากาศดีมาก เด็กๆ กำลังเล่นอยู่ในสวน แม่ทำปลาเป็นอาหารเย็น"),
+        ("fa", "امروز هوا خیلی خوب است. بچه‌ها در باغ بازی می‌کنند. مادرم برای شام ماهی پخت."),
+        ("vi", "Hôm nay thời tiết rất đẹp. Trẻ em đang chơi trong công viên. Mẹ tôi nấu cá cho bữa tối."),
+    ],
+)
+def test_a_few_sentences_of_any_script_are_enough(code: str, text: str) -> None:
+    found = detect([text.encode()])
+    assert (found.language.code, found.doubt) == (code, "")
+
+
+def test_a_few_sentences_of_several_languages() -> None:
+    french = (
+        "L'homme qui plantait des arbres vivait seul dans la montagne. Personne n'habite plus là-haut aujourd'hui. "
+    )
+    greek = "Ο καιρός είναι πολύ καλός σήμερα. Τα παιδιά παίζουν στον κήπο. Η μητέρα μου μαγείρεψε ψάρι για βραδινό. "
+    found = detect([(french * 2 + greek * 2).encode()])
+    assert {language.code for language, share in found.shares if share > 0.3} == {"fr", "el"}
+    assert "mixed" in found.message()

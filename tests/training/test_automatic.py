@@ -18,9 +18,10 @@ from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training import plan
+from siamese_cbow.training.batches import batch_shape, epoch_keys
 from siamese_cbow.training.loop import Callback, Run
-from siamese_cbow.training.plan import LITTLE_TEXT, epochs_of, fitted_to, rate_of_init
-from siamese_cbow.training.recipe import Saving
+from siamese_cbow.training.plan import LITTLE_TEXT, epochs_of, fitted_to, rate_of_init, remarks_on_fit
+from siamese_cbow.training.recipe import NEW_RATE, Saving
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe
 
@@ -166,16 +167,16 @@ def test_little_text_names_other_ways(
     stream: Stream, monkeypatch: pytest.MonkeyPatch, n_tokens: int, little: bool
 ) -> None:
     monkeypatch.setattr(Mix, "n_tokens", n_tokens)
-    remarks: list[str] = []
-    fitted_to(SiameseCBOW(), Mix([stream]), epochs=True, rate=True, say=remarks.append)
+    recipe = SiameseCBOW()
+    remarks = remarks_on_fit(recipe, fitted_to(recipe, Mix([stream])), n_tokens)
     assert (LITTLE in remarks) == little
 
 
 def test_one_epoch_needs_no_remark(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mix, "n_tokens", 64_000_000)
-    remarks: list[str] = []
-    assert fitted_to(SiameseCBOW(), Mix([stream]), epochs=True, rate=True, say=remarks.append) == SiameseCBOW()
-    assert remarks == []
+    recipe = fitted_to(SiameseCBOW(), Mix([stream]))
+    assert recipe == SiameseCBOW(epochs=1, learning_rate=NEW_RATE)
+    assert remarks_on_fit(SiameseCBOW(), recipe, 64_000_000) == []
 
 
 def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +194,9 @@ def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str
 def test_a_file_of_vectors_takes_the_rate_of_a_new_model(stream: Stream) -> None:
     Path("vectors.txt").write_text("1 2\ncat 1 0\n")
     recipe = SiameseCBOW(init="vectors.txt", dim=2)
-    assert fitted_to(recipe, Mix([stream]), epochs=False, rate=True, say=pytest.fail) == recipe
+    fitted = fitted_to(recipe, Mix([stream]))
+    assert (fitted.n_epochs, fitted.rate) == (1, NEW_RATE)
+    assert remarks_on_fit(recipe, fitted, stream.n_tokens) == []
 
 
 # the same bytes
@@ -226,3 +229,35 @@ def test_an_interrupted_run_with_auto_goes_on(stream: Stream) -> None:
     assert any(Path("cut/training").glob("checkpoint-*"))
     main(["train", "stream", "-o", "cut", "--resume", *SMALL])
     assert model_bytes("cut") == model_bytes("whole")
+
+
+# the library
+
+
+def test_the_library_has_the_same_defaults(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = TextSettings(layout="sentences")
+    small = {"dim": 8, "batch_size": 16, "run_length": 2, "subsample": 0}
+    main(["train", str(text), "-o", "command", "--layout", "sentences", *SMALL])
+    said_by_command = capsys.readouterr().err
+    model = SiameseCBOW(**small).train(str(text), text=settings, progress=True)
+    said_by_library = " ".join(capsys.readouterr().err.split())
+    assert np.array_equal(model.vectors, load("command").vectors)
+    assert model.info["recipe"] == load("command").info["recipe"]
+    for remark in (f"{epochs_of(1)} epochs, by the size of the text", LITTLE, "min_count 1, by the size of the text"):
+        assert remark in said_by_command
+        assert remark in said_by_library
+
+
+def test_auto_in_python() -> None:
+    assert SiameseCBOW(epochs="auto", learning_rate="auto") == SiameseCBOW()  # type: ignore[arg-type]
+    assert (SiameseCBOW().n_epochs, SiameseCBOW().rate) == (1, NEW_RATE)
+    assert "epochs" not in SiameseCBOW().settings()
+
+
+def test_epochs_cut_runs_at_offsets_in_turn() -> None:
+    shape = batch_shape(Stream.of_words([[["a"], ["b"]] * 20]), batch_size=16, run_length=4)
+    for seed in range(9):
+        shifts = [epoch_keys(seed, shape, epoch).shift for epoch in range(8)]
+        assert sorted(shifts[:4]) == [0, 1, 2, 3]
+        assert shifts[:4] == shifts[4:]
+        assert shifts[0] == epoch_keys(seed, shape, 0, in_turn=False).shift, "the first epoch is what it was"

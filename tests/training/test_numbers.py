@@ -13,7 +13,7 @@ from siamese_cbow.cli import main
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.training import state
 
-SMALL: dict[str, Any] = {"dim": 8, "batch_size": 16, "subsample": 0}
+SMALL: dict[str, Any] = {"dim": 8, "epochs": 1, "batch_size": 16, "subsample": 0}
 
 
 @pytest.fixture(scope="module")

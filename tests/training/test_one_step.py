@@ -24,7 +24,7 @@ from siamese_cbow.text.inputs import Texts
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, mix_of
 
-RECIPE = SiameseCBOW(dim=8, batch_size=16, run_length=2, subsample=0, share_stems=False)
+RECIPE = SiameseCBOW(dim=8, epochs=1, batch_size=16, run_length=2, subsample=0, share_stems=False)
 LEARNING = ["--batch-size", "16", "--run-length", "2", "--subsample", "0", "--no-share-stems", "--threads", "1"]
 STORIES = [
     "The cat sat here. Then it slept there.\nThe dog ran. It came back.",

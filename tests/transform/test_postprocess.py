@@ -188,7 +188,7 @@ def test_a_text_has_one_vector_whatever_stands_beside_it(name: str, seed: int) -
 
 
 def test_train_does_it_in_the_end(stream: Stream) -> None:
-    recipe = SiameseCBOW(dim=8, batch_size=16)
+    recipe = SiameseCBOW(dim=8, epochs=1, batch_size=16)
     plain, done = recipe.train(stream), replace(recipe, postprocess=Postprocess(components=1)).train(stream)
     np.testing.assert_array_equal(done.vectors, plain.postprocess(stream, components=1).vectors)
     assert done.info["postprocessing"]["components"] == 1
@@ -201,7 +201,7 @@ END = {"idf_power": 1.0, "length_power": 0.5, "common_directions": 2}
 
 
 def test_the_end_of_a_training_is_a_post_processing(stream: Stream) -> None:
-    recipe = SiameseCBOW(dim=8, batch_size=16)
+    recipe = SiameseCBOW(dim=8, epochs=1, batch_size=16)
     assert recipe.end == Postprocess(**END)
     learnt = replace(recipe, idf_power=0.0, length_power=1.0, common_directions=0).train(stream)
     done = learnt.postprocess(**END)
@@ -239,7 +239,7 @@ def test_settings_as_a_table() -> None:
 
 
 def test_settings_of_a_recipe_in_a_file(tmp_path: Path) -> None:
-    recipe = SiameseCBOW(dim=8, postprocess=Postprocess(components=1, whiten=0.2, weights="sif"))
+    recipe = SiameseCBOW(dim=8, epochs=1, postprocess=Postprocess(components=1, whiten=0.2, weights="sif"))
     write_recipe(recipe, tmp_path / "recipe.toml")
     text = (tmp_path / "recipe.toml").read_text("utf-8")
     assert 'postprocess = {weights = "sif", components = 1, whiten = 0.2}\n' in text
@@ -264,7 +264,7 @@ def test_settings_on_the_command_line(stream: Stream, tmp_path: Path) -> None:
 
 
 def test_a_run_of_0_1_0_is_known_as_the_same(stream: Stream, tmp_path: Path) -> None:
-    recipe = SiameseCBOW(dim=8, batch_size=16, postprocess=Postprocess(components=1))
+    recipe = SiameseCBOW(dim=8, epochs=1, batch_size=16, postprocess=Postprocess(components=1))
     train_into(tmp_path / "m", recipe, stream)
     config = json.loads((tmp_path / "m" / CONFIG).read_text("utf-8"))
     config["info"]["recipe"]["postprocess"] = "components=1"

@@ -71,6 +71,8 @@ def scanned(tokenizer: Tokenizer, text: str, tmp_path_factory: pytest.TempPathFa
         ("👩\u200d💻👍🏽🇩🇪❤\ufe0f", ["👩", "💻", "👍", "🇩🇪", "❤"]),
         ("ธนาคารแห่งประเทศไทย", ["ธ", "นา", "คาร", "แห่ง", "ป", "ระ", "เทศ", "ไทย"]),
         ("ພາສາລາວ ភាសាខ្មែរ မြန်မာ", ["ພາ", "ສາ", "ລາວ", "ភា", "សា", "ខ្មែរ", "မြန်", "မာ"]),
+        ("เด็กๆ", ["เด็ก", "ๆ"]),  # a sign of repetition is no vowel of the letter before it
+        ("စီမံခန့်ခွဲမှု အမည်မသိ", ["စီ", "မံ", "ခန့်", "ခွဲ", "မှု", "အ", "မည်", "မ", "သိ"]),  # letters that nothing closes
         ("col·legi O‘zbek м’ята", ["col·legi", "o'zbek", "м'ята"]),
         ("\x00\ufffd \ud800", []),
         ("", []),

@@ -16,7 +16,7 @@ from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import compose, mean_of_rows, signs
-from siamese_cbow.kernels.ngram_rows import compose_rows, normal_product, transposed_product
+from siamese_cbow.kernels.ngram_rows import compose_rows, normal_product, padded, transposed_product
 from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
@@ -24,7 +24,7 @@ from siamese_cbow.model.packed_rows import codes_of_bytes
 from siamese_cbow.model.storage import load
 from siamese_cbow.words.lookup import Lookup
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.unknown_words import CUT, NONE, finder, key_of, ngrams
+from siamese_cbow.words.unknown_words import CUT, NONE, UnknownWords, finder, key_of, ngrams
 from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER, Vocabulary
 
 WORDS = ["the", "plays", "play", "player", "pla", "international", "ab"]
@@ -140,7 +140,7 @@ def test_commands(tmp_path: Path) -> None:
     assert unknown.read_text() == "2 blorf\n1 blip\n"
     assert "3 words out of the vocabulary, 2 different ones" in result.output
     similarity = ["similarity", "playful", "plays", "--model", str(tmp_path / "m")]
-    assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).output) == 1
+    assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).stdout) == 1
     assert "0.000000" in CliRunner().invoke(group, similarity).output
 
 
@@ -199,14 +199,14 @@ def test_rows_are_those_of_the_reference(seed: int, dim: int, n: int) -> None:
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     buckets = np.maximum(rng.integers(-3 if seed % 2 else 0, 16, int(starts[-1])), -1).astype(np.int32)
     keys = rng.integers(0, 2**63, n).astype(np.uint64)
-    out = np.empty((n, dim), np.float32)
-    compose_rows(buckets, starts, keys, vectors.codes, np.array([0.3, 0.2, 5.0]), out)
+    out = np.empty((n, -(-dim // 64) * 64), np.float32)
+    compose_rows(buckets, starts, keys, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
     for k in range(n):
         own = buckets[starts[k] : starts[k + 1]]
         codes = codes_of_bytes(vectors.pairs[own[own >= 0]], dim).astype(np.int64)
-        np.testing.assert_array_equal(out[k], compose(codes, len(own), int(keys[k]), 0.3, 0.2, 5.0))
+        np.testing.assert_array_equal(out[k, :dim], compose(codes, len(own), int(keys[k]), 0.3, 0.2, 5.0))
         if dim > 8:  # in one or two dimensions the two parts of a row may cancel out
-            assert np.linalg.norm(out[k]) == pytest.approx(5, rel=1e-4)
+            assert np.linalg.norm(out[k, :dim]) == pytest.approx(5, rel=1e-4)
 
 
 def test_words_that_come_again_and_words_of_one_key() -> None:
@@ -216,13 +216,13 @@ def test_words_that_come_again_and_words_of_one_key() -> None:
     order = rng.integers(0, len(words), 200).tolist()
     starts = np.array(list(itertools.accumulate((len(words[i][1]) for i in order), initial=0)), np.int64)
     buckets = np.array([bucket for i in order for bucket in words[i][1]], np.int32)
-    out = np.empty((200, 70), np.float32)
+    out, dim = np.empty((200, 128), np.float32), 70
     keys = np.array([words[i][0] for i in order], np.uint64)
-    compose_rows(buckets, starts, keys, vectors.codes, np.array([0.3, 0.2, 5.0]), out)
+    compose_rows(buckets, starts, keys, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
     for row, i in zip(out, order, strict=True):
         key, own = words[i]
         codes = codes_of_bytes(vectors.pairs[own], 70).astype(np.int64).reshape(-1, 70)
-        np.testing.assert_array_equal(row, compose(codes, len(own), key, 0.3, 0.2, 5.0))
+        np.testing.assert_array_equal(row[:dim], compose(codes, len(own), key, 0.3, 0.2, 5.0))
 
 
 @pytest.mark.parametrize("n_unknown", [0, 1, 5, 300])
@@ -331,3 +331,17 @@ def test_commands_say_what_an_unknown_word_was_made_of(tmp_path: Path) -> None:
     assert "somi counts as its letters" in run(group, ["neighbours", "somi", "--model", str(tmp_path / "m")]).output
     lost = run(group, ["convert", str(tmp_path / "m"), str(tmp_path / "v.bin")]).output
     assert "vectors of n-grams" in lost
+
+
+def test_stretches_of_texts() -> None:
+    offsets = np.array([0, 3, 3, 9, 10, 12, 30, 30])
+    starts = np.arange(0, 62, 2)
+    words = UnknownWords(np.arange(60, dtype=np.int32), starts, np.arange(30, dtype=np.uint64), offsets)
+    assert list(words.stretches(10)) == [(0, 4), (4, 5), (5, 6), (6, 7)]
+    assert list(words.stretches(100)) == [(0, 7)]
+    some = words.of_texts(3, 5)
+    assert (some.keys.tolist(), some.offsets.tolist(), some.starts.tolist()) == (
+        [9, 10, 11],
+        [0, 1, 3],
+        [18, 20, 22, 24],
+    )

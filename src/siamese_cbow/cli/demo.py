@@ -53,7 +53,7 @@ def demo(output: Path | None, copy: Path | None, threads: int | None) -> None:
         return
     with bar("preparing", sum(path.stat().st_size for path in folder.iterdir()), unit="B") as progress:
         stream = prepare(str(folder), min_count=MIN_COUNT, threads=threads, progress=progress)
-    with bar("training", RECIPE.epochs * stream.n_tokens, unit="words") as progress:
+    with bar("training", RECIPE.n_epochs * stream.n_tokens, unit="words") as progress:
         model = RECIPE.train(stream, threads=threads, progress=progress)
     click.echo(_text(look_at(model)))
     if output is not None:

@@ -88,7 +88,6 @@ def encode(
     is_matrix = output is not None and output.suffix == ".npy"
     columns = None if is_matrix else carried_columns(reader.files, text, vector_column, say)
     unknown_counts: Counter[str] = Counter()
-    remark: str | None = None  # on the first texts
     dim = len(model.encode("", truncate_dim=truncate_dim))
     watched = output is not None or not sys.stdout.isatty()  # else the rows themselves are on the screen
     with (
@@ -98,12 +97,11 @@ def encode(
         rows = ((reader.source, row) for row in reader.texts(progress))
         for batch in batched(rows, size=batch_size, length=lambda row: len(row[1])):
             texts = [row for _, row in batch]
-            remark = model.remark_on(texts) if remark is None else remark
             vectors = model.encode(texts, normalize_embeddings=normalize, truncate_dim=truncate_dim, threads=threads)
             write(_records(batch, columns), vectors)
             if unknown is not None:
                 unknown_counts.update(model.unknown_counts(texts))
-    for line in filter(None, (*reader.remarks, remark)):
+    for line in reader.remarks:
         say(line)
     if unknown is not None:
         _write_unknown(unknown, unknown_counts, model)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli.options import (
+    MOST_TOLD,
     batched,
     encoding_option,
     import_numpy_quickly,
@@ -22,6 +23,13 @@ from siamese_cbow.errors import InputError
 
 if TYPE_CHECKING:
     from siamese_cbow.text.encodings import Decoding
+
+# What unknown words count as, in so many words: `neighbours` says more, and takes longer.
+_COUNT_AS = {
+    "none": "left out",
+    "prefix": "each counts as the known word that begins alike, if there is one",
+    "ngrams": "compared by their letters",
+}
 
 
 @click.command(name="similarity")
@@ -61,9 +69,11 @@ def similarity(
             say(remark)
         return
     vectors = [each.encode(text) for each, text in zip((model, other), texts, strict=True)]
-    for text, vector in zip(texts, vectors, strict=True):
+    for each, text, vector in zip((model, other), texts, vectors, strict=True):
         if not vector.any():
-            click.echo(f"siamese-cbow: no word of {text!r} has a vector, so the similarity is 0", err=True)
+            say(f"no word of {text!r} has a vector, so the similarity is 0")
+        elif unknown := each.unknown_words(text)[:MOST_TOLD]:
+            say(f"the model does not know {', '.join(unknown)} of {text!r}: {_COUNT_AS[each.fallback]}")
     click.echo(f"{float(model.similarity(*vectors)[0, 0]):.6f}")
 
 

@@ -27,19 +27,18 @@ MOST_TOLD = 10  # unknown words of a text
 
 
 class _Auto(click.ParamType):  # type: ignore[type-arg]  # which click 8.1 does not take
-    """A whole number, or auto."""
+    """A number, or auto."""
 
-    name = "INTEGER|auto"
+    def __init__(self, number: Any) -> None:
+        self._number = number
+        self.name = f"{number.name.upper()}|auto"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """`--min-count 3` -> 3; `--min-count auto` -> "auto"."""
-        if value == "auto":
-            return "auto"
-        number: int = click.INT.convert(value, param, ctx)
-        return number
+        return value if value == "auto" else self._number.convert(value, param, ctx)
 
 
-AUTO = _Auto()
+AUTO, AUTO_NUMBER = _Auto(click.INT), _Auto(click.FLOAT)
 
 
 def none_if_auto(context: click.Context, option: click.Parameter, value: Any) -> int | None:

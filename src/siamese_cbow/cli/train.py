@@ -5,17 +5,17 @@ Its options are those of a recipe (see `training.recipe`), and of `prepare` for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from siamese_cbow.base.option_fields import Option, options
-from siamese_cbow.cli.options import AUTO, cluster_options, refuse_threads, say, threads_option
+from siamese_cbow.cli.options import cluster_options, refuse_threads, say, threads_option
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
+from siamese_cbow.cli.recipe_options import Grouped, options_of, recipe_headings
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.storage import check_target
 from siamese_cbow.progress import bar
@@ -23,72 +23,12 @@ from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import Corpus
-from siamese_cbow.training.plan import fitted_to
+from siamese_cbow.training.plan import fitted_to, remarks_on_fit
 from siamese_cbow.training.recipe import PRESETS, Saving
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe
 from siamese_cbow.transform.settings import Postprocess
 
-EPOCHS = "epochs"  # the one option of a recipe that may be `auto`
 STEPS = "postprocess_"  # how the options of post-processing begin
-_PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
-
-
-def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option for each field of a recipe. Its own default is None: what the recipe says."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(list(_flat_options(recipe))):
-            flag = f"--{option.name.replace('_', '-')}"
-            kind = click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str)
-            command = click.option(
-                (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
-                *filter(None, [option.short]),
-                option.name,
-                default=None,
-                type=AUTO if option.name == EPOCHS else kind,
-                help=option.help + _defaults(option),
-            )(command)
-        return command
-
-    return decorate
-
-
-def _flat_options(recipe: type) -> Iterator[Option]:
-    """The options of a recipe; of one that is a record, those of the record: `postprocess_components`, ..."""
-    for option in options(recipe):
-        if is_dataclass(option.kind):
-            steps = [step for step in options(option.kind) if step.help]
-            named = [step._replace(name=f"{option.name}_{step.name}") for step in steps]
-            yield from (named[0]._replace(group="Post-processing"), *named[1:])
-        else:
-            yield option
-
-
-def _defaults(option: Option) -> str:
-    """'  [default: 256; paper: 100]'."""
-    if option.name == EPOCHS:
-        return "  [default: auto, 1 to 20 by the size of the text; paper and --init: 1]"
-    shown = [] if option.default is None else [f"default: {option.default}"]
-    shown += [] if option.paper is None else [f"paper: {option.paper}"]
-    return f"  [{'; '.join(shown)}]" if shown else ""
-
-
-class Grouped(click.Command):
-    """A command whose help shows options under headings; those that none of them names come first."""
-
-    headings: Mapping[str, Collection[str]] = {}  # heading -> names of options
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, one list under each heading."""
-        shown = {str(parameter.name): record for parameter in self.get_params(ctx)
-                 if (record := parameter.get_help_record(ctx))}  # fmt: skip
-        listed = {name for names in self.headings.values() for name in names}
-        others = [record for name, record in shown.items() if name not in listed]
-        with formatter.section("Options"):
-            formatter.write_dl(others)
-        for heading, names in self.headings.items():
-            with formatter.section(heading):
-                formatter.write_dl([record for name, record in shown.items() if name in names])
 
 
 @click.command(name="train", cls=Grouped)
@@ -149,9 +89,7 @@ def train(
     changes = {name: value for name, value in settings.items() if value is not None}
     steps = {name.removeprefix(STEPS): changes.pop(name) for name in list(changes) if name.startswith(STEPS)}
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})
-    safe = recipe_name == "contrastive" and "learning_rate" not in changes
-    auto = changes.get(EPOCHS, "auto" if recipe_name == "contrastive" else None) == "auto"
-    recipe = _recipe(recipe_name, {**changes, **({EPOCHS: 1} if auto else {})}, steps)
+    recipe = _recipe(recipe_name, changes, steps)
     if output is None and not dry_run:
         raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
     if resume and output and not (output / "training").is_dir():
@@ -160,7 +98,7 @@ def train(
         _refuse_text(inputs, threads)
     if not are_streams(inputs):
         if dry_run or output is None:
-            click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"]), auto))
+            click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"])))
             return
         check_target(output)  # before any work
         folder = stream_folder or output.with_name(f"{output.name}@stream")
@@ -169,7 +107,9 @@ def train(
         _refuse_options_of_text(context, inputs[0])
         streams = [Stream.load(folder) for folder in inputs]
     mix = Mix(streams, _numbers(passes))
-    recipe = fitted_to(recipe, mix, epochs=auto, rate=safe, say=say)
+    given, recipe = recipe, fitted_to(recipe, mix)
+    for remark in remarks_on_fit(given, recipe, mix.n_tokens):
+        say(remark)
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
     if cluster is not None:
@@ -181,7 +121,7 @@ def train(
         return
     from siamese_cbow.training.saved_run import train_into
 
-    with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
+    with bar("training", recipe.n_epochs * mix.n_tokens, unit="words") as progress:
         train_into(output, recipe, mix, saving=saving, restart=restart, threads=threads, progress=progress)
     click.echo(output)
 
@@ -204,7 +144,7 @@ def _train_on(
         click.echo(recipe_text(recipe) + jobs.plan(recipe, streams, **job))
         return
     mix = Mix([Stream.load(stream) for stream in streams], job["passes"])
-    with bar("training", recipe.epochs * mix.n_tokens, unit="words") as progress:
+    with bar("training", recipe.n_epochs * mix.n_tokens, unit="words") as progress:
         jobs.train(recipe, streams, output=output, saving=saving, restart=restart, progress=progress, **job)
     click.echo(output)
 
@@ -216,22 +156,12 @@ def _refuse_text(inputs: Sequence[str], threads: int | None) -> None:
         raise InputError(f"{inputs[0]} is not a stream; with --cluster, make one first: siamese-cbow prepare --cluster")
 
 
-def _recipe_headings() -> dict[str, list[str]]:
-    """The options of a recipe under the headings that its fields name."""
-    heading = "Recipe"
-    headings = {heading: ["recipe_name"]}
-    for option in _flat_options(SiameseCBOW):
-        heading = option.group or heading
-        headings.setdefault(heading, []).append(option.name)
-    return headings
-
-
 _OF_BOTH = {"text", "output", "restart", "threads", "cluster", "workers"}
 TEXT_OPTIONS = {parameter.name for parameter in prepare.params} - _OF_BOTH
 SAVING_OPTIONS = {"resume", "restart", *(field.name for field in fields(Saving))}
 train.headings = {
     "Text (where it is not a stream yet)": {"stream_folder", *TEXT_OPTIONS},
-    **_recipe_headings(),
+    **recipe_headings(SiameseCBOW),
     "Saving and resuming": SAVING_OPTIONS,
 }
 
@@ -284,9 +214,9 @@ def _numbers(passes: str | None) -> list[float]:
         raise SettingsError(f"passes is {passes!r}; expected numbers with commas, one for each stream: 1,5") from None
 
 
-def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus, auto: bool) -> str:
+def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus) -> str:
     size = "of unknown size" if corpus.total_bytes is None else f"{corpus.total_bytes / 1e6:,.1f} MB"
-    then = ", and epochs set by the number of words" if auto else ""
+    then = ", and epochs set by the number of words" if recipe.epochs is None else ""
     return (
         f"{recipe_text(recipe)}\n# {len(corpus.files) or 'no'} files, {size}, would be prepared first{then}\n"
         "# nothing was prepared or trained: --dry-run"

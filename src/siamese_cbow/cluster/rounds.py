@@ -52,7 +52,7 @@ def train(
     """Trains on the cluster into a folder; goes on where an unfinished job of the same settings stopped."""
     job, mix = training_job(session, recipe, folders, output, passes, average_every)
     folder = Path(job.output)
-    about = about_run(recipe, mix) | together(job.n_workers, job.average_every)
+    about = about_run(job.recipe, mix) | together(job.n_workers, job.average_every)
     if not restart and is_finished(folder, about):
         progress.say(f"{output} is up to date: the recipe, the text and the workers have not changed")
         return load(folder)
@@ -174,7 +174,7 @@ class _Rounds:
         first, counters = begun[0][0], [Counters(**each) for each in begun[0][2]]
         sizes = [n_batches for _, n_batches, _ in begun]
         per_epoch = -(-max(sizes) // job.average_every)
-        n_rounds = job.recipe.epochs * per_epoch
+        n_rounds = job.recipe.n_epochs * per_epoch
         words = sum(each.words for each in counters)
         if first:
             progress.say(f"going on with {job.output} after round {first:,} of {n_rounds:,}")
@@ -185,7 +185,7 @@ class _Rounds:
             reports, note = self._round(number, n_rounds)
             counters = [report.counters for report in reports]
             tally = _tally(counters)
-            rate = learning_rates(job.recipe, tally.step - 1, 1, job.recipe.epochs * sum(sizes))
+            rate = learning_rates(job.recipe, tally.step - 1, 1, job.recipe.n_epochs * sum(sizes))
             self._log.write(tally, float(rate[0]))
             progress.advance(tally.words - words, note)
             words = tally.words
@@ -196,7 +196,7 @@ class _Rounds:
             if time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes and number < n_rounds:
                 self._save(number, counters, ended=number % per_epoch == 0)
                 saved_at = time.monotonic()
-        self._checked(self._workers[0].finish.remote(replace(_tally(counters), epoch=job.recipe.epochs)))
+        self._checked(self._workers[0].finish.remote(replace(_tally(counters), epoch=job.recipe.n_epochs)))
 
     def _round(self, number: int, n_rounds: int) -> tuple[list[RoundReport], str]:
         """All calls of a round at once: Ray starts each as soon as what it needs is there."""

@@ -76,7 +76,7 @@ def training_job(
     if average_every is not None and average_every < 1:
         raise SettingsError(f"average_every is {average_every}; expected 1 batch or more")
     mix = Mix([Stream.load(folder) for folder in folders], passes)
-    plan_of(recipe, mix)
+    recipe = plan_of(recipe, mix).recipe
     names = [str(Path(folder).absolute()) for folder in folders]
     paths = [path for name in names for path in sorted(Path(name).iterdir()) if path.is_file()]
     files = {str(path): (path.stat().st_size, sample_hash(path)) for path in paths}
@@ -119,11 +119,11 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
     plan, n = plan_of(job.recipe, mix), job.n_workers
     threads = max(1, threads_of(session.live_nodes(), n))
     per_worker = -(-plan.schedule.n_batches // n)
-    n_rounds = job.recipe.epochs * -(-per_worker // job.average_every)
-    tokens, state = mix.n_tokens / n / max(1, n_rounds // job.recipe.epochs), bytes_of_state(plan)
+    n_rounds = job.recipe.n_epochs * -(-per_worker // job.average_every)
+    tokens, state = mix.n_tokens / n / max(1, n_rounds // job.recipe.n_epochs), bytes_of_state(plan)
     n_rows = len(plan.vocabulary) + plan.stems.n_shared
     sent, received = (state / n_rows * expected_rows(plan, share) for share in (tokens, n * tokens))
-    minutes = job.recipe.epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
+    minutes = job.recipe.n_epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
     lines = [
         f"{n} workers of {threads} threads on {len(session.live_nodes())} nodes",
         f"a part of the text for each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches an epoch",

@@ -6,7 +6,8 @@
     objectives/      losses, gradients and the kernels that train
     means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, compose, mean_of_rows, signs]
     means            the same at the speed of the memory, and a bound that spares most of them [means, promising]
-    ngram_rows       rows of unknown words, made of their n-grams [compose_rows, normal_product, transposed_product]
+    ngram_rows       rows of unknown words, made of their n-grams
+          [compose_rows, normal_product, padded, transposed_product]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that
 kernels train in, and `machine` for how they are compiled.

@@ -23,6 +23,7 @@ from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.packed_rows import Rows, as_array
+from siamese_cbow.model.text_watch import TextWatch
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
@@ -44,6 +45,7 @@ MUCH_RAW_TEXT = 1_500_000
 # Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
 BATCH_SIZE = 4_096
 BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
+UNKNOWN_ROWS = 1_024  # unknown words whose rows are made at a time: they are read again while the cache has them
 
 
 def is_much(size: int, *, raw: bool = False) -> bool:
@@ -64,8 +66,10 @@ class Encoder:
         tokenizer: Tokenizer,
         fallback: Fallback = "none",
         ngrams: Callable[[], NGramVectors] | None = None,
+        language: str | None = None,
     ) -> None:
-        """`ngrams` gives the vectors of n-grams, which are asked for when the first unknown word is met."""
+        """`ngrams` gives the vectors of n-grams, which are asked for when the first unknown word is met; `language` is
+        that of the model, where it is known."""
         self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
         self._words, self._fallback = tokenizer.words, fallback
         self._ngrams = ngrams if fallback == "ngrams" else None
@@ -74,6 +78,7 @@ class Encoder:
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
         self._is_warm = False
         self._warming = threading.Lock()
+        self._watch = TextWatch(vocabulary, tokenizer, language)
 
     # the switch
 
@@ -108,8 +113,9 @@ class Encoder:
         if is_much(len(text)):
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
-        ids, unknown = self._small_words(text)
-        return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
+        vector = self._one(text, dim, normalize)
+        self._watch.look(text)
+        return vector
 
     def many(
         self,
@@ -128,8 +134,9 @@ class Encoder:
         out = np.empty((len(texts), dim), np.float32)
         if not self.is_bulk:
             for row, text in enumerate(texts):  # plain Python gains nothing from threads
-                out[row] = self.one(text, dim=dim, normalize=normalize)
+                out[row] = self._one(text, dim, normalize)
             progress.advance(len(texts))
+            self._watch.look(texts)
             return out
 
         def batch(start: int) -> int:
@@ -144,11 +151,13 @@ class Encoder:
         except TypeError:  # in joining the texts
             check_strings(texts)
             raise
+        self._watch.look(texts)
         return out
 
     def counted(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
         """The vectors of some texts, and how many words they are made of. For a server: bulk only once it is warm."""
         out, n_words = np.empty((len(texts), dim), np.float32), 0
+        self._watch.look(texts)
         if self._is_warm:
             ids, offsets, unknown = self._lookup.words(texts)
             self._bulk_means(ids, offsets, unknown, normalize, out)
@@ -175,7 +184,12 @@ class Encoder:
     def words(self, texts: list[str]) -> tuple[Ids, Offsets, UnknownWords]:
         """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`; and the unknown ones that count."""
         check_strings(texts)
+        self._watch.look(texts)
         return self._lookup.words(texts)
+
+    def _one(self, text: str, dim: int, normalize: bool) -> Vectors:
+        ids, unknown = self._small_words(text)
+        return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
 
     def _small_words(self, text: str) -> tuple[list[int], Vectors | None]:
         """The ids of the known words, and the rows of the unknown ones, as far as they count."""
@@ -204,10 +218,14 @@ class Encoder:
     ) -> None:
         from siamese_cbow.kernels.means import means
 
-        extra = None
-        if self._ngrams is not None and unknown is not None and len(unknown.keys):
-            extra = self._ngrams().rows(unknown), unknown.offsets
-        means(as_array(self._rows), ids, offsets, normalize, out, extra)
+        rows = as_array(self._rows)
+        if self._ngrams is None or unknown is None or not len(unknown.keys):
+            means(rows, ids, offsets, normalize, out)
+            return
+        for first, last in unknown.stretches(UNKNOWN_ROWS):
+            some = unknown.of_texts(first, last)
+            extra = self._ngrams().rows(some), some.offsets
+            means(rows, ids, offsets[first : last + 1], normalize, out[first:last], extra)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:

@@ -28,9 +28,10 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.model.geometry import cosines, paired_cosines
 from siamese_cbow.model.packed_rows import Dtype, in_memory
+from siamese_cbow.model.text_watch import language_of
 from siamese_cbow.model.word_vectors import WordVectors
 from siamese_cbow.progress import SILENT, bar
-from siamese_cbow.text.languages import find_language
+from siamese_cbow.text.languages import language
 from siamese_cbow.words.unknown_words import Fallback, UnknownWords
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class Model(WordVectors):
 
     def encoder(self) -> Encoder:
         """A new encoder, with nothing loaded or remembered yet."""
-        return Encoder(self.vocabulary, self.rows, self.tokenizer, self.fallback, lambda: self.ngrams)
+        own = self.vocabulary, self.rows, self.tokenizer, self.fallback
+        return Encoder(*own, lambda: self.ngrams, self.info.language)
 
     @overload
     def similarity(self, a: str, b: str) -> float: ...  # type: ignore[overload-overlap]  # a str is many strings too
@@ -159,12 +161,19 @@ class Model(WordVectors):
         """The part of a model of several languages that encodes the texts of one.
 
         `cosine(model.language("en").encode("a house"), model.language("de").encode("ein Haus"))` -> 0.93
+
+        A model of one language is that of its own: `german.language("de")` is the same model.
         """
-        named = find_language(name)
-        name = named.code if named and named.code in self.languages else name
         if name not in self.languages:
-            expected = f"one of {', '.join(self.languages)}" if self.languages else "none: this model has one language"
-            raise InputError(f"language is {name!r}; expected {expected}")
+            named = language(name)  # an error where there is no such language
+            if not self.languages:
+                own = language_of(self.vocabulary, self.info.language)
+                if named == own:
+                    return self
+                raise InputError(f"language is {name!r}; this model has one language, {own}: leave it out")
+            if named.code not in self.languages:
+                raise InputError(f"language is {name!r}; expected one of {', '.join(self.languages)}")
+            name = named.code
         vocabulary, ids = self.vocabulary.of_language(name)
         together = len(ids) > 0 and ids[-1] - ids[0] + 1 == len(ids)  # then no row is copied, or read from disk
         rows = self.rows[slice(ids[0], ids[-1] + 1) if together else ids]

@@ -112,15 +112,21 @@ class NGramVectors:
         """The vectors of many words, (n_words, dim), the same bits."""
         from siamese_cbow.kernels.ngram_rows import compose_rows
 
-        out = np.empty((len(unknown.keys), self.dim), np.float32)
+        out = np.empty((len(unknown.keys), self._padded.shape[1]), np.float32)
         numbers = np.array([self.scale, self.own, self.length])
-        compose_rows(unknown.buckets, unknown.starts, unknown.keys, self.codes, numbers, out)
-        return out
+        compose_rows(unknown.buckets, unknown.starts, unknown.keys, self._padded, self.dim, numbers, out)
+        return out[:, : self.dim]
 
     @cached_property
     def codes(self) -> NDArray[np.int8]:
         """All codes, unpacked, (n_buckets, dim)."""
         return codes_of_bytes(self.pairs, self.dim).astype(np.int8)
+
+    @cached_property
+    def _padded(self) -> NDArray[np.int8]:
+        from siamese_cbow.kernels.ngram_rows import padded
+
+        return padded(self.codes)
 
     # other vectors made of them
 

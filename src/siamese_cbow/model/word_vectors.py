@@ -24,16 +24,12 @@ from siamese_cbow.model.geometry import Undo, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
-from siamese_cbow.text.languages import detect, find_language
+from siamese_cbow.model.text_watch import remark_on
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NEAR = 0.3  # cosines from which on a known word says something of an unknown one
-
-LOOK_AT = 300  # texts, and characters of each, to see whether their words are known
-FEW_WORDS = 20  # say nothing
-MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -277,21 +273,7 @@ class WordVectors:
         of an English model, `remark_on(["Der Hund schläft.", ...])` -> "41% of the words have no vector ...",
         or "" where there is nothing to say
         """
-        chosen = [text[:LOOK_AT] for text in texts[:LOOK_AT]]
-        words = [word for text in chosen for word in self.tokenizer.words(text)]
-        share = sum(word not in self.vocabulary for word in words) / max(1, len(words))
-        if len(words) < FEW_WORDS or share <= MANY:
-            return ""
-        found = detect(["\n".join(chosen).encode("utf-8", "replace")])
-        known = find_language(self.info.language or "")
-        own = known or detect([" ".join(self.vocabulary.frequent(LOOK_AT)).encode("utf-8", "replace")]).language
-        if not found.doubt and found.language != own:
-            why = f"the text looks {found.language}, the model {own}"
-        elif share > MOST:
-            why = "choose a model of such text, or train one"
-        else:
-            return ""
-        return f"{share:.0%} of the words have no vector of their own: {why}"
+        return remark_on(texts, self.vocabulary, self.tokenizer, self.info.language)
 
     def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
         """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.

@@ -42,7 +42,7 @@ def prepare(
     inputs: Any,
     *,
     output: Path | str | None = None,
-    min_count: int | None = 5,
+    min_count: int | None = None,
     max_words: int | None = None,
     vocabulary: Vocabulary | Path | str | None = None,
     tokenizer: Tokenizer | None = None,

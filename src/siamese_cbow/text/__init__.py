@@ -3,7 +3,7 @@
 In the order of the flow:
 
     languages    names and tags of languages, what each decides, and which one a text is in
-      [AUTO, DOTLESS, Detected, ELISIONS, UNDETERMINED, detect, find_language, language]
+      [AUTO, DOTLESS, Detected, ELISIONS, Language, UNDETERMINED, detect, find_language, language]
     records      settings in, raw blocks, finished lines out
       [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text

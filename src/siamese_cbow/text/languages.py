@@ -44,11 +44,12 @@ ELISIONS = {
 }
 
 _N_PIECES, _PIECE = 48, 300  # characters of each piece that is looked at
-_FEW_LETTERS = 60  # a sentence; below it the answer is a guess
+_SHORT, _SHORT_PIECE = 3_000, 100  # of less text, smaller pieces: a few sentences may be of several languages
+_FEW_LETTERS = 60  # a sentence, in bytes; below it the answer is a guess
 _SURE = 0.5  # of one language, in a piece; and of such pieces, in the text
 _MIXED = 0.1  # a second language that fills so much of the text is worth a word
 _NONE = "zxx"  # what is no language, by its ISO code
-_LETTERS = re.compile(r"[^\W\d_]")
+_LETTERS = re.compile(r"[^\W\d_]|[\u0300-\u036f\u0900-\u109f\u1780-\u17d3]")
 
 
 class Language(NamedTuple):
@@ -160,7 +161,7 @@ def detect(samples: Iterable[bytes]) -> Detected:
     """The language of a text, from some of it; looks at pieces from all over the samples."""
     texts = [sample.decode("utf-8", "replace") for sample in samples]
     pieces = list(_pieces(texts))
-    if sum(map(_n_letters, pieces)) < _FEW_LETTERS:
+    if sum(map(_n_bytes, pieces)) < _FEW_LETTERS:
         return Detected(_table()[0][ASSUMED], doubt="too little text to tell")
     codes, n_letters, n_of = _table()[0], sum(map(_n_letters, pieces)), Counter[str]()
     for piece in pieces:
@@ -177,15 +178,20 @@ def _pieces(texts: Sequence[str]) -> Iterable[str]:
     """Pieces of about 300 characters from evenly spread places, without what is no letter: numbers, code, markup."""
     n = max(1, _N_PIECES // max(1, len(texts)))
     for text in texts:
-        step = max(_PIECE, len(text) // n)
-        for start in range(0, len(text), step):
-            piece = text[start : start + _PIECE]
+        size = _PIECE if len(text) > _SHORT else _SHORT_PIECE
+        for start in range(0, len(text), max(size, len(text) // n)):
+            piece = text[start : start + size]
             if _n_letters(piece) > 0.3 * len(piece):
                 yield piece
 
 
 def _n_letters(text: str) -> int:
     return len(_LETTERS.findall(text))
+
+
+def _n_bytes(text: str) -> int:
+    """Letters, each as often as it has bytes: a Korean or Hindi one says more than a Latin one."""
+    return len("".join(_LETTERS.findall(text)).encode("utf-8", "replace"))
 
 
 @cache

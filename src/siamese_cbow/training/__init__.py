@@ -1,7 +1,7 @@
 """Training: recipe + stream -> model. In the order of the flow; each module imports only from those above it.
 
     recipe        settings, frozen: a field says default, bounds, help and the paper's value of an option
-      [PRESETS, Recipe, Saving, check_batch]
+      [AUTO, AUTOMATIC, PRESETS, Recipe, Saving, check_batch]
     stems         words of one stem share a second row while they learn
     strips        rows in memory: whole, or in two strips of columns [StripLayout, layout_of]
     optimizers    optimisers as numbers, what they remember of a row, learning rates
@@ -12,7 +12,7 @@
     state         rows, optimiser's memory and counters; how they start, at random or from `init`
       [Counters, TrainingState, first_state, initial_model, random_matrices]
     plan          what a training will do, before any work: words, batches, schedule of several streams
-      [Plan, fitted_to, plan_of]
+      [Plan, fitted_to, plan_of, remarks_on_fit]
     loop          goes through the batches, counts, tells callbacks; a run gives a model at any time
       [BatchTrainer, Callback, Run]
     checkpoint    the files of an unfinished run: checkpoints and log

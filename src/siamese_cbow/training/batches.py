@@ -2,7 +2,7 @@
 
 A text is cut into units of `run_length` sentences that follow one another, wherever documents begin; adjacency inside a
 unit still ends at a document's end. So no list of units is needed: unit 7 is sentences 7 x run_length and so on. Epochs
-cut at different places. Units of a stream of groups are the groups.
+cut at different places in turn. Units of a stream of groups are the groups.
 """
 
 from __future__ import annotations
@@ -120,9 +120,14 @@ def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.floa
     return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio), np.float32)
 
 
-def epoch_keys(seed: int, shape: Shape, epoch: int) -> Keys:
-    """The randomness of an epoch."""
-    shift = int(key(seed, epoch, Purpose.SHIFT)) % shape.run_length
+def epoch_keys(seed: int, shape: Shape, epoch: int, *, in_turn: bool = True) -> Keys:
+    """The randomness of an epoch.
+
+    in_turn  only the first offset of runs is drawn, the next ones follow. Drawn ones repeat, and neighbours that fall
+             apart in one epoch would fall apart in the next as well
+    """
+    drawn = key(seed, 0 if in_turn else epoch, Purpose.SHIFT)
+    shift = (int(drawn) + (epoch if in_turn else 0)) % shape.run_length
     return Keys(
         order=key(seed, epoch, Purpose.ORDER),
         shift=0 if shape.groups else shift,

@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Bytes, Vectors, thread_count
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.kernels.batch.batch_records import Objective
+from siamese_cbow.kernels.batch.batch_records import Keys, Objective
 from siamese_cbow.kernels.tables import OBJECTIVES, SCORES
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.geometry import float32_lengths
@@ -90,7 +90,7 @@ class Run:
         if not is_number.all():
             raise SettingsError(
                 f"the vector of {self.plan.vocabulary.words[int(np.argmin(is_number))]!r} has grown beyond all bounds "
-                f"at learning rate {self.recipe.learning_rate}; try a smaller --learning-rate or set --clip-gradient"
+                f"at learning rate {self.recipe.rate}; try a smaller --learning-rate or set --clip-gradient"
             )
 
 
@@ -112,7 +112,7 @@ class Callback:
     ...     def on_batch(self, run: Run) -> None:
     ...         counters = run.state.counters
     ...         print(f"{counters.step} of {run.n_steps} batches, {counters.examples} examples")
-    >>> model = SiameseCBOW(dim=16, batch_size=8, subsample=0).train(stream, callbacks=[Curve()])
+    >>> model = SiameseCBOW(dim=16, epochs=1, batch_size=8, subsample=0).train(stream, callbacks=[Curve()])
     10 of 20 batches, 66 examples
     20 of 20 batches, 124 examples
 
@@ -151,7 +151,7 @@ def train(
 ) -> Run:
     """Train to the end, from the start or from a given state (which is changed). The result depends on nothing else.
 
-    `progress` advances by words; give its bar `recipe.epochs * mix.n_tokens` as total.
+    `progress` advances by words; give its bar `plan.recipe.n_epochs * mix.n_tokens` as total.
     """
     run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, stems=plan.stems))
     with ThreadTeam(thread_count(threads)) as team:
@@ -179,7 +179,7 @@ class BatchTrainer:
     def advance(self, step: int) -> None:
         """Trains up to the end of batch `step`; an epoch that ends there is ended."""
         run = self.run
-        while run.state.counters.epoch < run.recipe.epochs:
+        while run.state.counters.epoch < run.recipe.n_epochs:
             if run.state.counters.batch == run.n_batches:
                 _end_epoch(run, self._progress)
                 _tell(self._callbacks, "on_epoch", run)
@@ -220,7 +220,7 @@ def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], p
     """Some batches of one stream, at most so many, up to the next one after which somebody wants to look."""
     counters = run.state.counters
     stream, turn, first, n = run.plan.schedule.stretch(counters.epoch, counters.batch)
-    engine, keys = engines[stream], epoch_keys(run.recipe.seed, run.plan.shapes[stream], turn)
+    engine, keys = engines[stream], _keys(run.plan, stream, turn)
     n = min(engine.batches_per_chunk, n, most)
     n = min([n, *(callback.every - counters.step % callback.every for callback in callbacks if callback.every)])
     rates = learning_rates(run.recipe, counters.step, n, run.n_steps)
@@ -233,13 +233,17 @@ def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], p
             callback.on_batch(run)
 
 
+def _keys(plan: Plan, stream: int, turn: int) -> Keys:
+    return epoch_keys(plan.recipe.seed, plan.shapes[stream], turn, in_turn=plan.in_turn)
+
+
 def _check_finite(run: Run, report: ChunkReport) -> None:
     if not np.isfinite(report.loss).all():
         counters = run.state.counters
         batch = counters.batch + int(np.flatnonzero(~np.isfinite(report.loss))[0])
         raise SettingsError(
             f"the loss is no longer a number in batch {batch:,} of epoch {counters.epoch}: the vectors have "
-            f"grown beyond all bounds at learning rate {run.recipe.learning_rate}; try a smaller "
+            f"grown beyond all bounds at learning rate {run.recipe.rate}; try a smaller "
             "--learning-rate or set --clip-gradient"
         )
 

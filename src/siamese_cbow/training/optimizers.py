@@ -45,6 +45,6 @@ def learning_rates(recipe: Recipe, first_step: int, n: int, n_steps: int) -> NDA
 
     Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25; spread over twice the epochs -> 1, 0.875, 0.75, 0.625
     """
-    n_decay = n_steps * (recipe.decay_epochs or recipe.epochs) / recipe.epochs
+    n_decay = n_steps * (recipe.decay_epochs or recipe.n_epochs) / recipe.n_epochs
     left = 1 - np.arange(first_step, first_step + n) / max(1, n_decay) if recipe.decay == "linear" else np.ones(n)
-    return (recipe.learning_rate * np.maximum(recipe.min_learning_rate_ratio, left)).astype(np.float32)
+    return (recipe.rate * np.maximum(recipe.min_learning_rate_ratio, left)).astype(np.float32)

@@ -16,7 +16,7 @@ have been taken it begins anew in another order. So a stream may be passed sever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -32,7 +32,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.batches import ALL_ALIKE, batch_shape, batches_per_epoch
-from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.training.recipe import NEW_RATE, Recipe
 from siamese_cbow.training.state import initial_model
 from siamese_cbow.training.stems import Stems, stems_of
 from siamese_cbow.transform.estimates import information
@@ -64,23 +64,31 @@ def rate_of_init(n_tokens: int) -> float:
     return float(f"{0.01 * min(1.0, (n_tokens / 150_000) ** 0.7):.2g}")
 
 
-def fitted_to(recipe: R, mix: Mix, *, epochs: bool, rate: bool, say: Callable[[str], None]) -> R:
-    """The recipe with what the size of the text asks for, and says what that is.
+def fitted_to(recipe: R, mix: Mix) -> R:
+    """The recipe with what the size of the text asks for, where it does not say: epochs and learning rate.
 
-    epochs  as many as `epochs_of`; one, where training goes on with a model
-    rate    that of `rate_of_init`, where training goes on with a model
+    Training that goes on with a model goes once through the text, at the rate of `rate_of_init`.
     """
-    n = mix.n_tokens
-    if epochs and recipe.init is None:
-        recipe = replace(recipe, epochs=epochs_of(n))
-        if recipe.epochs > 1:
-            say(f"{recipe.epochs} epochs, by the size of the text: {n:,} words (--epochs)")
-        if n < LITTLE_TEXT:
-            say("so little text teaches little: `siamese-cbow adapt TEXT` or --init pretrained may do better")
-    if rate and recipe.init is not None and not is_vector_file(recipe.init):
-        recipe = replace(recipe, learning_rate=rate_of_init(n))
-        say(f"learning rate {recipe.learning_rate:g}, so that {n:,} words don't spoil {recipe.init} (--learning-rate)")
+    n, goes_on = mix.n_tokens, recipe.init is not None
+    if recipe.epochs is None:
+        recipe = replace(recipe, epochs=1 if goes_on else epochs_of(n))
+    if recipe.learning_rate is None:
+        from_model = recipe.init is not None and not is_vector_file(recipe.init)
+        recipe = replace(recipe, learning_rate=rate_of_init(n) if from_model else NEW_RATE)
     return recipe
+
+
+def remarks_on_fit(recipe: Recipe, fitted: Recipe, n: int) -> list[str]:
+    """What to say of a recipe that `fitted_to` has fitted to a text of n words."""
+    remarks = []
+    if recipe.epochs is None and fitted.n_epochs > 1:
+        remarks.append(f"{fitted.epochs} epochs, by the size of the text: {n:,} words (--epochs)")
+    if recipe.epochs is None and recipe.init is None and n < LITTLE_TEXT:
+        remarks.append("so little text teaches little: `siamese-cbow adapt TEXT` or --init pretrained may do better")
+    if recipe.learning_rate is None and fitted.rate != NEW_RATE:
+        spoil = f"so that {n:,} words don't spoil {recipe.init}"
+        remarks.append(f"learning rate {fitted.rate:g}, {spoil} (--learning-rate)")
+    return remarks
 
 
 class Stretch(NamedTuple):
@@ -127,6 +135,7 @@ class Plan:
     shapes: Sequence[Shape]  # of each stream
     schedule: Schedule
     start: Model | None = None  # the model that training goes on from
+    in_turn: bool = True  # epochs cut runs at offsets in turn; runs that 0.1.0 began draw them
 
     @property
     def taken_out(self) -> int:
@@ -149,12 +158,13 @@ class Plan:
     @property
     def n_steps(self) -> int:
         """Batches of all epochs."""
-        return self.recipe.epochs * self.schedule.n_batches
+        return self.recipe.n_epochs * self.schedule.n_batches
 
 
 def plan_of(recipe: Recipe, streams: Stream | Mix | Sequence[Stream]) -> Plan:
-    """The plan for a recipe and its streams; an error where it can't be carried out."""
+    """The plan for a recipe, fitted to its streams; an error where it can't be carried out."""
     mix = Mix.of(streams)
+    recipe = fitted_to(recipe, mix)
     shapes = [shape_of(recipe, stream) for stream in mix.streams]
     model = initial_model(recipe)
     vocabulary = mix.vocabulary if model is None else _words(recipe, mix, model)

@@ -30,6 +30,10 @@ Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
 WordWeights: TypeAlias = Literal["none", "information"]
 
+AUTO = "auto"  # for None, as people write it
+AUTOMATIC = ("epochs", "learning_rate")  # options that the size of the text decides unless said
+NEW_RATE = 0.05  # to start a model
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -44,7 +48,10 @@ class Recipe:
         paper="softmax",
     )
     dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1, at_most=65_536)
-    epochs: int = option(1, "Passes over the text.", at_least=1, at_most=1_000_000)
+    # None is what `training.plan.fitted_to` makes of the size of the text: "auto".
+    epochs: int | None = option(
+        None, "Passes over the text; auto: 1 to 20, by its size.", paper=1, at_least=1, at_most=1_000_000
+    )
     seed: int = option(1, "All randomness comes from it.", at_least=0, at_most=2**64 - 1)
 
     # batches
@@ -119,7 +126,13 @@ class Recipe:
     optimizer: OptimizerName = option(
         "adagrad", "How gradients move the vectors.", paper="sgd", group="Optimiser and starting point"
     )
-    learning_rate: float = option(0.05, "The learning rate to start with.", paper=0.0001, above=0, short="--lr")
+    learning_rate: float | None = option(
+        None,
+        "The learning rate to start with; auto: 0.05, and to go on with a model less, by the size of the text.",
+        paper=0.0001,
+        above=0,
+        short="--lr",
+    )
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
     decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
     decay_epochs: int | None = option(
@@ -142,6 +155,9 @@ class Recipe:
     postprocess: Postprocess | None = option(None, "Steps after the end, see `Postprocess`; a table in a file.")
 
     def __post_init__(self) -> None:
+        for name in AUTOMATIC:
+            if getattr(self, name) == AUTO:
+                object.__setattr__(self, name, None)
         init: Any = self.init
         if isinstance(init, os.PathLike):
             object.__setattr__(self, "init", os.fspath(init))
@@ -166,6 +182,16 @@ class Recipe:
     def name(self) -> str:
         """The name of the preset with this objective, or the objective's own: "paper", "contrastive", "margin"..."""
         return "paper" if self.objective == "softmax" else self.objective
+
+    @property
+    def n_epochs(self) -> int:
+        """Passes over the text; of a recipe that no text has been fitted to, 1."""
+        return self.epochs or 1
+
+    @property
+    def rate(self) -> float:
+        """The learning rate to start with; unless said, that of a new model."""
+        return self.learning_rate or NEW_RATE
 
     @property
     def end(self) -> Postprocess:
@@ -226,7 +252,7 @@ def _check_together(recipe: Recipe) -> None:
         )
     if recipe.any_negative and not (sampled and recipe.negatives_from == "corpus"):
         raise SettingsError("any_negative is for negatives that are sampled from the corpus; leave out --any-negative")
-    if recipe.decay_epochs is not None and recipe.decay_epochs < recipe.epochs:
+    if recipe.decay_epochs is not None and recipe.decay_epochs < recipe.n_epochs:
         raise SettingsError(
             f"decay_epochs is {recipe.decay_epochs} and epochs {recipe.epochs}; expected at least as many: "
             f"--decay-epochs {recipe.epochs}"

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,13 +35,13 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints, TrainingLog
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.optimizers import learning_rates
-from siamese_cbow.training.plan import Plan, plan_of
+from siamese_cbow.training.plan import Plan, fitted_to, plan_of, remarks_on_fit
 from siamese_cbow.training.recipe import Recipe, Saving
 from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
 
 LOG, ABOUT = "log.jsonl", "run.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # the older one is gone on with as it began, see `Plan.in_turn`
 TOGETHER = ("workers", "average_every")  # of a run that several workers of a cluster share
 LOG_LINES = 1000  # of a run, about
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -63,6 +63,9 @@ def train_into(
     restart  throw away the model or the unfinished run that `output` holds, and start anew
     """
     mix = Mix.of(streams)
+    given, recipe = recipe, fitted_to(recipe, mix)
+    for remark in remarks_on_fit(given, recipe, mix.n_tokens):
+        progress.say(remark)
     folder, about = Path(output), about_run(recipe, mix)
     if not restart and is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
@@ -88,6 +91,7 @@ def _train_into(
     state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
     log = TrainingLog(folder / RUN / LOG)
     checkpoints = open_run(folder, about)
+    plan = replace(plan, in_turn=_read_about(folder / RUN / ABOUT)["format_version"] != WITH_DRAWN_OFFSETS)
     checkpoint = checkpoints.newest()
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
@@ -108,11 +112,11 @@ def _check_place(counters: Counters, plan: Plan) -> None:
     """Raises an error unless the plan has such a place: a checkpoint may be damaged, or of another schedule."""
     n_batches = plan.schedule.n_batches
     step = counters.epoch * n_batches + counters.batch
-    if not (0 <= counters.epoch <= plan.recipe.epochs and 0 <= counters.batch <= n_batches and counters.step == step):
+    if not (0 <= counters.epoch <= plan.recipe.n_epochs and 0 <= counters.batch <= n_batches and counters.step == step):
         place = f"batch {counters.batch} of epoch {counters.epoch} is number {counters.step}"
         raise FormatError(
-            f"the checkpoint says that {place}, and the run has {plan.recipe.epochs} epochs of {n_batches:,} batches; "
-            "give --restart to start this run anew"
+            f"the checkpoint says that {place}, and the run has {plan.recipe.n_epochs} epochs of {n_batches:,} "
+            "batches; give --restart to start this run anew"
         )
 
 
@@ -260,10 +264,10 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         begun = json.loads(path.read_text(encoding="utf-8"))
         version, recipe, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
-        recipe = _values(recipe) if version == FORMAT_VERSION else {}
+        recipe = _values(recipe) if version in (FORMAT_VERSION, WITH_DRAWN_OFFSETS) else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, WITH_DRAWN_OFFSETS):
         raise FormatError(
             f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
             f"{what_reads(begun)} to finish the run with the version that began it, or give --restart to start it anew"

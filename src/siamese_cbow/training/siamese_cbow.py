@@ -63,11 +63,14 @@ class SiameseCBOW(Recipe):
         preparing  of text, options of `prepare`: `min_count=10`, `text=TextSettings(language="de")`
         """
         from siamese_cbow.training.loop import train
-        from siamese_cbow.training.plan import plan_of
+        from siamese_cbow.training.plan import plan_of, remarks_on_fit
 
         mix = mix_of(source, threads=threads, progress=progress, **preparing)
-        with shown(progress, "training", self.epochs * mix.n_tokens, unit="words") as shown_progress:
-            run = train(plan_of(self, mix), threads=threads, progress=shown_progress, callbacks=callbacks)
+        plan = plan_of(self, mix)
+        with shown(progress, "training", plan.recipe.n_epochs * mix.n_tokens, unit="words") as shown_progress:
+            for remark in remarks_on_fit(self, plan.recipe, mix.n_tokens):
+                shown_progress.say(remark)
+            run = train(plan, threads=threads, progress=shown_progress, callbacks=callbacks)
             return run.model()
 
 

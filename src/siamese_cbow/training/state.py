@@ -36,7 +36,7 @@ from siamese_cbow.machine.memory import aligned
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.optimizers import state_shapes
-from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.training.recipe import NEW_RATE, Recipe
 from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.transform.postprocessing import learnt_rows
@@ -202,6 +202,6 @@ def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) ->
             f"{recipe.init} has none of the vocabulary's words; check that it is of the same language and case"
         )
     progress.say(f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others at random")
-    if model is not None and recipe.learning_rate == Recipe.learning_rate:
-        progress.say(f"learning rate {recipe.learning_rate} is for starting anew; --learning-rate 0.01 forgets less")
+    if model is not None and recipe.rate == NEW_RATE:
+        progress.say(f"learning rate {recipe.rate} is for starting anew; --learning-rate 0.01 forgets less")
     return [vocabulary.index[word] for word in words], rows

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 SEPARATOR, LETTER, DIGIT, MARK, SINGLE, APOSTROPHE, POINT, NEWLINE = range(8)
 AT, QUOTE, FLAG, SYLLABIC, LEADING, TRAILING = range(8, 14)
 # What else rule 2 has to know of some; UNSTABLE: NFC may change it or its neighbours, or it is dropped.
-STACKER, CLOSER, DOT_BELOW, HEBREW, UNSTABLE = 1, 2, 4, 8, 16
+STACKER, CLOSER, DOT_BELOW, HEBREW, UNSTABLE, OPEN = 1, 2, 4, 8, 16, 32
 
 TYPOGRAPHIC_APOSTROPHE = 0x2019  # don’t and don't are one word
 DOTTED_I = 0x130  # the one letter whose lower case is two characters: i and a combining dot (U+0307)
@@ -35,10 +35,11 @@ FLAGS = "1f1e6-1f1ff"  # two of these letters are a flag
 # Of the syllabic scripts: vowels written before their consonant, vowels after it that are letters, signs that stack the
 # next letter under the last one, and signs that make a letter the end of its syllable.
 LEADING_VOWELS = "e40-e44 ec0-ec4 19b5-19b7 19ba aab5-aab6 aab9 aabb-aabc"
-TRAILING_VOWELS = "e30 e32-e33 e45-e46 eb0 eb2-eb3 ec6"
+TRAILING_VOWELS = "e30 e32-e33 e45 eb0 eb2-eb3"
 STACKERS = "1039 17d2 1a60"
 CLOSERS = "e4c ecc 103a 1a7a"
 BURMESE_DOT = "1037"  # may stand between a letter and what closes it
+OPEN_LETTERS = "1000-109f a9e0-a9fe aa60-aa7f"  # Burmese: a letter that nothing closes has a vowel, is a syllable
 
 
 @cache
@@ -135,6 +136,7 @@ def flags() -> NDArray[np.uint8]:
         (CLOSERS, CLOSER),
         (BURMESE_DOT, DOT_BELOW),
         (HEBREW_LETTERS, HEBREW),
+        (OPEN_LETTERS, OPEN),
         ("composing", UNSTABLE),
         (f"{DROPPED} {DOTTED_I:x}", UNSTABLE),
     ):

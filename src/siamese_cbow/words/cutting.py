@@ -18,7 +18,7 @@ from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import eight_bytes
 from siamese_cbow.words import characters as of
 from siamese_cbow.words import hash_table
-from siamese_cbow.words.characters import CLOSER, DOT_BELOW, HEBREW, STACKER, Tables
+from siamese_cbow.words.characters import CLOSER, DOT_BELOW, HEBREW, OPEN, STACKER, Tables
 from siamese_cbow.words.hash_table import NOTHING
 
 SEPARATOR, LETTER, DIGIT, MARK, SINGLE = of.SEPARATOR, of.LETTER, of.DIGIT, of.MARK, of.SINGLE
@@ -237,7 +237,8 @@ def _syllable(text: Bytes, i: int, kind: int, tables: Tables) -> int:
                 closing, _ = hash_table.decode(text, i + size + n)
             if not flags[closing] & CLOSER and not flags[after] & CLOSER:
                 # The consonant that ends the syllable, unless it begins the next one.
-                return i if kinds[after] == MARK or kinds[after] == TRAILING else i + size
+                begins = kinds[after] == MARK or kinds[after] == TRAILING or flags[code_point] & OPEN
+                return i if begins else i + size
         elif flags[code_point] & STACKER and (kinds[after] == SYLLABIC or kinds[after] == TRAILING):
             size += n
         i += size

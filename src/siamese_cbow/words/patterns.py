@@ -43,6 +43,7 @@ class _Classes(NamedTuple):
     symbol: str
     emoji: str = ""
     syllabic: str = ""  # without the leading vowels
+    final: str = ""  # those of them that may end a syllable without a sign that says so
 
 
 def _rule_1(of: _Classes, punctuation: bool) -> str:
@@ -70,7 +71,7 @@ def _rule_2(of: _Classes, punctuation: bool, elisions: str, name: Callable[[str]
         sign = f"[{of.mark}{name(characters.TRAILING_VOWELS)}]"
         closed = f"(?=[{name(characters.BURMESE_DOT)}]?[{name(characters.CLOSERS)}])"
         inside = f"[{stackers}][{of.syllabic}]|{sign}|[{of.syllabic}]{closed}"
-        words.append(f"[{leading}]{{0,2}}[{of.syllabic}](?:{inside})*(?:[{of.syllabic}](?!{sign}))?|[{leading}]")
+        words.append(f"[{leading}]{{0,2}}[{of.syllabic}](?:{inside})*(?:[{of.final}](?!{sign}))?|[{leading}]")
         words.append(f"[{name(characters.FLAGS)}]{{2}}")
     words += [f"[{of.emoji}{of.single}]"] if of.emoji else []
     if special:
@@ -100,6 +101,7 @@ def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: 
         classes = _Classes(
             among("letter", *others), among("mark"), among("ideograph"), among("symbol"),
             among("emoji"), among("syllabic", characters.LEADING_VOWELS),
+            among("syllabic", characters.LEADING_VOWELS, characters.OPEN_LETTERS),
         )  # fmt: skip
     if rule == 1:
         return re.compile(_rule_1(classes, punctuation))
@@ -147,5 +149,6 @@ def oniguruma(kind: str, punctuation: bool, rule: int, elisions: str) -> str:
         symbol,
         _named("emoji"),
         syllabic,
+        _named("syllabic", characters.LEADING_VOWELS, characters.OPEN_LETTERS),
     )
     return _rule_2(classes, punctuation, elisions, _named, special=True)

@@ -16,7 +16,7 @@ Here are the definitions in plain Python, which small calls use. `word_parts` ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,6 +47,20 @@ class UnknownWords(NamedTuple):
     starts: Offsets  # (n_words + 1,): word k has buckets[starts[k] : starts[k + 1]]
     keys: NDArray[np.uint64]  # (n_words,) see `key_of`
     offsets: Offsets  # (n_texts + 1,)
+
+    def of_texts(self, first: int, last: int) -> UnknownWords:
+        """The same of texts first to last - 1, without a copy of buckets; starts then begin where those words do."""
+        begin, end = self.offsets[first], self.offsets[last]
+        own = self.starts[begin : end + 1], self.keys[begin:end], self.offsets[first : last + 1] - begin
+        return UnknownWords(self.buckets, *own)
+
+    def stretches(self, most: int) -> Iterator[tuple[int, int]]:
+        """Texts first to last - 1 that have at most so many words together, or one text with more: (0, 7), (7, 15)."""
+        first, n_texts = 0, len(self.offsets) - 1
+        while first < n_texts:
+            last = int(np.searchsorted(self.offsets, self.offsets[first] + most, "right")) - 1
+            yield first, (last := min(n_texts, max(first + 1, last)))
+            first = last
 
 
 def no_unknown_words(n_texts: int) -> UnknownWords:

@@ -1,0 +1,102 @@
+"""Sentence classification on frozen vectors: what each answer to unknown words is worth there, and to which certainty.
+
+    python -m benchmarks.transfer DIR [--model NAME] [--write]
+
+DIR holds mr.tsv, subj.tsv, sst2-train.tsv and sst2-test.tsv, with the columns label and text. Logistic regression on
+dimensions of one scale, as `evaluate --probe` has it: MR and SUBJ in ten folds, cut by SEEDS seeds; SST-2 learns from
+its training part and is tested on the other. The comparison is paired, text by text: the difference of accuracies with
+a 95% interval (bootstrap over texts, all seeds of a text together), and McNemar's exact test of the first seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import Model, load
+from siamese_cbow.evaluation.probe import Labelled, read_labelled
+from siamese_cbow.words.unknown_words import Fallback
+
+SEEDS = (1, 2, 3)
+FOLDS, DRAWS = 10, 2_000
+WAYS: tuple[Fallback, ...] = ("none", "prefix", "ngrams")
+BEFORE: Fallback = "prefix"  # what the others are compared with
+
+Right = NDArray[np.bool_]  # (n_seeds, n_texts) whether a text got its label
+
+
+def classifier() -> object:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
+
+
+def in_folds(model: Model, data: Labelled) -> Right:
+    """Each text by a classifier that has not seen it."""
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    rows, labels = model.encode(list(data.texts)), np.array(data.labels)
+    cuts = [StratifiedKFold(FOLDS, shuffle=True, random_state=seed) for seed in SEEDS]
+    return np.array([cross_val_predict(classifier(), rows, labels, cv=cut) == labels for cut in cuts])
+
+
+def on_test(model: Model, data: Labelled, test: Labelled) -> Right:
+    """The texts of a test set; nothing is drawn, so there is one seed."""
+    learnt = classifier().fit(model.encode(list(data.texts)), np.array(data.labels))  # type: ignore[attr-defined]
+    return (learnt.predict(model.encode(list(test.texts))) == np.array(test.labels))[None]
+
+
+def compared(right: Right, before: Right) -> list[str]:
+    """The difference with its interval, and the probability of so large a one by chance."""
+    from scipy.stats import binomtest
+
+    difference = (right.astype(float) - before).mean(axis=0)
+    drawn = np.random.default_rng(1).integers(0, len(difference), (DRAWS, len(difference)))
+    low, high = np.quantile(difference[drawn].mean(axis=1), [0.025, 0.975])
+    gained, lost = int((right[0] & ~before[0]).sum()), int((before[0] & ~right[0]).sum())
+    p = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+    return [f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]", f"{gained} gained, {lost} lost, p = {p:.2f}"]
+
+
+def rows_of(model: Model, folder: Path) -> list[Sequence[str]]:
+    mr, subj, train, test = (
+        read_labelled(folder / f"{name}.tsv") for name in ("mr", "subj", "sst2-train", "sst2-test")
+    )
+    rows: list[Sequence[str]] = []
+    for name, data in (("MR", mr), ("SUBJ", subj), ("SST-2", test)):
+        ways = {way: model.with_fallback(way) for way in WAYS}
+        found = {way: on_test(one, train, data) if data is test else in_folds(one, data) for way, one in ways.items()}
+        words = [word for text in data.texts for word in model.tokenizer.words(text)]
+        share = sum(word not in model.vocabulary for word in words) / len(words)
+        for way, right in found.items():
+            difference = ["", ""] if way == BEFORE else compared(right, found[BEFORE])
+            rows.append([name, f"{share:.1%}", f"`{way}`", f"{right.mean():.4f}", *difference])
+            print(*rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--model", default="pretrained")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    model = load(options.model)
+    header = ["set", "unknown words", "they count as", "accuracy", f"against `{BEFORE}`", "texts"]
+    text = (
+        f"{model!r}. Logistic regression on its vectors; MR and SUBJ in {FOLDS} folds, {len(SEEDS)} seeds of the cut; "
+        "SST-2 on its test part. Differences with a 95% bootstrap interval over texts, and McNemar's exact test.\n\n"
+        f"{markdown(header, rows_of(model, options.folder))}\n\n{machine('numpy', 'scikit-learn')}"
+    )
+    report("transfer", "Sentence classification", text, write=options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Text that a model was not made for: of another language, or mostly of words that it does not know. Said here, once.
+
+    English model, German texts    ->   43% of the words have no vector of their own: the text looks German (de), ...
+    "qapla batlh jajvam"           ->   none of the words has a vector of its own (qapla, batlh, jajvam): ...
+
+Every `Encoder` has a watch and shows it the texts that pass, on either path, so that all commands, the server and the
+library say the same. It looks at the first few hundred texts and then no more: after that it costs nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from siamese_cbow.text.languages import Language, detect, find_language
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.vocabulary import Vocabulary
+
+LOOK_AT = 300  # texts, and characters of each
+SINGLE = 50  # texts that come one by one and wait to be looked at: the first answers should be fast
+FEW_WORDS = 20  # say nothing of them, unless all are unknown
+MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
+NAMED = 3  # unknown words of a few
+
+
+class TextWatch:
+    """Looks at texts, and logs what there is to say of them: `TextWatch(words, tokenizer, "en").look(["Der Hund"])`."""
+
+    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, language: str | None) -> None:
+        self._vocabulary, self._tokenizer, self._language = vocabulary, tokenizer, language
+        self._waiting: list[str] = []
+        self._seen: list[str] = []
+        self._unknown: list[str] = []
+        self._n_words = 0
+        self._has_said = ""
+        self._is_done = False
+        self._lock = threading.Lock()
+
+    def look(self, texts: str | Sequence[str]) -> None:
+        """Takes note of one text or some, and warns, through the logger `siamese_cbow`, where that is due."""
+        if self._is_done:
+            return
+        with self._lock:
+            if isinstance(texts, str):
+                self._waiting.append(texts[:LOOK_AT])
+                if len(self._waiting) < SINGLE:
+                    return
+            else:
+                self._waiting += [text[:LOOK_AT] for text in texts[: LOOK_AT - len(self._seen)]]
+            self._note(self._waiting)
+            self._waiting = []
+            remark = self.remark()
+            if remark and self._has_said in ("", "few"):
+                self._has_said = "few" if self._n_words < FEW_WORDS else "all"
+                _warn(remark)
+            self._is_done = len(self._seen) >= LOOK_AT or self._has_said == "all"
+
+    def _note(self, texts: Sequence[str]) -> None:
+        words = [word for text in texts for word in self._tokenizer.words(text)]
+        self._seen += texts
+        self._n_words += len(words)
+        self._unknown += [word for word in words if word not in self._vocabulary]
+
+    def remark(self) -> str:
+        """What there is to say of the texts so far; "" where they are as they should be."""
+        share = len(self._unknown) / max(1, self._n_words)
+        if 0 < self._n_words < FEW_WORDS and share == 1:
+            named = ", ".join(list(dict.fromkeys(self._unknown))[:NAMED]) + (
+                " ..." if len(self._unknown) > NAMED else ""
+            )
+            return f"none of the words has a vector of its own ({named}): choose a model of such text, or train one"
+        if self._n_words < FEW_WORDS or share <= MANY:
+            return ""
+        found = detect(["\n".join(self._seen).encode("utf-8", "replace")])
+        own = language_of(self._vocabulary, self._language)
+        if not found.doubt and found.language != own:
+            why = f"the text looks {found.language}, the model {own}"
+        elif share > MOST:
+            why = "choose a model of such text, or train one"
+        else:
+            return ""
+        return f"{share:.0%} of the words have no vector of their own: {why}"
+
+
+def language_of(vocabulary: Vocabulary, name: str | None) -> Language:
+    """The language of a model: the one it names, or else that of its frequent words."""
+    frequent = " ".join(vocabulary.frequent(LOOK_AT))
+    return find_language(name or "") or detect([frequent.encode("utf-8", "replace")]).language
+
+
+def remark_on(texts: Sequence[str], vocabulary: Vocabulary, tokenizer: Tokenizer, language: str | None) -> str:
+    """What a watch would say of these texts alone."""
+    watch = TextWatch(vocabulary, tokenizer, language)
+    watch._note([text[:LOOK_AT] for text in texts[:LOOK_AT]])
+    return watch.remark()
+
+
+def _warn(remark: str) -> None:
+    import logging  # not for those who have nothing to hear
+
+    logging.getLogger("siamese_cbow").warning("siamese-cbow: %s", remark)
