@@ -270,12 +270,12 @@ class Campaign:
             assert not names, f"leftovers {sorted(names)}"
         return code != 0
 
-    def add(self, work: Work, how: str, effects: list[bool]) -> None:
+    def add(self, work: Work, kind: str, effects: list[bool]) -> None:
         """Counts faults that had an effect; those that came too late or too early are not counted."""
         n, n_lost = sum(effects), len(self.losses) - self._n_lost
         self._n_lost = len(self.losses)
         if n:
-            self.rows.append({"what": work.name, "how": how, "n": n, "survived": n - n_lost})
+            self.rows.append({"what": work.name, "kind": kind, "n": n, "survived": n - n_lost})
 
     def all_of(self, work: Work, chance: random.Random, scale: float) -> None:
         """Every kind of fault, on one piece of work."""
@@ -294,33 +294,33 @@ class Campaign:
 
             return disturbance
 
-        self.add(work, "kill at an operation", [
+        self.add(work, "kills", [
             self.disturb(work, f"kill at {at}", failing_at(at, "kill")) for at in some])  # fmt: skip
         for number in ERRORS:
             few = sorted(chance.sample(every, max(1, round(n_operations * scale / 4))))
             name = errno.errorcode[number]
-            self.add(work, f"{name} at an operation", [
+            self.add(work, "errors", [
                 self.disturb(work, f"{name} at {at}", failing_at(at, number)) for at in few])  # fmt: skip
         sizes = [chance.randrange(1, largest) for _ in range(max(2, round(14 * scale)))]
-        self.add(work, "kill inside a write", [
+        self.add(work, "kills", [
             self.disturb(work, f"kill at byte {size}", limited(work, resource.RLIMIT_FSIZE, size, kill=True))
             for size in sizes])  # fmt: skip
-        self.add(work, "EFBIG inside a write", [
+        self.add(work, "errors", [
             self.disturb(work, f"EFBIG at byte {size}", limited(work, resource.RLIMIT_FSIZE, size))
             for size in sizes])  # fmt: skip
         for number in SIGNALS:
             moments = [chance.random() * taken for _ in range(max(1, round(5 * scale)))]
-            self.add(work, f"{number.name} at a random moment", [
+            self.add(work, "signals", [
                 self.disturb(work, f"{number.name} after {moment:.4f} s", signalled(work, number, moment))
                 for moment in moments])  # fmt: skip
-        self.add(work, "RLIMIT_NOFILE", [
+        self.add(work, "limits", [
             self.disturb(work, f"{n} files", limited(work, resource.RLIMIT_NOFILE, n)) for n in (5, 8)])  # fmt: skip
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        self.add(work, "RLIMIT_AS", [
+        self.add(work, "limits", [
             self.disturb(work, "little memory", limited(work, resource.RLIMIT_AS, used + n))
             for n in (40 << 20, 80 << 20)])  # fmt: skip
         self.add(work, "two writers", [self.disturb(work, "two writers", two_writers(work)) or True])
-        self.add(work, "clock jumps", [self.disturb(work, "clock", clock_jumps(work)) or True])
+        self.add(work, "clock", [self.disturb(work, "clock", clock_jumps(work)) or True])
 
 
 def limited(work: Work, what: int, limit: int, *, kill: bool = False) -> Callable[[Path], int]:
