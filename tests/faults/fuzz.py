@@ -1,7 +1,7 @@
 """Fuzzes one reader, guided by coverage: `python fuzz.py NAME N SECONDS FOLDER` prints what it reached, as JSON.
 
-Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Half of the
-mutants are made inside of their format (mutation.py), half byte by byte. The caps: 20 seconds of processor time and 4 GB
+Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Most
+mutants are made inside of their format (mutation.py), the others byte by byte. The caps: 20 seconds of processor time and 4 GB
 for an input. A crasher is left in FOLDER, and its bytes belong into `crashers/`, where a test reads them for ever.
 """
 
@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 LIBRARY = "siamese_cbow"
 MOST_BYTES = 12_000  # of an input
+INSIDE = 0.7  # of the mutants are made inside of their format
 HANGS = 20  # seconds of processor time: those of a clock would count while others have the machine
 
 
@@ -65,13 +66,13 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
     chance = random.Random(1)
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
-        if chance.random() < 0.5:
+        if chance.random() < INSIDE:
             changed = reader.mutate(data, chance)
             if 0 < len(changed) <= max_size:
                 return changed
         return bytes(atheris.Mutate(data, max_size))
 
-    options = ["-rss_limit_mb=4096", "-timeout=0", f"-max_len={MOST_BYTES}", "-len_control=0", "-seed=1",
+    options = ["-rss_limit_mb=4096", "-timeout=0", f"-max_len={MOST_BYTES}", "-len_control=0", "-mutate_depth=2", "-seed=1",
                f"-artifact_prefix={folder}/", "-print_final_stats=0"]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=mutate)
     atheris.Fuzz()

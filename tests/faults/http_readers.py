@@ -37,7 +37,16 @@ BODIES: list[list[dict[str, Any]]] = [  # of each endpoint
     [{"texts": ["a cat", "b", "the mat"], "method": "pca"}, {"words": ["cat"], "n_words": 5}],
 ]
 PATHS = ["/v1/embeddings", "/similarity", "/neighbours", "/search", "/explore/map"]
-OTHER_PATHS = ["/health", "/v1/models", "/v1/models/m", "/metrics", "/", "/openapi.json", "/page/../x", "/explore/norms"]
+OTHER_PATHS = [
+    "/health",
+    "/v1/models",
+    "/v1/models/m",
+    "/metrics",
+    "/",
+    "/openapi.json",
+    "/page/../x",
+    "/explore/norms",
+]
 
 
 class Parts:
@@ -159,9 +168,7 @@ def requests(model: Model) -> Parts:
             raise sc.InputError(f"status {status}")
         return status
 
-    seeds = [
-        json.dumps(["POST", PATHS[i], "", plain, body]).encode() for i, kind in enumerate(BODIES) for body in kind
-    ]
+    seeds = [json.dumps(["POST", PATHS[i], "", plain, body]).encode() for i, kind in enumerate(BODIES) for body in kind]
     seeds += [json.dumps(["GET", path, "word=cat&limit=3", plain, ""]).encode() for path in OTHER_PATHS]
     hosts = [["host", "books.example:80"], ["origin", "http://books.example"], ["content-encoding", "identity"]]
     seeds.append(json.dumps(["POST", PATHS[2], "", [*hosts, *plain[1:]], BODIES[2][0]]).encode())

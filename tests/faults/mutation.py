@@ -32,6 +32,28 @@ VALUES: list[Any] = [
     *("é", "a" * 300, "<b>", "../x", "{}", "1", [], {}, [[]], ["a", "b"], [1, 2], {"a": 1}, ["the", "cat", ""]),
     *NUMBERS, 10**400,
 ]  # fmt: skip
+ALIKE: dict[type, list[Any]] = {  # values that may stand where another of their type stands
+    str: [
+        "a",
+        "the cat",
+        "cat",
+        "zzz",
+        "",
+        "é",
+        "a" * 300,
+        "dog\n",
+        "\0",
+        "base64",
+        "float",
+        "m",
+        "pca",
+        "\u0130\ufb01",
+    ],
+    int: [0, 1, 2, 3, 4, 10, 1000, 1001, -1],
+    float: [0.0, 0.5, 1.0, -1.0, 1e-9, 1.5],
+    bool: [True, False],
+    list: [[], ["cat"], ["the", "cat", "the"], ["a"] * 60, [1, 2], [[1], [2, 3]], [0]],
+}
 # Written into the text of JSON where such a string stands: what no Python value is written as.
 UNWRITABLE = {'"@deep"': "[" * 5000 + "]" * 5000, '"@objects"': '{"a":' * 900 + "1" + "}" * 900, '"@open"': "[" * 2000,
               '"@digits"': "9" * 5000, '"@exponent"': "1e99999", '"@twice"': '1, "k": 2, "k": 3',
@@ -140,7 +162,9 @@ def json_value(value: Any, chance: random.Random) -> Any:
             inside[key] = old + chance.choice((1, -1, 0.5)) if abs(old) < 1e300 else 0
         elif what == 3:
             inside[key] = [old]
-        elif what == 4 and chance.random() < 0.3:
+        elif what < 6 and type(old) in ALIKE:
+            inside[key] = chance.choice(ALIKE[type(old)])
+        elif what == 6 and chance.random() < 0.3:
             inside[key] = chance.choice(list(UNWRITABLE)).strip('"')
         else:
             inside[key] = chance.choice(VALUES)
@@ -216,7 +240,11 @@ def npy(data: bytes, chance: random.Random) -> bytes:
         shape = tuple(chance.choice((0, 1, 2, 3, 4, *NUMBERS)) for _ in range(chance.randrange(4)))
         header = re.sub(r"\([^)]*\)", str(shape).replace("\\", ""), header, count=1)
     elif what == 2:
-        header = header.replace("False", "True") if chance.random() < 0.3 else text(header.encode(), chance).decode("latin-1")
+        header = (
+            header.replace("False", "True")
+            if chance.random() < 0.3
+            else text(header.encode(), chance).decode("latin-1")
+        )
     elif body:
         place = chance.randrange(len(body))
         number = struct.pack(chance.choice("fdq"), chance.choice((0, 1, 3, -1, 1 << 20)))
@@ -314,7 +342,9 @@ def parquet(write: Callable[..., bytes]) -> Mutate:
     def rewritten(columns: dict[str, list[Any]], chance: random.Random) -> bytes | None:
         for values in columns.values():
             if values and chance.random() < 0.5:
-                values[chance.randrange(len(values))] = chance.choice((None, "", "a b " * 50, "\0", "é\n", 1, ["a"], 0.5))
+                values[chance.randrange(len(values))] = chance.choice(
+                    (None, "", "a b " * 50, "\0", "é\n", 1, ["a"], 0.5)
+                )
         if columns and chance.random() < 0.2:
             name = chance.choice(list(columns))
             columns[chance.choice(("text", "label", "a.b", "", "Text"))] = columns.pop(name)

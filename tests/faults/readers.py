@@ -189,11 +189,50 @@ PDF_LINES = [  # those that close the text they stand in go on with commands of 
     *(") Tj [(a) 1e99 (b)] TJ (", ") Tj BI /W 1 ID x EI (", ") Tj /X Do (", ") Tj << /A [ ("),
 ]
 HTML_MARKS = (
-    *("<div>", "</p>", "<table><tr>", "<!--", "-->", "<svg>", "<pre>", "&#0;", "&#xd800;", "<p hidden>", "<br>", "<ul><li>"),
-    *("&amp", "</body>", "<![CDATA[", "<a b='" + "x" * 200 + "'>", "<template>", "<frameset>", "<math><mi>", "<script>"),
+    *(
+        "<div>",
+        "</p>",
+        "<table><tr>",
+        "<!--",
+        "-->",
+        "<svg>",
+        "<pre>",
+        "&#0;",
+        "&#xd800;",
+        "<p hidden>",
+        "<br>",
+        "<ul><li>",
+    ),
+    *(
+        "&amp",
+        "</body>",
+        "<![CDATA[",
+        "<a b='" + "x" * 200 + "'>",
+        "<template>",
+        "<frameset>",
+        "<math><mi>",
+        "<script>",
+    ),
 )
 MARKDOWN_MARKS = (
-    *("> ", "- ", "\n\n", "|", "```\n", "[a](", "![", "*", "`", "---\n", "+++\n", "# ", "1. ", "    ", "<b>", "<div>\n"),
+    *(
+        "> ",
+        "- ",
+        "\n\n",
+        "|",
+        "```\n",
+        "[a](",
+        "![",
+        "*",
+        "`",
+        "---\n",
+        "+++\n",
+        "# ",
+        "1. ",
+        "    ",
+        "<b>",
+        "<div>\n",
+    ),
     *("[x]: y\n", "|-|\n", "&#1;", "\\", "~~", "___", "<!--"),
 )
 
@@ -286,7 +325,14 @@ def _languages(folder: Path) -> Reader:
             return language(data[1:].decode("utf-8", "replace"))
         return detect([data[1:]]).message("--language", decides="x")
 
-    seeds = [b"nde", b"nGerman", b"nzh-Hans-CN", b"t" + TEXT, "tэто кошка и собака".encode(), "t猫はどこですか".encode()]
+    seeds = [
+        b"nde",
+        b"nGerman",
+        b"nzh-Hans-CN",
+        b"t" + TEXT,
+        "tэто кошка и собака".encode(),
+        "t猫はどこですか".encode(),
+    ]
     return Reader(read, seeds, ["text.languages"], mutation.after(1, mutation.text))
 
 
@@ -560,7 +606,22 @@ def _recipe(folder: Path) -> Reader:
     from siamese_cbow.training.siamese_cbow import read_recipe, recipe_text
 
     seeds = [recipe_text(sc.SiameseCBOW()).encode(), b'recipe = "paper"\ndim = 100\npostprocess = {components = 1}\n']
-    values = ("nan", "-inf", "1e400", "0x10", "[]", "{}", '""', "true", "9" * 30, "1979-01-01", "= ", "\n", "[a]\n", "'''")
+    values = (
+        "nan",
+        "-inf",
+        "1e400",
+        "0x10",
+        "[]",
+        "{}",
+        '""',
+        "true",
+        "9" * 30,
+        "1979-01-01",
+        "= ",
+        "\n",
+        "[a]\n",
+        "'''",
+    )
     mutate = mutation.of_words(*values)
     modules = ["training.siamese_cbow", "base.option_fields"]
     return Reader(file_reader(folder / "r.toml", read_recipe), seeds, modules, mutate)
@@ -597,7 +658,7 @@ def _sts(folder: Path) -> Reader:
 def _pairs(folder: Path) -> Reader:
     """A set of one's own, scored."""
     model = small_model()
-    table = b"sentence1,sentence2,score\na cat,the cat,5\na dog,\"the, mat\",1.5\nthe cat sat,a dog,0\n"
+    table = b'sentence1,sentence2,score\na cat,the cat,5\na dog,"the, mat",1.5\nthe cat sat,a dog,0\n'
     lines = b'{"a": "a cat", "b": "a dog", "score": 1}\n{"a": "the mat", "b": "mat", "score": 5}\n'
     endings = {b"c": ".csv", b"t": ".tsv", b"j": ".jsonl"}
 

@@ -122,7 +122,7 @@ except InputError as error:
 
 def test_a_full_disk_is_an_error_not_the_end_of_the_process(tmp_path: Path) -> None:
     """What is stored through a map of a file that has no place on the disk yet ends in SIGBUS."""
-    mount = f"mount -t tmpfs -o size=256k none {tmp_path} && exec \"$@\""
+    mount = f'mount -t tmpfs -o size=256k none {tmp_path} && exec "$@"'
     command = ["unshare", "-rm", "sh", "-c", mount, "sh"]
     can = subprocess.run([*command, "true"], capture_output=True, check=False) if shutil.which("unshare") else None
     if can is None or can.returncode:
