@@ -72,7 +72,7 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
                 return changed
         return bytes(atheris.Mutate(data, max_size))
 
-    options = ["-rss_limit_mb=4096", "-timeout=0", f"-max_len={MOST_BYTES}", "-len_control=0", "-mutate_depth=2", "-seed=1",
+    options = ["-rss_limit_mb=4096", f"-timeout={1 << 20}", f"-max_len={MOST_BYTES}", "-len_control=0", "-mutate_depth=2", "-seed=1",
                f"-artifact_prefix={folder}/", "-print_final_stats=0"]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=mutate)
     atheris.Fuzz()

@@ -11,7 +11,6 @@ import atexit
 import json
 import random
 from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any
 
 import mutation

@@ -10,7 +10,6 @@ the folder says of that file (its size, its hash) is made true again. `mutate` c
 
 from __future__ import annotations
 
-import atexit
 import bz2
 import gzip
 import io
@@ -20,7 +19,6 @@ import lzma
 import pickle
 import shutil
 import sys
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -665,7 +663,7 @@ def _pairs(folder: Path) -> Reader:
     def read(data: bytes) -> object:
         path = folder / f"pairs{endings.get(data[:1], '.txt')}"
         path.write_bytes(data[1:])
-        return sc.evaluate(model, sc.pairs(path), **{})
+        return sc.evaluate(model, sc.pairs(path))
 
     ways = {b"c": mutation.cells(","), b"t": mutation.cells("\t"), b"j": mutation.json_lines}
     seeds = [b"c" + table, b"t" + table.replace(b",", b"\t"), b"j" + lines]
