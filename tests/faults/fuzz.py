@@ -1,8 +1,8 @@
 """Fuzzes one reader, guided by coverage: `python fuzz.py NAME N SECONDS FOLDER` prints what it reached, as JSON.
 
 Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Most
-mutants are made inside of their format (mutation.py), the others byte by byte. The caps: 20 seconds of processor time and 4 GB
-for an input. A crasher is left in FOLDER, and its bytes belong into `crashers/`, where a test reads them for ever.
+mutants are made inside of their format (mutation.py), the others byte by byte. The caps: 20 seconds of processor time
+and 4 GB for an input. A crasher is left in FOLDER; its bytes belong into `crashers/`, where a test reads them for ever.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
                 return changed
         return bytes(atheris.Mutate(data, max_size))
 
-    options = ["-rss_limit_mb=4096", f"-timeout={1 << 20}", f"-max_len={MOST_BYTES}", "-len_control=0", "-mutate_depth=2", "-seed=1",
-               f"-artifact_prefix={folder}/", "-print_final_stats=0"]  # fmt: skip
+    options = ["-rss_limit_mb=4096", f"-timeout={1 << 20}", f"-max_len={MOST_BYTES}", "-len_control=0", "-seed=1",
+               "-mutate_depth=2", f"-artifact_prefix={folder}/", "-print_final_stats=0"]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=mutate)
     atheris.Fuzz()
 

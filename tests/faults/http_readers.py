@@ -133,13 +133,17 @@ def requests(model: Model) -> Parts:
     plain = [["host", "127.0.0.1"], ["content-type", "application/json"], ["authorization", "Bearer secret"]]
 
     async def call(method: str, path: str, query: str, headers: list[tuple[bytes, bytes]], body: bytes) -> int:
-        scope = {"type": "http", "http_version": "1.1", "method": method, "path": path, "root_path": "",
-                 "raw_path": path.encode("utf-8", "replace"), "query_string": query.encode("latin-1", "replace"),
-                 "scheme": "http", "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}  # fmt: skip
+        scope = {
+            "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "method": method,
+            "path": path, "root_path": "", "scheme": "http",
+            "raw_path": path.encode("utf-8", "replace"), "query_string": query.encode("latin-1", "replace"),
+            "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
+        }  # fmt: skip
         said: list[int] = []
+        parts = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
+            return next(parts, {"type": "http.disconnect"})
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -153,7 +157,8 @@ def requests(model: Model) -> Parts:
             method, path, query, headers, body = json.loads(data)
             pairs = [(str(k).lower().encode("latin-1"), str(v).encode("latin-1")) for k, v in headers]
             sent = body.encode("latin-1") if isinstance(body, str) else json.dumps(body).encode()
-            arguments = (str(method), str(path), str(query), pairs, sent)
+            method, path = (str(part).encode("utf-8", "replace").decode() for part in (method, path))
+            arguments = (method, path, str(query), pairs, sent)
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise InputError("no request") from None
         if "umap" in str(body):
@@ -251,10 +256,12 @@ def connections(model: Model) -> Parts:
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(body) + body + b"\r\n0\r\nX: y\r\n\r\n"
     get = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     seeds = [b"\xff" + whole, b"\x05" + chunked, b"\xff" + get + get, b"\xff" + whole + get]
-    lines = ("Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: identity\r\n", "\r\n", "\r", "\n",
-             "Connection: close\r\n", "Host: evil\r\n", "GET / HTTP/1.1\r\n", " : ", "Upgrade: websocket\r\n", "\0", "HTTP/2.0",
-             "Expect: 100-continue\r\n", "Content-Length: -1\r\n", "X: " + "y" * 900 + "\r\n", "0\r\n\r\n", "ffffffffffffffff\r\n",
-             "Authorization: Bearer x\r\n", "Connection: upgrade\r\n", "%00", "//", "Origin: http://evil\r\n")  # fmt: skip
+    lines = (
+        *("Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: identity\r\n", "\r\n", "\r"),
+        *("Connection: close\r\n", "Host: evil\r\n", "GET / HTTP/1.1\r\n", " : ", "Upgrade: websocket\r\n", "\0", "\n"),
+        *("Expect: 100-continue\r\n", "Content-Length: -1\r\n", "X: " + "y" * 900 + "\r\n", "0\r\n\r\n", "HTTP/2.0"),
+        *("Authorization: Bearer x\r\n", "Connection: upgrade\r\n", "Origin: http://evil\r\n", "fffffffffffffff\r\n"),
+    )
     return Parts(read, seeds, ["serve.server", "serve.middleware"], _lines(lines))
 
 
