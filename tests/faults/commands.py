@@ -397,4 +397,4 @@ def campaign(scale: float, seed: int = 1, names: tuple[str, ...] = ()) -> dict[s
 
 if __name__ == "__main__":
     _ = np  # loaded before the forks
-    sys.stdout.write(json.dumps(campaign(float(sys.argv[1]), *map(int, sys.argv[2:3]), tuple(sys.argv[3:]))) + "\n")
+    sys.stdout.write(json.dumps(campaign(float(sys.argv[1]), int((*sys.argv, 1)[2]), tuple(sys.argv[3:]))) + "\n")

@@ -395,7 +395,7 @@ def _vocabulary(folder: Path) -> Reader:
 
 def _used(model: Any) -> None:
     vectors = model.encode(["the cat sat", "", "zzz"])
-    assert np.isfinite(vectors).all() or not np.isfinite(np.asarray(model.vectors)).all()
+    assert np.isfinite(vectors).all()
     assert len(model.vocabulary) < 1000
 
 

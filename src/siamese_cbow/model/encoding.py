@@ -22,7 +22,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
-from siamese_cbow.model.packed_rows import Rows, as_array
+from siamese_cbow.model.packed_rows import Rows, as_array, check_finite
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
@@ -109,7 +109,9 @@ class Encoder:
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
         ids, unknown = self._small_words(text)
-        return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
+        mean = mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
+        check_finite(mean)
+        return mean
 
     def many(
         self,
@@ -157,6 +159,7 @@ class Encoder:
             word_ids, rows = self._small_words(text)
             row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize, unknown=rows)
             n_words += len(word_ids) + (0 if rows is None else len(rows))
+        check_finite(out)
         return out, n_words
 
     def of_ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
@@ -170,6 +173,7 @@ class Encoder:
         else:
             for row, word_ids in zip(out, ids, strict=True):
                 row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize)
+        check_finite(out)
         return out, int(offsets[-1])
 
     def words(self, texts: list[str]) -> tuple[Ids, Offsets, UnknownWords]:
@@ -208,6 +212,7 @@ class Encoder:
         if self._ngrams is not None and unknown is not None and len(unknown.keys):
             extra = self._ngrams().rows(unknown), unknown.offsets
         means(as_array(self._rows), ids, offsets, normalize, out, extra)
+        check_finite(out)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:
