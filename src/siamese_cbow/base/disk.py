@@ -55,6 +55,13 @@ def what_reads(content: object) -> str:
     return f"it was written by siamese-cbow {writer}: type pip install 'siamese-cbow>={writer}'"
 
 
+def file_text(path: Path) -> str:
+    """The text of a file; an OSError of a pipe that stands there instead, at which a reader would wait for ever."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a file", str(path))
+    return path.read_text("utf-8")
+
+
 def sync(path: Path) -> None:
     """Returns when a file or the names in a folder are safe from a power cut."""
     handle = os.open(path, os.O_RDONLY)
