@@ -1,6 +1,6 @@
 """Fuzzes one reader, guided by coverage: `python fuzz.py NAME N SECONDS FOLDER` prints what it reached, as JSON.
 
-Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Most
+Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Many
 mutants are made inside of their format (mutation.py), the others byte by byte. The caps: 20 seconds of processor time
 and 4 GB for an input. A crasher is left in FOLDER; its bytes belong into `crashers/`, where a test reads them for ever.
 """
@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -23,7 +24,8 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 LIBRARY = "siamese_cbow"
 MOST_BYTES = 12_000  # of an input
-INSIDE = 0.7  # of the mutants are made inside of their format
+# The share of mutants that are made inside of their format; less where making one takes longer than reading it.
+INSIDE, INSIDE_MANY, MANY = 0.7, 0.25, 100_000
 HANGS = 20  # seconds of processor time: those of a clock would count while others have the machine
 
 
@@ -64,12 +66,14 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
             os._exit(0)
 
     chance = random.Random(1)
+    inside = INSIDE_MANY if most > MANY else INSIDE
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
-        if chance.random() < INSIDE:
-            changed = reader.mutate(data, chance)
-            if 0 < len(changed) <= max_size:
-                return changed
+        if chance.random() < inside:
+            with suppress(Exception):  # what can't be taken apart is changed byte by byte
+                changed = reader.mutate(data, chance)
+                if 0 < len(changed) <= max_size:
+                    return changed
         return bytes(atheris.Mutate(data, max_size))
 
     options = ["-rss_limit_mb=4096", f"-timeout={1 << 20}", f"-max_len={MOST_BYTES}", "-len_control=0", "-seed=1",

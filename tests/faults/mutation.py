@@ -130,7 +130,7 @@ def cells(mark: str) -> Mutate:
             elif what == 4:
                 row[place] = str(chance.choice(VALUES))[:400]
             elif what == 5:
-                row[place] = text(row[place].encode(), chance).decode("utf-8", "ignore")
+                row[place] = text(row[place].encode("utf-8", "replace"), chance).decode("utf-8", "ignore")
             else:
                 rows.insert(chance.randrange(len(rows)), list(chance.choice(rows)))
         return "\n".join(mark.join(row) for row in rows).encode("utf-8", "replace")

@@ -178,7 +178,7 @@ def _fuzz(text: str) -> list[str]:
         "## Fuzzing",
         "",
         f"{total:,} executions over {len(found)} of {len(READERS)} readers, guided by coverage (atheris),",
-        "under 4 GB and 20 seconds of processor time each. Most mutants are made inside of their format, with",
+        "under 4 GB and 20 seconds of processor time each. Many mutants are made inside of their format, with",
         "lengths and checksums that are right again (`tests/faults/mutation.py`).",
         *([f"Not fuzzed on this state: {', '.join(missing)}."] if missing else []),
         f"Crashes and hangs: {', '.join(crashes) or 'none'}. Those of earlier runs are in `tests/faults/crashers`.",
