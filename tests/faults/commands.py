@@ -1,6 +1,6 @@
 """Whole pieces of work under attack: prepare, train, save, index, update, convert, compress, encode.
 
-python commands.py SCALE [SEED [WORK...]]    prints counts as JSON; `losses` tells what did not survive, and where
+python commands.py SCALE [SEED [MINUTES [WORK...]]]    prints counts as JSON; `losses` tells what did not survive
 
 A piece of work runs in a fork of a warm process, with one thread, and is disturbed there:
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import errno
 import gc
 import json
+import math
 import os
 import random
 import resource
@@ -209,6 +210,7 @@ class Campaign:
         self.rows: list[dict[str, Any]] = []
         self.losses: list[str] = []
         self._n_lost = 0
+        self.end = math.inf  # of the time for a piece of work; what would come later is left out
         self._expected: dict[str, tuple[Tree, Tree, float, int]] = {}
 
     def expected(self, work: Work) -> tuple[Tree, Tree, float, int]:
@@ -243,6 +245,8 @@ class Campaign:
 
     def disturb(self, work: Work, how: str, disturbance: Callable[[Path], int]) -> bool:
         """One fault; whether it had any effect. What did not survive it is kept in `losses`."""
+        if time.monotonic() > self.end:
+            return False
         try:
             return self._survives(work, how, disturbance)
         except AssertionError as error:
@@ -297,6 +301,9 @@ class Campaign:
 
             return disturbance
 
+        self.disturb(work, "two writers", two_writers(work))
+        self.add(work, "two writers", [True])
+        self.add(work, "clock", [self.disturb(work, "clock", clock_jumps(work))])
         self.add(work, "kills", [
             self.disturb(work, f"kill at {at}", failing_at(at, "kill")) for at in some])  # fmt: skip
         for number in ERRORS:
@@ -322,8 +329,6 @@ class Campaign:
         self.add(work, "limits", [
             self.disturb(work, "little memory", limited(work, resource.RLIMIT_AS, used + n))
             for n in (40 << 20, 80 << 20)])  # fmt: skip
-        self.add(work, "two writers", [self.disturb(work, "two writers", two_writers(work)) or True])
-        self.add(work, "clock", [self.disturb(work, "clock", clock_jumps(work)) or True])
 
 
 def limited(work: Work, what: int, limit: int, *, kill: bool = False) -> Callable[[Path], int]:
@@ -383,18 +388,23 @@ def clock_jumps(work: Work) -> Callable[[Path], int]:
     return disturbance
 
 
-def campaign(scale: float, seed: int = 1, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All faults on all pieces of work; what was injected."""
+def campaign(scale: float, seed: int = 1, minutes: float = math.inf, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    """All faults on all pieces of work, as far as the time allows; what was injected."""
     files.LOCK_SECONDS = -1  # leftovers of a killed process count as such at once
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         attack = Campaign(Path(folder))
-        for work in works(Path(folder)):
-            if not names or work.name in names:
-                attack.all_of(work, chance, scale)
+        chosen = [work for work in works(Path(folder)) if not names or work.name in names]
+        end = time.monotonic() + 60 * minutes
+        for number, work in enumerate(chosen):
+            now = time.monotonic()
+            attack.end = now + (end - now) / (len(chosen) - number)
+            attack.all_of(work, chance, scale)
     return {"rows": attack.rows, "losses": attack.losses}
 
 
 if __name__ == "__main__":
     _ = np  # loaded before the forks
-    sys.stdout.write(json.dumps(campaign(float(sys.argv[1]), int((*sys.argv, 1)[2]), tuple(sys.argv[3:]))) + "\n")
+    given = (*sys.argv[1:], *("1", "1", "inf")[len(sys.argv) - 1 :])
+    result = campaign(float(given[0]), int(given[1]), float(given[2]), given[3:])
+    sys.stdout.write(json.dumps(result) + "\n")

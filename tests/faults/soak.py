@@ -73,10 +73,11 @@ def run_fuzz(folder: Path, scale: float, jobs: int) -> None:
         list(pool.map(one, names))
 
 
-def run_part(part: str, folder: Path, scale: float) -> None:
+def run_part(part: str, folder: Path, scale: float, minutes: float) -> None:
     """A part that is a script of its own and prints JSON."""
     script = {"faults": "commands.py", "load": "load.py"}[part]
     command = [sys.executable, str(HERE / script), str(scale)]
+    command += ["1", str(minutes)] if part == "faults" else []
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         raise SystemExit(f"{script} failed:\n{run.stderr[-4000:]}")
@@ -201,6 +202,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", choices=["faults", "fuzz", "load", "page"])
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="for the faults: what would take longer is left out"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="readers that are fuzzed at once")
     parser.add_argument("--folder", type=Path, default=PROJECT / "soak")
     options = parser.parse_args()
@@ -212,7 +216,7 @@ def main() -> None:
         if part == "fuzz":
             run_fuzz(folder, options.scale, options.jobs)
         elif part != "page":
-            run_part(part, folder, options.scale)
+            run_part(part, folder, options.scale, options.minutes)
     (PROJECT / "results" / "reliability.md").write_text(page(folder, state))
     sys.stderr.write(f"{time.monotonic() - begun:.0f} s\n")
 
