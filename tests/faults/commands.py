@@ -146,9 +146,14 @@ def out_of(place: Path) -> Path:
 
 
 def in_child(act: Callable[[], object], limits: Callable[[], object] = lambda: None) -> int:
-    """Runs something in a fork; its process id. What it says and raises goes to `SAID`."""
+    """Runs something in a fork; its process id. What it says and raises goes to `SAID`.
+
+    Ctrl-C is held back until the fork can deal with it: else it would unwind into the campaign and tidy up its files.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         return child
     code = 70
     try:
@@ -158,6 +163,7 @@ def in_child(act: Callable[[], object], limits: Callable[[], object] = lambda: N
         gc.disable()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         limits()
         act()
         code = 0
@@ -390,7 +396,7 @@ def clock_jumps(work: Work) -> Callable[[Path], int]:
 
 def campaign(scale: float, seed: int = 1, minutes: float = math.inf, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """All faults on all pieces of work, as far as the time allows; what was injected."""
-    files.LOCK_SECONDS = -1  # leftovers of a killed process count as such at once
+    files.LOCK_SECONDS = -math.inf  # leftovers of a killed process count as such at once, even if the clock is set back
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         attack = Campaign(Path(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,7 @@ FAULTS = [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno
 def test_a_failing_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], None], fault: int, can_swap: bool
 ) -> None:
-    monkeypatch.setattr(files, "LOCK_SECONDS", -1)
+    monkeypatch.setattr(files, "LOCK_SECONDS", -math.inf)
     if not can_swap:
         monkeypatch.setattr(files, "swap", lambda *_: False)
     target = tmp_path / "target"
