@@ -5,6 +5,7 @@ python kill_writers.py FOLDER        prints how many kills there were; an Assert
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
