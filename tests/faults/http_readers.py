@@ -11,7 +11,7 @@ import atexit
 import json
 import random
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import mutation
 
@@ -48,13 +48,8 @@ OTHER_PATHS = [
 ]
 
 
-class Parts:
-    """What makes a reader: how bytes are read, honest inputs, modules, how inputs are changed."""
-
-    def __init__(
-        self, read: Callable[[bytes], object], seeds: list[bytes], modules: list[str], mutate: mutation.Mutate
-    ) -> None:
-        self.read, self.seeds, self.modules, self.mutate = read, seeds, modules, mutate
+# How bytes are read, honest inputs, modules, and how inputs are changed: what makes a `readers.Reader`.
+Parts: TypeAlias = tuple[Callable[[bytes], object], list[bytes], list[str], mutation.Mutate]
 
 
 class _Request:
@@ -119,7 +114,7 @@ def bodies(model: Model) -> Parts:
 
     seeds = [bytes([i]) + json.dumps(body).encode() for i, kind in enumerate(BODIES) for body in kind]
     modules = ["serve.bodies", "serve.api", "serve.explorer", "serve.registry"]
-    return Parts(read, seeds, modules, mutation.after(1, mutation.json_text))
+    return read, seeds, modules, mutation.after(1, mutation.json_text)
 
 
 def requests(model: Model) -> Parts:
@@ -177,7 +172,7 @@ def requests(model: Model) -> Parts:
     hosts = [["host", "books.example:80"], ["origin", "http://books.example"], ["content-encoding", "identity"]]
     seeds.append(json.dumps(["POST", PATHS[2], "", [*hosts, *plain[1:]], BODIES[2][0]]).encode())
     modules = ["serve.middleware", "serve.api", "serve.explorer", "serve.hosts", "serve.bodies", "serve.app"]
-    return Parts(read, seeds, modules, mutation.json_text)
+    return read, seeds, modules, mutation.json_text
 
 
 class _Transport(asyncio.Transport):
@@ -262,7 +257,7 @@ def connections(model: Model) -> Parts:
         *("Expect: 100-continue\r\n", "Content-Length: -1\r\n", "X: " + "y" * 900 + "\r\n", "0\r\n\r\n", "HTTP/2.0"),
         *("Authorization: Bearer x\r\n", "Connection: upgrade\r\n", "Origin: http://evil\r\n", "fffffffffffffff\r\n"),
     )
-    return Parts(read, seeds, ["serve.server", "serve.middleware"], _lines(lines))
+    return read, seeds, ["serve.server", "serve.middleware"], _lines(lines)
 
 
 def _lines(lines: tuple[str, ...]) -> mutation.Mutate:

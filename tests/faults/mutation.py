@@ -416,6 +416,6 @@ def by_file(names: Sequence[str], given: Mapping[str, Mutate] | None = None) -> 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         if not data or chance.random() < 0.01:
             return chance.randbytes(1) + data[1:]
-        return data[:1] + ways[data[0] % len(ways)](data[1:], chance)
+        return data[:1] + ways[data[0] % 128 % len(ways)](data[1:], chance)
 
     return mutate

@@ -686,8 +686,7 @@ def _http(name: str) -> Callable[[Path], Reader]:
     def make(folder: Path) -> Reader:
         import http_readers
 
-        parts = getattr(http_readers, name)(small_model())
-        return Reader(parts.read, parts.seeds, parts.modules, parts.mutate)
+        return Reader(*getattr(http_readers, name)(small_model()))
 
     return make
 
