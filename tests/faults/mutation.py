@@ -108,6 +108,27 @@ def of_words(*words: str) -> Mutate:
     return mutate
 
 
+def assigned(values: Sequence[str]) -> Mutate:
+    """Lines such as `dim = 300` with other values, left out or doubled; one in four is changed as text."""
+
+    def mutate(data: bytes, chance: random.Random) -> bytes:
+        lines = data.decode("utf-8", "ignore").split("\n")
+        place = chance.randrange(len(lines))
+        name, equals, _ = lines[place].partition(" = ")
+        if not equals or chance.random() < 0.25:
+            return text(data, chance)
+        what = chance.randrange(6)
+        if what == 0:
+            del lines[place]
+        elif what == 1:
+            lines.insert(place, chance.choice(lines))
+        else:
+            lines[place] = name + equals + chance.choice(values)
+        return "\n".join(lines).encode()
+
+    return mutate
+
+
 def cells(mark: str) -> Mutate:
     """A table, cell by cell: with the marks at their places."""
 
