@@ -604,23 +604,27 @@ def _recipe(folder: Path) -> Reader:
     from siamese_cbow.training.siamese_cbow import read_recipe, recipe_text
 
     seeds = [recipe_text(sc.SiameseCBOW()).encode(), b'recipe = "paper"\ndim = 100\npostprocess = {components = 1}\n']
-    values = (
-        "nan",
-        "-inf",
-        "1e400",
-        "0x10",
-        "[]",
-        "{}",
-        '""',
-        "true",
-        "9" * 30,
-        "1979-01-01",
-        "= ",
-        "\n",
-        "[a]\n",
-        "'''",
-    )
-    mutate = mutation.of_words(*values)
+    values = [
+        *(
+            "nan",
+            "-inf",
+            "1e400",
+            "0x10",
+            "[]",
+            "{}",
+            '""',
+            "true",
+            "false",
+            "9" * 30,
+            "1979-01-01",
+            "0",
+            "1",
+            "-1",
+            "2.5",
+        ),
+        *('"adam"', '"paper"', "{components = 2, center = true}", '["a"]', "1e-9", "300", "0.05", "[" * 3000, '"""'),
+    ]
+    mutate = mutation.assigned(values)
     modules = ["training.siamese_cbow", "base.option_fields"]
     return Reader(file_reader(folder / "r.toml", read_recipe), seeds, modules, mutate)
 
