@@ -58,6 +58,7 @@ _WHITE = re.compile(r"\s+")
 _OPEN_TAG, _CLOSED_TAG = re.compile(r"<([a-zA-Z][^\s/>]*)"), re.compile(r"</([a-zA-Z][^\s/>]*)")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _DEEPEST_TAGS, _LONGEST_TAG = 20_000, 100_000  # half a second each; a picture inside of its tag is not counted
+_LONG_TAG = re.compile(rf"<[^<]{{{_LONGEST_TAG},}}")
 # Tags that end without being closed.
 _UNCLOSED = {"area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img", "input",
              "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr",
@@ -89,11 +90,9 @@ def _check_tags(page: str, name: str) -> None:
         closed = Counter(tag.lower() for tag in _CLOSED_TAG.findall(page))
         depth = sum(max(0, n - closed[tag]) for tag, n in tags.items() if tag not in _UNCLOSED)
     if depth > _DEEPEST_TAGS:
-        raise NoText(
-            f"{name} has {depth:,} tags that nothing closes, expected a document; save it as plain text (.txt)"
-        )
-    for piece in page.split("<"):
-        if len(piece) > _LONGEST_TAG and len(_QUOTED.sub("", piece).partition(">")[0]) > _LONGEST_TAG:
+        raise NoText(f"{name} has {depth:,} tags that nothing closes; save it as plain text (.txt)")
+    for piece in _LONG_TAG.findall(page):
+        if len(_QUOTED.sub("", piece).partition(">")[0]) > _LONGEST_TAG:
             raise NoText(f"{name} has a tag of {len(piece):,} characters; save it as plain text (.txt)")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +109,8 @@ def _translated(stream: Stream, vocabulary: Vocabulary) -> Ids:
         for first in range(0, len(ids), BLOCK):  # written, not stored through a map: see `as_mapped`
             file.write(table.take(ids[first : first + BLOCK], mode="clip").tobytes())
         file.flush()
-        return np.asarray(np.memmap(file, np.int32, "r", shape=ids.shape))  # lives on until it is unmapped
+        mode: Literal["r", "r+"] = "r+" if ids.flags.writeable else "r"  # kernels are compiled for one of the two
+        return np.asarray(np.memmap(file, np.int32, mode, shape=ids.shape))  # lives on until it is unmapped
 
 
 def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:
