@@ -60,7 +60,7 @@ class Running:
         """Sends SIGTERM, waits for the end, and gives what was written to standard error."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.process.wait(120)
+        self.process.wait(600)
         self._reader.join(10)
         return "".join(self.lines)
 

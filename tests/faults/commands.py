@@ -1,6 +1,6 @@
 """Whole pieces of work under attack: prepare, train, save, index, update, convert, compress, encode.
 
-python commands.py SCALE        prints counts as JSON; `losses` tells what did not survive, and where
+python commands.py SCALE [SEED [MINUTES [WORK...]]]    prints counts as JSON; `losses` tells what did not survive
 
 A piece of work runs in a fork of a warm process, with one thread, and is disturbed there:
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import errno
 import gc
 import json
+import math
 import os
 import random
 import resource
@@ -58,7 +59,7 @@ from siamese_cbow.training.saved_run import train_into  # noqa: E402
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE)
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)
 FOREIGN = "years of work"
-PATIENCE = 120  # seconds, on a busy machine
+PATIENCE = 300  # seconds in which this process runs and the other one does not end
 OUT = "out"
 SAID = tempfile.TemporaryFile()  # noqa: SIM115 (of all children, as long as this process lives)
 Tree = dict[str, bytes]
@@ -145,9 +146,14 @@ def out_of(place: Path) -> Path:
 
 
 def in_child(act: Callable[[], object], limits: Callable[[], object] = lambda: None) -> int:
-    """Runs something in a fork; its process id. What it says and raises goes to `SAID`."""
+    """Runs something in a fork; its process id. What it says and raises goes to `SAID`.
+
+    Ctrl-C is held back until the fork can deal with it: else it would unwind into the campaign and tidy up its files.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         return child
     code = 70
     try:
@@ -157,6 +163,7 @@ def in_child(act: Callable[[], object], limits: Callable[[], object] = lambda: N
         gc.disable()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         limits()
         act()
         code = 0
@@ -186,13 +193,16 @@ def last_words() -> str:
 
 
 def ended(child: int) -> int:
-    """How a child ended: its code, or -signal; one that hangs is an error."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    """How a child ended: its code, or -signal; one that hangs is an error.
+
+    Naps are counted, not seconds of the clock, which goes on while the machine is asleep or others have it.
+    """
+    nap = 0.002
+    for _ in range(round(PATIENCE / nap)):
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
+        time.sleep(nap)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     raise AssertionError(f"it hangs for {PATIENCE} s")
@@ -206,6 +216,7 @@ class Campaign:
         self.rows: list[dict[str, Any]] = []
         self.losses: list[str] = []
         self._n_lost = 0
+        self.end = math.inf  # of the time for a piece of work; what would come later is left out
         self._expected: dict[str, tuple[Tree, Tree, float, int]] = {}
 
     def expected(self, work: Work) -> tuple[Tree, Tree, float, int]:
@@ -240,6 +251,8 @@ class Campaign:
 
     def disturb(self, work: Work, how: str, disturbance: Callable[[Path], int]) -> bool:
         """One fault; whether it had any effect. What did not survive it is kept in `losses`."""
+        if time.monotonic() > self.end:
+            return False
         try:
             return self._survives(work, how, disturbance)
         except AssertionError as error:
@@ -270,12 +283,12 @@ class Campaign:
             assert not names, f"leftovers {sorted(names)}"
         return code != 0
 
-    def add(self, work: Work, how: str, effects: list[bool]) -> None:
+    def add(self, work: Work, kind: str, effects: list[bool]) -> None:
         """Counts faults that had an effect; those that came too late or too early are not counted."""
         n, n_lost = sum(effects), len(self.losses) - self._n_lost
         self._n_lost = len(self.losses)
         if n:
-            self.rows.append({"what": work.name, "how": how, "n": n, "survived": n - n_lost})
+            self.rows.append({"what": work.name, "kind": kind, "n": n, "survived": n - n_lost})
 
     def all_of(self, work: Work, chance: random.Random, scale: float) -> None:
         """Every kind of fault, on one piece of work."""
@@ -294,33 +307,34 @@ class Campaign:
 
             return disturbance
 
-        self.add(work, "kill at an operation", [
+        self.disturb(work, "two writers", two_writers(work))
+        self.add(work, "two writers", [True])
+        self.add(work, "clock", [self.disturb(work, "clock", clock_jumps(work))])
+        self.add(work, "kills", [
             self.disturb(work, f"kill at {at}", failing_at(at, "kill")) for at in some])  # fmt: skip
         for number in ERRORS:
             few = sorted(chance.sample(every, max(1, round(n_operations * scale / 4))))
             name = errno.errorcode[number]
-            self.add(work, f"{name} at an operation", [
+            self.add(work, "errors", [
                 self.disturb(work, f"{name} at {at}", failing_at(at, number)) for at in few])  # fmt: skip
         sizes = [chance.randrange(1, largest) for _ in range(max(2, round(14 * scale)))]
-        self.add(work, "kill inside a write", [
+        self.add(work, "kills", [
             self.disturb(work, f"kill at byte {size}", limited(work, resource.RLIMIT_FSIZE, size, kill=True))
             for size in sizes])  # fmt: skip
-        self.add(work, "EFBIG inside a write", [
+        self.add(work, "errors", [
             self.disturb(work, f"EFBIG at byte {size}", limited(work, resource.RLIMIT_FSIZE, size))
             for size in sizes])  # fmt: skip
         for number in SIGNALS:
             moments = [chance.random() * taken for _ in range(max(1, round(5 * scale)))]
-            self.add(work, f"{number.name} at a random moment", [
+            self.add(work, "signals", [
                 self.disturb(work, f"{number.name} after {moment:.4f} s", signalled(work, number, moment))
                 for moment in moments])  # fmt: skip
-        self.add(work, "RLIMIT_NOFILE", [
+        self.add(work, "limits", [
             self.disturb(work, f"{n} files", limited(work, resource.RLIMIT_NOFILE, n)) for n in (5, 8)])  # fmt: skip
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        self.add(work, "RLIMIT_AS", [
+        self.add(work, "limits", [
             self.disturb(work, "little memory", limited(work, resource.RLIMIT_AS, used + n))
             for n in (40 << 20, 80 << 20)])  # fmt: skip
-        self.add(work, "two writers", [self.disturb(work, "two writers", two_writers(work)) or True])
-        self.add(work, "clock jumps", [self.disturb(work, "clock", clock_jumps(work)) or True])
 
 
 def limited(work: Work, what: int, limit: int, *, kill: bool = False) -> Callable[[Path], int]:
@@ -356,7 +370,7 @@ def two_writers(work: Work) -> Callable[[Path], int]:
 
     def disturbance(place: Path) -> int:
         def act() -> None:
-            with patch.object(files, "LOCK_SECONDS", 60):  # a live writer gets the time to lock its folder
+            with patch.object(files, "LOCK_SECONDS", 3600):  # a live writer gets the time to lock its folder
                 work.run(place)
 
         codes = {ended(child) for child in [in_child(act) for _ in range(2)]}
@@ -380,18 +394,23 @@ def clock_jumps(work: Work) -> Callable[[Path], int]:
     return disturbance
 
 
-def campaign(scale: float, seed: int = 1, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All faults on all pieces of work; what was injected."""
-    files.LOCK_SECONDS = -1  # leftovers of a killed process count as such at once
+def campaign(scale: float, seed: int = 1, minutes: float = math.inf, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    """All faults on all pieces of work, as far as the time allows; what was injected."""
+    files.LOCK_SECONDS = -math.inf  # leftovers of a killed process count as such at once, even if the clock is set back
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         attack = Campaign(Path(folder))
-        for work in works(Path(folder)):
-            if not names or work.name in names:
-                attack.all_of(work, chance, scale)
+        chosen = [work for work in works(Path(folder)) if not names or work.name in names]
+        end = time.monotonic() + 60 * minutes
+        for number, work in enumerate(chosen):
+            now = time.monotonic()
+            attack.end = now + (end - now) / (len(chosen) - number)
+            attack.all_of(work, chance, scale)
     return {"rows": attack.rows, "losses": attack.losses}
 
 
 if __name__ == "__main__":
     _ = np  # loaded before the forks
-    sys.stdout.write(json.dumps(campaign(float(sys.argv[1]))) + "\n")
+    given = (*sys.argv[1:], *("1", "1", "inf")[len(sys.argv) - 1 :])
+    result = campaign(float(given[0]), int(given[1]), float(given[2]), given[3:])
+    sys.stdout.write(json.dumps(result) + "\n")

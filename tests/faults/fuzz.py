@@ -1,16 +1,21 @@
-"""Fuzzes one reader, guided by coverage: `python fuzz.py NAME SECONDS FOLDER` prints what it reached, as JSON.
+"""Fuzzes one reader, guided by coverage: `python fuzz.py NAME N SECONDS FOLDER` prints what it reached, as JSON.
 
-Needs atheris (`pip install 'siamese-cbow[soak]'`). SECONDS are of processor time. The caps: 20 seconds and 4 GB for an
-input. A crasher is left in FOLDER, and its bytes belong into `crashers/`, where a test reads them for ever.
+Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Many
+mutants are made inside of their format (mutation.py), the others byte by byte. The caps: 20 seconds of processor time
+and 4 GB for an input. A crasher is left in FOLDER; its bytes belong into `crashers/`, where a test reads them for ever.
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
+import random
+import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -18,10 +23,14 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 LIBRARY = "siamese_cbow"
+MOST_BYTES = 12_000  # of an input
+# The share of mutants that are made inside of their format; less where making one takes longer than reading it.
+INSIDE, INSIDE_MANY, MANY = 0.7, 0.25, 100_000
+HANGS = 20  # seconds of processor time: those of a clock would count while others have the machine
 
 
-def fuzz(name: str, seconds: float, folder: Path) -> None:
-    """Runs until the time is over; does not return."""
+def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
+    """Runs until enough was done or the time is over; does not return."""
     import atheris
 
     # Numba compiles what it finds in these rooms, and would find the instruments.
@@ -41,15 +50,35 @@ def fuzz(name: str, seconds: float, folder: Path) -> None:
     counts = {"executions": 0, "accepted": 0}
     end = time.process_time() + seconds
 
+    # The system ends a process whose input takes too long (SIGPROF), whatever it does; the input stays in a file.
+    with (folder / "hang").open("wb+") as file:
+        file.truncate(MOST_BYTES + 4)
+        current = mmap.mmap(file.fileno(), 0)
+
     def one(data: bytes) -> None:
+        signal.setitimer(signal.ITIMER_PROF, HANGS)
+        current[: 4 + len(data)] = len(data).to_bytes(4, "little") + data
         counts["executions"] += 1
         counts["accepted"] += reader(data)
-        if counts["executions"] % 64 == 0 and time.process_time() > end:
+        n = counts["executions"]
+        if n >= most or (n % 64 == 0 and time.process_time() > end):
             (folder / "counts.json").write_text(json.dumps(counts))
             os._exit(0)
 
-    options = ["-rss_limit_mb=4096", "-timeout=20", "-max_len=6000", f"-artifact_prefix={folder}/"]
-    atheris.Setup([sys.argv[0], *options, "-print_final_stats=0", str(corpus)], one)
+    chance = random.Random(1)
+    inside = INSIDE_MANY if most > MANY else INSIDE
+
+    def mutate(data: bytes, max_size: int, seed: int) -> bytes:
+        if chance.random() < inside:
+            with suppress(Exception):  # what can't be taken apart is changed byte by byte
+                changed = reader.mutate(data, chance)
+                if 0 < len(changed) <= max_size:
+                    return changed
+        return bytes(atheris.Mutate(data, max_size))
+
+    options = ["-rss_limit_mb=4096", f"-timeout={1 << 20}", f"-max_len={MOST_BYTES}", "-len_control=0", "-seed=1",
+               "-mutate_depth=2", f"-artifact_prefix={folder}/", "-print_final_stats=0"]  # fmt: skip
+    atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=mutate)
     atheris.Fuzz()
 
 
@@ -82,7 +111,7 @@ def coverage(name: str, folder: Path) -> tuple[int, int]:
         return trace
 
     files = sorted((folder / "corpus").iterdir(), key=lambda path: path.stat().st_size)
-    for file in files[:400]:
+    for file in [*files[:200], *files[200::5]][:400]:
         data = file.read_bytes()
         sys.settrace(trace)
         try:
@@ -101,16 +130,16 @@ def _files(module: str) -> list[Path]:
 
 def main() -> None:
     """Fuzz in a child, then measure."""
-    name, seconds, folder = sys.argv[1], float(sys.argv[2]), Path(sys.argv[3])
-    if len(sys.argv) > 4:
-        fuzz(name, seconds, folder)
+    name, most, seconds, folder = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
+    if len(sys.argv) > 5:
+        fuzz(name, most, seconds, folder)
     import resource
     import subprocess
 
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile("w+") as said:
         child = subprocess.run(
-            [sys.executable, __file__, name, str(seconds), str(folder), "child"], stdout=said, stderr=said, check=False
+            [sys.executable, __file__, *sys.argv[1:5], "child"], stdout=said, stderr=said, check=False
         )
         said.seek(0)
         text = said.read()
@@ -121,7 +150,10 @@ def main() -> None:
     edges = max((int(line.split("cov: ")[1].split()[0]) for line in text.splitlines() if "cov: " in line), default=0)
     result = {"name": name, **counts, "edges": edges, "seconds": round(used.ru_utime + used.ru_stime)}
     if child.returncode:
-        result["crash"] = text[-3000:]
+        result["crash"] = f"exit code {child.returncode}\n{text[-3000:]}"
+        if child.returncode == -signal.SIGPROF:
+            kept = (folder / "hang").read_bytes()
+            (folder / "timeout").write_bytes(kept[4 : 4 + int.from_bytes(kept[:4], "little")])
     else:
         result["reached"], result["lines"] = coverage(name, folder)
     sys.stdout.write(json.dumps(result) + "\n")

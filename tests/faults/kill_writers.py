@@ -5,6 +5,7 @@ python kill_writers.py FOLDER        prints how many kills there were; an Assert
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -93,7 +94,7 @@ def check(folder: Path, write: Callable[[Path, str], None], *, can_swap: bool) -
 
 def main() -> None:
     """All writers, with and without a system that swaps names."""
-    files.LOCK_SECONDS = -1
+    files.LOCK_SECONDS = -math.inf
     folder = Path(sys.argv[1])
     n_kills = sum(
         check(folder, write, can_swap=True) for write in (write_file, write_folder, write_folder_while_somebody_adds)

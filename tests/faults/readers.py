@@ -4,13 +4,12 @@
     for seed in reader.seeds: ...          honest inputs
     reader(data)                           reads any bytes; what is not an error of ours is a bug
 
-Where a reader wants a folder of several files, the first byte of the data says which of them the rest replaces. Behind
-a compression it says whether the rest is compressed first, so that mutants get past the header.
+Where a reader wants a folder of several files, the first byte of the data says which of them the rest replaces; what
+the folder says of that file (its size, its hash) is made true again. `mutate` changes an input inside of its format.
 """
 
 from __future__ import annotations
 
-import atexit
 import bz2
 import gzip
 import io
@@ -20,13 +19,14 @@ import lzma
 import pickle
 import shutil
 import sys
-import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+import mutation
 import numpy as np
 
 import siamese_cbow as sc
@@ -39,6 +39,7 @@ TEXT = (
 )
 CSV = b'id,text,label\n1,"a ""cat"" sat\non a mat",x\n2,a dog,y\n3,,x\n'
 JSONL = b'{"text": "a cat", "label": 1}\n{"text": ["a", "dog"], "label": null}\n\n{"other": 2}\n'
+JSON = b'[{"text": "a cat", "label": 1}, {"text": ["a", "dog"], "label": 2},\n {"text": null, "label": 3}]'
 HTML = (
     b"<!doctype html><html><head><meta charset=utf-8><title>no</title><style>p {}</style></head><body>"
     b"<h1>A &amp; B</h1><p>The cat<br>sat<p hidden>gone<ul><li>one<li>two &#x65e5;</ul><pre>code</pre>"
@@ -54,10 +55,21 @@ WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "caf\u00e9", "\u65e5", "d
 
 
 class Reader:
-    """Bytes in; success, or one of our own errors."""
+    """Bytes in; success, or one of our own errors.
 
-    def __init__(self, read: Callable[[bytes], object], seeds: Sequence[bytes], modules: Sequence[str]) -> None:
-        self.read, self.seeds, self.modules = read, list(seeds), tuple(modules)
+    seeds    honest inputs
+    modules  those whose lines it is to reach
+    mutate   how an input is changed inside of its format
+    """
+
+    def __init__(
+        self,
+        read: Callable[[bytes], object],
+        seeds: Sequence[bytes],
+        modules: Sequence[str],
+        mutate: mutation.Mutate = mutation.raw,
+    ) -> None:
+        self.read, self.seeds, self.modules, self.mutate = read, list(seeds), tuple(modules), mutate
 
     def __call__(self, data: bytes) -> bool:
         """Whether the data could be read."""
@@ -85,22 +97,37 @@ def file_reader(path: Path, read: Callable[[Path], object]) -> Callable[[bytes],
     return call
 
 
-def folder_reader(folder: Path, read: Callable[[Path], object]) -> tuple[Callable[[bytes], object], list[bytes]]:
-    """Replaces one file of a folder by the data; the first byte says which. And the folder as it is, as seeds."""
+def folder_reader(
+    folder: Path,
+    read: Callable[[Path], object],
+    modules: Sequence[str],
+    *,
+    describe: Callable[[Path], Path | None] = lambda damaged: None,
+    mutates: Mapping[str, mutation.Mutate] | None = None,
+) -> Reader:
+    """Replaces one file of a folder by the data; the first byte says which. The files as they are are the seeds.
+
+    describe  makes true what the folder says of a damaged file, and tells in which file that stands; the top bit of
+              the first byte leaves that out
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     honest = {path: path.read_bytes() for path in files}
-    damaged: list[Path] = []
+    damaged: set[Path] = set()
 
     def call(data: bytes) -> object:
-        path = files[data[0] % len(files)] if data else files[0]
-        for other in damaged:
-            if other != path:
-                other.write_bytes(honest[other])
-        damaged[:] = [path]
+        first = data[0] if data else 0
+        path = files[first % 128 % len(files)]
+        for other in damaged - {path}:
+            other.write_bytes(honest[other])
+        damaged.clear()
+        damaged.add(path)
         path.write_bytes(data[1:])
+        if first < 128 and (told := describe(path)):
+            damaged.add(told)
         return read(folder)
 
-    return call, [bytes([number]) + honest[path] for number, path in enumerate(files) if len(honest[path]) < 20_000]
+    seeds = [bytes([i]) + honest[path] for i, path in enumerate(files) if len(honest[path]) < 20_000]
+    return Reader(call, seeds, modules, mutation.by_file([path.name for path in files], mutates))
 
 
 # text
@@ -117,33 +144,102 @@ def both_views(path: Path) -> tuple[int, int]:
     return n, sum(len(rows.rows(block)) for block in rows.blocks())
 
 
-def _lines(folder: Path, ending: str, seeds: Sequence[bytes], pack: Callable[[bytes], bytes] | None) -> Reader:
-    path = folder / f"a.txt{ending}"
-
-    def read(data: bytes) -> object:
-        if pack is None:
-            path.write_bytes(data)
-        else:  # a whole archive, a whole one with a mutant behind it, or a mutant
-            kind = data[:1]
-            path.write_bytes(data[1:] if kind == b"r" else pack(data[1:]) + (data[1:9] if kind == b"t" else b""))
-        return both_views(path)
-
-    packed = [b"r" + pack(seed) for seed in seeds] + [b"p" + seed for seed in seeds] if pack else list(seeds)
-    return Reader(read, packed, ["text.opening", "text.encodings", "text.chunks", "text.row_reader", "text.corpus"])
+Codec = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]  # to pack, to unpack
+CODECS: dict[str, Codec] = {
+    ".gz": (lambda data: gzip.compress(data, 1), lambda data: zlib.decompress(data, 31)),
+    ".bz2": (lambda data: bz2.compress(data, 1), bz2.decompress),
+    ".xz": (lambda data: lzma.compress(data, preset=0), lzma.decompress),
+    ".zst": (lambda data: zstd(data), lambda data: unzstd(data)),
+}
 
 
-def _document(ending: str, *seeds: bytes) -> Callable[[Path], Reader]:
+def _lines(folder: Path, ending: str = "") -> Reader:
+    modules = ["text.opening", "text.encodings", "text.chunks", "text.row_reader", "text.corpus"]
+    read = file_reader(folder / f"a.txt{ending}", both_views)
+    if not ending:
+        seeds = [TEXT, TEXT.decode().encode("utf-16"), "naïve café\n".encode("cp1252")]
+        return Reader(read, seeds, modules, mutation.text)
+    pack, unpack = CODECS[ending]
+    mutate = mutation.behind(lambda data: unpack(data)[:4000], pack, mutation.text)
+    return Reader(read, [pack(TEXT), pack(b"a cat\n") + pack(b"a dog\n")], modules, mutate)
+
+
+def _document(ending: str, mutate: mutation.Mutate, *seeds: bytes) -> Callable[[Path], Reader]:
     def make(folder: Path) -> Reader:
-        return Reader(file_reader(folder / f"a{ending}", both_views), seeds, ["text.documents"])
+        return Reader(file_reader(folder / f"a{ending}", both_views), seeds, ["text.documents"], mutate)
 
     return make
+
+
+def pdf_page(data: bytes, chance: Any) -> bytes:
+    """The commands of a page, in a PDF that is whole; or a PDF that is not."""
+    from document_files import pdf
+
+    if chance.random() < 0.3:
+        return mutation.raw(data, chance)
+    pages = [[chance.choice(PDF_LINES) for _ in range(chance.randrange(6))] for _ in range(chance.randint(1, 2))]
+    made = pdf(pages)
+    return mutation.raw(made, chance) if chance.random() < 0.3 else made
+
+
+PDF_LINES = [  # those that close the text they stand in go on with commands of a page
+    *("a cat", "\\777\\", "(", ") Tj ET Q Q (", ") Tj /Missing 12 Tf (", ") Tj 0 0 0 0 0 0 Tm (", ") Tj 1 2 3 Td ("),
+    *(") Tj [(a) 1e99 (b)] TJ (", ") Tj BI /W 1 ID x EI (", ") Tj /X Do (", ") Tj << /A [ ("),
+]
+HTML_MARKS = (
+    *(
+        "<div>",
+        "</p>",
+        "<table><tr>",
+        "<!--",
+        "-->",
+        "<svg>",
+        "<pre>",
+        "&#0;",
+        "&#xd800;",
+        "<p hidden>",
+        "<br>",
+        "<ul><li>",
+    ),
+    *(
+        "&amp",
+        "</body>",
+        "<![CDATA[",
+        "<a b='" + "x" * 200 + "'>",
+        "<template>",
+        "<frameset>",
+        "<math><mi>",
+        "<script>",
+    ),
+)
+MARKDOWN_MARKS = (
+    *(
+        "> ",
+        "- ",
+        "\n\n",
+        "|",
+        "```\n",
+        "[a](",
+        "![",
+        "*",
+        "`",
+        "---\n",
+        "+++\n",
+        "# ",
+        "1. ",
+        "    ",
+        "<b>",
+        "<div>\n",
+    ),
+    *("[x]: y\n", "|-|\n", "&#1;", "\\", "~~", "___", "<!--"),
+)
 
 
 def _pdf(folder: Path) -> Reader:
     from document_files import pdf
 
     lines = ["The cat sat on the mat and", "looked at the dog.", "A dog ran."]
-    return _document(".pdf", pdf([lines, []]), pdf([["one"], ["two", "three"]]))(folder)
+    return _document(".pdf", pdf_page, pdf([lines, []]), pdf([["one"], ["two", "three"]]))(folder)
 
 
 def zstd(data: bytes) -> bytes:
@@ -155,12 +251,32 @@ def zstd(data: bytes) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _table(folder: Path, ending: str, seeds: Sequence[bytes], module: str = "text.table_files") -> Reader:
-    from siamese_cbow.text.reader import read_columns
+def unzstd(data: bytes) -> bytes:
+    import pyarrow as pa
+
+    with pa.input_stream(io.BytesIO(data), compression="zstd") as stream:
+        return bytes(stream.read(1 << 16))
+
+
+def _table(
+    folder: Path, ending: str, seeds: Sequence[bytes], mutate: mutation.Mutate, module: str = "text.table_files"
+) -> Reader:
+    """All that is done with a table: two of its columns, one as text, and whole records."""
+    from siamese_cbow.text.reader import RecordColumns, read_columns
+    from siamese_cbow.text.row_reader import RowReader
 
     path = folder / f"a{ending}"
-    read = file_reader(path, lambda path: exhausted(read_columns(path, ["text"], ["label"])))
-    return Reader(read, seeds, [module, "text.reader"])
+
+    def use(path: Path) -> None:
+        n = exhausted(read_columns(path, ["text"], ["label"]))
+        rows = RowReader(path, sc.TextSettings(text_column="text"))
+        assert n in (5000, sum(1 for _ in rows.texts())), "records are lost"
+        columns = RecordColumns.of([path], None)
+        assert columns is not None
+        taken = columns.take(str(path), n)
+        assert sum(map(len, taken)) == n
+
+    return Reader(file_reader(path, use), seeds, [module, "text.reader"], mutate)
 
 
 def parquet_bytes(table: Any, **options: Any) -> bytes:
@@ -180,7 +296,7 @@ def _parquet(folder: Path) -> Reader:
         for column in (texts, pa.array(texts).dictionary_encode(), [["a", "b"], None, [], ["c", None]])
         for options in ({}, {"compression": "none", "use_dictionary": False}, {"compression": "zstd"})
     ]
-    return _table(folder, ".parquet", seeds, "text.parquet_files")
+    return _table(folder, ".parquet", seeds, mutation.parquet(parquet_bytes), "text.parquet_files")
 
 
 def _groups(folder: Path) -> Reader:
@@ -195,7 +311,47 @@ def _groups(folder: Path) -> Reader:
         corpus = Corpus(path, sc.TextSettings(kind="groups"))
         return sum(corpus.lines(block).text.count(b"\n") for block in corpus.blocks())
 
-    return Reader(read, [b"p" + ppdb, b"t" + tsv], ["text.groups"])
+    ways = {b"p": mutation.cells(" ||| "), b"t": mutation.cells("\t")}
+    return Reader(read, [b"p" + ppdb, b"t" + tsv], ["text.groups"], mutation.after(1, ways))
+
+
+def _languages(folder: Path) -> Reader:
+    from siamese_cbow.text.languages import detect, language
+
+    def read(data: bytes) -> object:
+        if data[:1] == b"n":
+            return language(data[1:].decode("utf-8", "replace"))
+        return detect([data[1:]]).message("--language", decides="x")
+
+    seeds = [
+        b"nde",
+        b"nGerman",
+        b"nzh-Hans-CN",
+        b"t" + TEXT,
+        "tэто кошка и собака".encode(),
+        "t猫はどこですか".encode(),
+    ]
+    return Reader(read, seeds, ["text.languages"], mutation.after(1, mutation.text))
+
+
+def _ignored(folder: Path) -> Reader:
+    """What a walk makes of patterns: of --glob, and of a .gitignore in the folder."""
+    from siamese_cbow.text.folders import Walk
+
+    place = folder / "notes"
+    (place / "drafts" / "deep").mkdir(parents=True)
+    for name in ("a.txt", "b.md", "drafts/c.txt", "drafts/deep/[d].txt", ".hidden.txt"):
+        (place / name).write_text("a cat\n")
+
+    def read(data: bytes) -> object:
+        glob = data[:1] == b"g"
+        (place / ".gitignore").write_bytes(b"" if glob else data[1:])
+        globs = data[1:].decode("utf-8", "replace").split("\n") if glob else []
+        return len(Walk(globs).files(place))
+
+    seeds = [b"g*.md", b"g!drafts/\n**/*.txt", b"i*.txt\n!a.txt\n", b"i/drafts/**\n# no\n\\#x\n[a-z].md\n"]
+    words = ("*", "**", "/", "!", "[", "]", "[!a-", "?", "\\", "{a,b}", "**/", "/**", " ", "\n", "#", "[[:alpha:]]")
+    return Reader(read, seeds, ["text.folders"], mutation.after(1, mutation.of_words(*words)))
 
 
 # words and models
@@ -224,7 +380,7 @@ def _tokenizer(folder: Path) -> Reader:
         return tokenizer.words("an unable cat")
 
     seeds = [sc.Tokenizer().to_json(WORDS).encode(), json.dumps(subwords).encode()]
-    return Reader(read, seeds, ["words.json_tokenizer", "words.tokenizer"])
+    return Reader(read, seeds, ["words.json_tokenizer", "words.tokenizer"], mutation.json_text)
 
 
 def _vocabulary(folder: Path) -> Reader:
@@ -234,30 +390,52 @@ def _vocabulary(folder: Path) -> Reader:
         return vocabulary.id_of("cat")
 
     text = Vocabulary(WORDS, np.arange(len(WORDS), 0, -1)).to_text().encode()
-    return Reader(file_reader(folder / "vocabulary.txt", read), [text], ["words.vocabulary"])
+    return Reader(file_reader(folder / "vocabulary.txt", read), [text], ["words.vocabulary"], mutation.cells(" "))
 
 
 def _used(model: Any) -> None:
     vectors = model.encode(["the cat sat", "", "zzz"])
-    assert np.isfinite(vectors).all() or not np.isfinite(np.asarray(model.vectors)).all()
+    assert np.isfinite(vectors).all()
     assert len(model.vocabulary) < 1000
 
 
-def _own_folder(folder: Path) -> Reader:
-    place = folder / "model"
-    small_model().postprocess(components=1, center=True).save(place)
-    read, seeds = folder_reader(place, lambda path: _used(sc.load(path)))
-    return Reader(read, seeds, ["model.storage", "model.tensor_file", "model.info", "model.packed_rows"])
+def described(path: Path) -> Path | None:
+    """Makes config.json true to a file that was damaged."""
+    from siamese_cbow.model.storage import FORMAT
+
+    config = path.parent / "config.json"
+    if path == config:
+        return None
+    content = json.loads(config.read_text("utf-8"))
+    if path.name not in content["files"]:
+        return None
+    content["files"][path.name] = FORMAT.entry(path)
+    config.write_text(json.dumps(content))
+    return config
 
 
-def _converted(name: str, modules: Sequence[str]) -> Callable[[Path], Reader]:
+def _own_folder(dtype: str | None) -> Callable[[Path], Reader]:
+    def make(folder: Path) -> Reader:
+        place = folder / "model"
+        if dtype is None:
+            small_model().with_fallback("ngrams").postprocess(components=1, center=True).save(place)
+        else:
+            small_model().compress(dtype).save(place, int4=True)  # type: ignore[arg-type]
+        modules = ["model.storage", "model.tensor_file", "model.info", "model.packed_rows", "model.ngram_vectors"]
+        ways = {"txt": mutation.cells(" ")}
+        return folder_reader(place, lambda path: _used(sc.load(path)), modules, describe=described, mutates=ways)
+
+    return make
+
+
+def _converted(name: str, modules: Sequence[str], mutate: mutation.Mutate) -> Callable[[Path], Reader]:
     def make(folder: Path) -> Reader:
         from siamese_cbow.formats.convert import write_model
         from siamese_cbow.formats.resolver import open_model
 
         path = folder / name
         write_model(small_model(), path)
-        return Reader(file_reader(path, lambda path: _used(open_model(path))), [path.read_bytes()], modules)
+        return Reader(file_reader(path, lambda path: _used(open_model(path))), [path.read_bytes()], modules, mutate)
 
     return make
 
@@ -280,8 +458,8 @@ def _static_folder(folder: Path) -> Reader:
     mapping = np.arange(len(words)) % 4
     save_file({"embeddings": table, "mapping": mapping, "weights": np.ones(len(words), np.float32)},
               place / "model.safetensors")  # fmt: skip
-    read, seeds = folder_reader(place, lambda path: _used(read_static_folder(path)))
-    return Reader(read, seeds, ["formats.static_folder", "words.json_tokenizer"])
+    modules = ["formats.static_folder", "words.json_tokenizer"]
+    return folder_reader(place, lambda path: _used(read_static_folder(path)), modules)
 
 
 def _pickles(folder: Path) -> Reader:
@@ -289,7 +467,7 @@ def _pickles(folder: Path) -> Reader:
 
     values = [{"dim": 3, "x": [1.5, None, True]}, np.arange(6.0).reshape(2, 3), {"w": (1, {2, 3}, b"x")}]
     seeds = [pickle.dumps(value, protocol) for value in values for protocol in (0, 2, 3, 4, 5)]
-    return Reader(load_pickle, seeds, ["formats.safe_pickle", "formats.pickle_machine"])
+    return Reader(load_pickle, seeds, ["formats.safe_pickle", "formats.pickle_machine"], mutation.pickled)
 
 
 def _module_of(kind: type) -> ModuleType:
@@ -316,7 +494,7 @@ def _original(folder: Path) -> Reader:
     def read(path: Path) -> None:
         _used((read_keyed_vectors if is_keyed_vectors(path) else read_original)(path))
 
-    return Reader(file_reader(folder / "a.pickle", read), seeds, ["formats.pickled"])
+    return Reader(file_reader(folder / "a.pickle", read), seeds, ["formats.pickled"], mutation.pickled)
 
 
 def _npy(folder: Path) -> Reader:
@@ -331,7 +509,7 @@ def _npy(folder: Path) -> Reader:
     objects[:] = [np.ones(2, np.float32), np.zeros(2, np.float32)]
     seeds = [npy(np.ones((3, 2), np.float32)), npy(objects), npy(np.array({"a": np.ones(2)}, object))]
     read = file_reader(folder / "a.npy", lambda path: np.asarray(load_npy(path)).size)
-    return Reader(read, seeds, ["formats.safe_pickle"])
+    return Reader(read, seeds, ["formats.safe_pickle"], mutation.npy)
 
 
 def _skip_thought(folder: Path) -> Reader:
@@ -347,23 +525,7 @@ def _skip_thought(folder: Path) -> Reader:
     np.save(place / "utable.npy", random.normal(size=(len(words), 3)).astype(np.float32))
     (place / "dictionary.txt").write_text("".join(f"{word}\n" for word in words))
     (place / "uni_skip.npz.pkl").write_bytes(pickle.dumps({"dim": dim, "dim_word": 3, "encoder": "gru"}, 2))
-    archive = place / "uni_skip.npz"
-    whole, honest = folder_reader(place, lambda path: read_published(path, kind="uni"))
-
-    def read(data: bytes) -> object:
-        if data[:1] != b"z":
-            return whole(data)
-        sink = io.BytesIO()  # a whole archive with one damaged array
-        with zipfile.ZipFile(sink, "w") as file:
-            for number, name in enumerate(arrays):
-                npy = io.BytesIO()
-                np.save(npy, arrays[name])
-                file.writestr(f"{name}.npy", data[2:] if data[1:2] == bytes([number]) else npy.getvalue())
-        return whole(bytes([sorted(place.iterdir()).index(archive)]) + sink.getvalue())
-
-    npy = io.BytesIO()
-    np.save(npy, arrays["encoder_Ux"])
-    return Reader(read, [*honest, b"z\x04" + npy.getvalue()], ["baselines.skip_thought.published"])
+    return folder_reader(place, lambda path: read_published(path, kind="uni"), ["baselines.skip_thought.published"])
 
 
 # what we write
@@ -377,8 +539,7 @@ def _stream(folder: Path) -> Reader:
         stream = sc.Stream.load(path)
         assert len(stream.ids) == 0 or stream.ids.max() < len(stream.vocabulary)
 
-    read, seeds = folder_reader(place, use)
-    return Reader(read, seeds, ["stream.stream", "base.arrays"])
+    return folder_reader(place, use, ["stream.stream", "base.arrays"], mutates={"txt": mutation.cells(" ")})
 
 
 def _index(folder: Path) -> Reader:
@@ -389,28 +550,21 @@ def _index(folder: Path) -> Reader:
     text.write_text("the cat sat\na dog\n\nthe mat\n")
     place = folder / "index"
     sc.Index.update(place, text, model=model)
-    whole, seeds = folder_reader(place, lambda path: sc.Index(path, model=model).search("cat", k=2))
     honest = json.loads((place / manifest.NAME).read_text("utf-8"))
     (name,) = honest["segments"]
-    files = [file for file in segment.FILES if file != segment.GRAPH]  # the library trusts a graph; its hash guards it
-    copies = {path: path.read_bytes() for path in (place / name).iterdir()}
 
-    def read(data: bytes) -> object:
-        if data[:1] != b"h":
-            return whole(data)
-        whole(bytes([sorted(p for p in place.rglob("*") if p.is_file()).index(place / manifest.NAME)]) + index_text)
-        path = place / name / files[(data[1:2] or b"\0")[0] % len(files)]  # damaged, and described as it is
-        path.write_bytes(data[2:])
-        try:
-            described = {**honest, "segments": {name: segment.description(place / name)}}
-            (place / manifest.NAME).write_text(json.dumps(described))
-            return sc.Index(place, model=model).search("cat", k=2, before=1)
-        finally:
-            path.write_bytes(copies[path])
+    def describe(path: Path) -> Path | None:
+        if path.parent != place / name or path.name == segment.GRAPH:  # usearch trusts a graph; its hash guards it
+            return None
+        content = {**honest, "segments": {name: segment.description(place / name)}}
+        (place / manifest.NAME).write_text(json.dumps(content))
+        return place / manifest.NAME
 
-    index_text = (place / manifest.NAME).read_bytes()
-    seeds += [b"h" + bytes([i]) + copies[place / name / file] for i, file in enumerate(files)]
-    return Reader(read, seeds, ["retrieval.manifest", "retrieval.segment", "retrieval.index"])
+    def use(path: Path) -> None:
+        index = sc.Index(path, model=model)
+        index.search("cat", k=2, before=1)
+
+    return folder_reader(place, use, ["retrieval.manifest", "retrieval.segment", "retrieval.index"], describe=describe)
 
 
 def _checkpoint(folder: Path) -> Reader:
@@ -427,33 +581,52 @@ def _checkpoint(folder: Path) -> Reader:
         Checkpoints(path).newest()
         read_log(path / "log.jsonl")
 
-    whole, seeds = folder_reader(place, use)
     honest = json.loads(state.read_text())
 
-    def read(data: bytes) -> object:
-        if data[:1] != b"h":
-            return whole(data)
-        vectors.write_bytes(data[1:])
-        damaged = {**honest, "arrays": {"vectors": file_hash(vectors)}}
-        return whole(
-            bytes([sorted(p for p in place.rglob("*") if p.is_file()).index(state)]) + json.dumps(damaged).encode()
-        )
+    def describe(path: Path) -> Path | None:
+        if path != vectors:
+            return None
+        state.write_text(json.dumps({**honest, "arrays": {"vectors": file_hash(vectors)}}))
+        return state
 
-    return Reader(read, [*seeds, b"h" + vectors.read_bytes()], ["training.checkpoint"])
+    return folder_reader(place, use, ["training.checkpoint"], describe=describe)
 
 
 def _run(folder: Path) -> Reader:
     from siamese_cbow.training import saved_run
 
     kept = json.dumps({"format_version": 1, "recipe": sc.SiameseCBOW().settings(), "corpus": "0" * 32}).encode()
-    return Reader(file_reader(folder / "run.json", saved_run._read_about), [kept], ["training.saved_run"])
+    read = file_reader(folder / "run.json", saved_run._read_about)
+    return Reader(read, [kept], ["training.saved_run"], mutation.json_text)
 
 
 def _recipe(folder: Path) -> Reader:
     from siamese_cbow.training.siamese_cbow import read_recipe, recipe_text
 
     seeds = [recipe_text(sc.SiameseCBOW()).encode(), b'recipe = "paper"\ndim = 100\npostprocess = {components = 1}\n']
-    return Reader(file_reader(folder / "r.toml", read_recipe), seeds, ["training.siamese_cbow", "base.option_fields"])
+    values = [
+        *(
+            "nan",
+            "-inf",
+            "1e400",
+            "0x10",
+            "[]",
+            "{}",
+            '""',
+            "true",
+            "false",
+            "9" * 30,
+            "1979-01-01",
+            "0",
+            "1",
+            "-1",
+            "2.5",
+        ),
+        *('"adam"', '"paper"', "{components = 2, center = true}", '["a"]', "1e-9", "300", "0.05", "[" * 3000, '"""'),
+    ]
+    mutate = mutation.assigned(values)
+    modules = ["training.siamese_cbow", "base.option_fields"]
+    return Reader(file_reader(folder / "r.toml", read_recipe), seeds, modules, mutate)
 
 
 def _report_cache(folder: Path) -> Reader:
@@ -463,7 +636,8 @@ def _report_cache(folder: Path) -> Reader:
     (folder / "cache").mkdir()
     cache.put("piece", about, {"score": 0.5})
     (path,) = (folder / "cache").iterdir()
-    return Reader(file_reader(path, lambda _: cache.get("piece", about)), [path.read_bytes()], ["paper.work_plan"])
+    read = file_reader(path, lambda _: cache.get("piece", about))
+    return Reader(read, [path.read_bytes()], ["paper.work_plan"], mutation.json_text)
 
 
 # sets, and requests
@@ -479,8 +653,25 @@ def _sts(folder: Path) -> Reader:
     (place / "SICK_test_annotated.txt").write_text(
         sick + "".join(f"{i}\ta {i}\tb\t{i}.5\tNEUTRAL\n" for i in (1, 2, 3))
     )
-    read, seeds = folder_reader(place, lambda path: sc.sts(path))
-    return Reader(read, seeds, ["evaluation.sts", "evaluation.pair_sets"])
+    ways = {"txt": mutation.cells("\t"), "csv": mutation.cells("\t")}
+    return folder_reader(place, lambda path: sc.sts(path), ["evaluation.sts", "evaluation.pair_sets"], mutates=ways)
+
+
+def _pairs(folder: Path) -> Reader:
+    """A set of one's own, scored."""
+    model = small_model()
+    table = b'sentence1,sentence2,score\na cat,the cat,5\na dog,"the, mat",1.5\nthe cat sat,a dog,0\n'
+    lines = b'{"a": "a cat", "b": "a dog", "score": 1}\n{"a": "the mat", "b": "mat", "score": 5}\n'
+    endings = {b"c": ".csv", b"t": ".tsv", b"j": ".jsonl"}
+
+    def read(data: bytes) -> object:
+        path = folder / f"pairs{endings.get(data[:1], '.txt')}"
+        path.write_bytes(data[1:])
+        return sc.evaluate(model, sc.pairs(path))
+
+    ways = {b"c": mutation.cells(","), b"t": mutation.cells("\t"), b"j": mutation.json_lines}
+    seeds = [b"c" + table, b"t" + table.replace(b",", b"\t"), b"j" + lines]
+    return Reader(read, seeds, ["evaluation.pair_files", "evaluation.pair_sets"], mutation.after(1, ways))
 
 
 def _labelled(folder: Path) -> Reader:
@@ -491,128 +682,46 @@ def _labelled(folder: Path) -> Reader:
         path.write_bytes(data[1:])
         return read_labelled(path)
 
-    return Reader(read, [b"c" + CSV, b"ta cat\tx\na dog\ty\n"], ["evaluation.probe"])
+    ways = {b"c": mutation.cells(","), b"t": mutation.cells("\t")}
+    return Reader(read, [b"c" + CSV, b"ta cat\tx\na dog\ty\n"], ["evaluation.probe"], mutation.after(1, ways))
 
 
-class _Request:
-    """As much of a request as a reader of bodies looks at."""
+def _http(name: str) -> Callable[[Path], Reader]:
+    def make(folder: Path) -> Reader:
+        import http_readers
 
-    headers: Mapping[str, str] = {"content-type": "application/json"}
+        return Reader(*getattr(http_readers, name)(small_model()))
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    async def stream(self) -> Any:
-        yield self._body
+    return make
 
 
-def _bodies(folder: Path) -> Reader:
-    from siamese_cbow.serve import schemas
-    from siamese_cbow.serve.bodies import Problem
-    from siamese_cbow.serve.bodies import Reader as BodyReader
-
-    kinds = [schemas.EmbeddingsRequest, schemas.SimilarityRequest, schemas.NeighboursRequest, schemas.SearchRequest,
-             schemas.MapRequest]  # fmt: skip
-    readers = [BodyReader(kind, 1 << 20) for kind in kinds]
-
-    def read(data: bytes) -> object:
-        running = readers[data[0] % len(readers) if data else 0](_Request(data[1:]))  # type: ignore[arg-type]
-        try:
-            running.send(None)
-        except StopIteration as done:
-            return done.value
-        except Problem as problem:
-            if not 400 <= problem.status < 500:
-                raise AssertionError(f"status {problem.status}") from problem
-            raise sc.InputError(problem.message) from None
-        raise AssertionError("a reader of bodies waits")
-
-    seeds = [
-        b'\0{"input": ["a cat", "b"], "dimensions": 2}',
-        b'\0{"input": [[1, 2], [3]], "encoding_format": "base64"}',
-        b'\1{"a": "x", "b": ["y"], "pairwise": true}',
-        b'\2{"positive": ["a"], "k": 3}',
-        b'\3{"query": "a", "texts": ["b"], "threshold": 0.5}',
-        b'\4{"texts": ["a", "b"], "method": "pca"}',
-    ]
-    return Reader(read, seeds, ["serve.bodies", "serve.schemas"])
-
-
-def _requests(folder: Path) -> Reader:
-    """Whole requests, through the application: path, headers and body."""
-    import asyncio
-
-    from siamese_cbow.serve.app import build
-    from siamese_cbow.serve.hosts import Hosts
-
-    runner = asyncio.Runner()
-    atexit.register(runner.close)
-    app = build({"m": small_model()}, hosts=Hosts("127.0.0.1", ()), warm=False)
-    paths = ["/v1/embeddings", "/similarity", "/neighbours", "/search", "/explore/map", "/health", "/v1/models"]
-
-    async def call(path: str, headers: list[tuple[bytes, bytes]], body: bytes) -> int:
-        scope = {"type": "http", "http_version": "1.1", "method": "POST" if body else "GET", "path": path,
-                 "raw_path": path.encode(), "query_string": b"", "root_path": "", "scheme": "http", "headers": headers,
-                 "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}  # fmt: skip
-        said: list[int] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                said.append(message["status"])
-
-        await asyncio.wait_for(app(scope, receive, send), 20)  # type: ignore[arg-type]
-        return said[0]
-
-    def read(data: bytes) -> object:
-        number = data[0] if data else 0
-        host = b"127.0.0.1" if number < 224 else data[1:20]
-        headers = [(b"host", host), (b"content-type", b"application/json")]
-        status = runner.run(call(paths[number % len(paths)], headers, data[1:]))
-        assert status < 500, f"status {status}"
-        if status >= 400:
-            raise sc.InputError(f"status {status}")
-        return status
-
-    seeds = [
-        b'\0{"input": ["a cat", "b"], "dimensions": 2}',
-        b'\1{"a": "cat", "b": "the mat", "explain": true}',
-        b'\2{"positive": ["cat"], "negative": ["dog"], "k": 3}',
-        b'\3{"query": "a cat", "texts": ["b", "the mat"]}',
-        b'\4{"texts": ["a cat", "b", "the mat"]}',
-        b"\5",
-        b"\xe0evil.example",
-    ]
-    return Reader(read, seeds, ["serve.middleware", "serve.api", "serve.explorer", "serve.hosts"])
-
-
+VECTOR_FILES = ["formats.vector_layouts", "formats.vector_files"]
 READERS: dict[str, Callable[[Path], Reader]] = {
-    "text": lambda folder: _lines(
-        folder, "", [TEXT, TEXT.decode().encode("utf-16"), "naïve café\n".encode("cp1252")], None
-    ),
-    "text .gz": lambda folder: _lines(folder, ".gz", [TEXT], lambda data: gzip.compress(data, 1)),
-    "text .bz2": lambda folder: _lines(folder, ".bz2", [TEXT], bz2.compress),
-    "text .xz": lambda folder: _lines(folder, ".xz", [TEXT], lambda data: lzma.compress(data, preset=0)),
-    "text .zst": lambda folder: _lines(folder, ".zst", [TEXT], zstd),
-    "CSV": lambda folder: _table(folder, ".csv", [CSV, b"text,label\n"]),
-    "TSV": lambda folder: _table(folder, ".tsv", [b'id\ttext\tlabel\n1\ta "cat"\tx\n2\t\ty\n']),
-    "JSON lines": lambda folder: _table(folder, ".jsonl", [JSONL]),
+    "text": _lines,
+    **{f"text {ending}": lambda folder, ending=ending: _lines(folder, ending) for ending in CODECS},  # type: ignore[misc]
+    "CSV": lambda folder: _table(folder, ".csv", [CSV, b"text,label\n"], mutation.cells(",")),
+    "TSV": lambda folder: _table(folder, ".tsv", [b'id\ttext\tlabel\n1\ta "cat"\tx\n2\t\ty\n'], mutation.cells("\t")),
+    "JSON lines": lambda folder: _table(folder, ".jsonl", [JSONL], mutation.json_lines, "text.json_files"),
+    "JSON array": lambda folder: _table(folder, ".json", [JSON], mutation.json_text, "text.json_files"),
     "Parquet": _parquet,
-    "HTML": _document(".html", HTML, b"<p>one<p>two"),
-    "Markdown": _document(".md", MARKDOWN, b"+++\na = 1\n+++\none\n\ntwo\n"),
+    "HTML": _document(".html", mutation.of_words(*HTML_MARKS), HTML, b"<p>one<p>two"),
+    "Markdown": _document(".md", mutation.of_words(*MARKDOWN_MARKS), MARKDOWN, b"+++\na = 1\n+++\none\n\ntwo\n"),
     "PDF": _pdf,
     "paraphrases (PPDB, TSV)": _groups,
+    "languages": _languages,
+    "--glob, .gitignore": _ignored,
     "labelled texts": _labelled,
     "STS, SICK": _sts,
+    "pair files": _pairs,
     "tokenizer.json": _tokenizer,
     "vocabulary": _vocabulary,
-    "model folder": _own_folder,
-    "word2vec binary": _converted("a.bin", ["formats.vector_layouts", "formats.vector_files"]),
-    "word2vec text": _converted("a.txt", ["formats.vector_layouts", "formats.vector_files"]),
-    "GloVe": _converted("a.glove", ["formats.vector_layouts", "formats.vector_files"]),
-    "table of words": _converted("a.parquet", ["formats.word_table"]),
+    "model folder": _own_folder(None),
+    "model folder, int8": _own_folder("int8"),
+    "model folder, int4": _own_folder("int4"),
+    "word2vec binary": _converted("a.bin", VECTOR_FILES, mutation.raw),
+    "word2vec text": _converted("a.txt", VECTOR_FILES, mutation.cells(" ")),
+    "GloVe": _converted("a.glove", VECTOR_FILES, mutation.cells(" ")),
+    "table of words": _converted("a.parquet", ["formats.word_table"], mutation.parquet(parquet_bytes)),
     "model2vec, sentence-transformers": _static_folder,
     "pickle": _pickles,
     "original pickle, gensim": _original,
@@ -624,8 +733,9 @@ READERS: dict[str, Callable[[Path], Reader]] = {
     "run.json": _run,
     "recipe TOML": _recipe,
     "report cache": _report_cache,
-    "HTTP bodies": _bodies,
-    "HTTP requests": _requests,
+    "HTTP bodies": _http("bodies"),
+    "HTTP requests": _http("requests"),
+    "HTTP connections": _http("connections"),
 }
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+from readers import described
+
 import siamese_cbow as sc
-from siamese_cbow.errors import InputError, SettingsError, SiameseCBOWError
+from siamese_cbow.errors import FormatError, InputError, SettingsError, SiameseCBOWError
 from siamese_cbow.model import encoding
 
 WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran"]
@@ -86,3 +92,26 @@ def test_a_sentence_of_a_million_words(monkeypatch: pytest.MonkeyPatch) -> None:
     small = model.encode([text, "the cat"])
     np.testing.assert_array_equal(bulk, small)
     np.testing.assert_allclose(bulk[0], rows.astype(np.float32).mean(axis=0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_model_from_a_stranger_with_numbers_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: float
+) -> None:
+    """Its rows are mapped, not read, so they are not looked at before; no vector with NaN comes out all the same."""
+    model_of(np.random.default_rng(1).standard_normal((8, 4))).save(tmp_path / "m")
+    path = tmp_path / "m" / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    first = 8 + int.from_bytes(data[:8], "little")
+    data[first : first + 4] = np.float32(number).tobytes()  # of "the"
+    path.write_bytes(data)
+    described(path)
+    model = sc.load(tmp_path / "m")
+    for much in (False, True):
+        monkeypatch.setattr(encoding, "is_much", lambda *_, much=much: much)
+        assert np.isfinite(model.encode(["cat sat", "", "dog"])).all()
+        for normalize in (False, True):
+            with pytest.raises(FormatError, match="NaN or infinity"), np.errstate(invalid="ignore"):
+                model.encode(["cat", "the cat"], normalize_embeddings=normalize)
+    with pytest.raises(FormatError, match="NaN or infinity"), np.errstate(invalid="ignore"):
+        model.similarity("the", "cat")

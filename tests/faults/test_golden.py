@@ -123,5 +123,7 @@ def test_golden_files_of_the_other_rooms_are_there() -> None:
 
 def test_what_reads_a_newer_file() -> None:
     assert what_reads({"written_by": {"siamese-cbow": "3.1"}}).endswith("type pip install 'siamese-cbow>=3.1'")
-    for content in ({}, {"written_by": 3}, {"written_by": {"siamese-cbow": 3}}, None, []):
+    for writer in (3, None, "3' evil; rm -r '", "3\x1b[2K"):  # it is for a user to type
+        assert what_reads({"written_by": {"siamese-cbow": writer}}) == "type pip install -U siamese-cbow"
+    for content in ({}, {"written_by": 3}, None, []):
         assert what_reads(content) == "type pip install -U siamese-cbow"

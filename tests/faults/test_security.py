@@ -19,7 +19,7 @@ import pytest
 import siamese_cbow
 from serve_world import running
 from siamese_cbow import Model, Stream, Vocabulary, evaluate
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.evaluation.download import unpack
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.model.card import model_card
@@ -116,6 +116,15 @@ def test_archives_stay_in_their_folder(tmp_path: Path, name: str) -> None:
     outside = [p for p in tmp_path.rglob("*") if p.is_file() and place not in p.parents and p.suffix == ".txt"]
     assert not outside
     assert not Path("/tmp/evil-siamese-cbow.txt").exists()
+
+
+def test_a_pipe_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
+    """An archive may hold one, and whoever opens it waits for ever."""
+    for folder, name, load in (("m", "config.json", siamese_cbow.load), ("s", "stream.json", Stream.load)):
+        (tmp_path / folder).mkdir()
+        os.mkfifo(tmp_path / folder / name)
+        with pytest.raises(SiameseCBOWError):
+            load(tmp_path / folder)
 
 
 def test_keys_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:

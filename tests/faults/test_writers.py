@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -33,7 +35,7 @@ FAULTS = [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno
 def test_a_failing_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], None], fault: int, can_swap: bool
 ) -> None:
-    monkeypatch.setattr(files, "LOCK_SECONDS", -1)
+    monkeypatch.setattr(files, "LOCK_SECONDS", -math.inf)
     if not can_swap:
         monkeypatch.setattr(files, "swap", lambda *_: False)
     target = tmp_path / "target"
@@ -92,3 +94,43 @@ def test_arrays_have_the_bytes_that_numpy_writes(tmp_path: Path, shape: tuple[in
     save_array(tmp_path / "ours.npy", array)
     np.save(tmp_path / "numpy.npy", array)
     assert (tmp_path / "ours.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()
+
+
+ON_A_FULL_DISK = """
+import sys, tempfile
+from pathlib import Path
+import numpy as np
+import siamese_cbow as sc
+from siamese_cbow.errors import InputError
+from siamese_cbow.stream.counting import _on_disk
+from siamese_cbow.training.batches import text_arrays
+
+disk = Path(sys.argv[1])
+try:
+    _on_disk(disk, np.ones(500_000, np.int32))
+except OSError as error:
+    print(error.strerror)
+for path in disk.iterdir():
+    path.unlink()
+tempfile.tempdir = str(disk)
+stream = sc.Stream.of_words([[["a", "b"] * 200_000, ["b"]]])
+try:
+    text_arrays(stream, subsample=0, vocabulary=sc.Vocabulary.of_words(["c", "b", "a"]))
+except InputError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_an_error_not_the_end_of_the_process(tmp_path: Path) -> None:
+    """What is stored through a map of a file that has no place on the disk yet ends in SIGBUS."""
+    mount = f'mount -t tmpfs -o size=256k none {tmp_path} && exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", mount, "sh"]
+    can = subprocess.run([*command, "true"], capture_output=True, check=False) if shutil.which("unshare") else None
+    if can is None or can.returncode:
+        pytest.skip("a small disk can't be mounted here")
+    run = subprocess.run([*command, sys.executable, "-c", ON_A_FULL_DISK, tmp_path], capture_output=True, text=True,
+                         check=False)  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    written, trained = run.stdout.splitlines()
+    assert written == "No space left on device"
+    assert "No space left on device; free some space" in trained

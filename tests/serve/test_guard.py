@@ -97,6 +97,8 @@ def test_a_page_that_points_its_name_here_reads_nothing(server: Running, host: s
 def test_programs_may_leave_out_the_name(server: Running) -> None:
     assert status(server)[0] == 200
     assert status(server, "Host: localhost", "Host: evil.example")[0] == 400
+    origins = ("Origin: http://evil.example", "Origin: http://localhost")
+    assert status(server, "Host: localhost", *origins)[0] == 400
 
 
 def test_pages_of_other_servers_may_not_ask(server: Running) -> None:

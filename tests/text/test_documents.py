@@ -13,8 +13,9 @@ from document_files import pdf
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.text import documents
 from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.layout import rejoined, unwrapped
-from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.records import NoText, TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
 MARKDOWN = """---
@@ -201,3 +202,21 @@ def test_words_broken_at_the_end_of_a_line(text: str, expected: str) -> None:
 
 def test_chinese_lines_are_joined_without_a_space() -> None:
     assert unwrapped("我们\n今天，\n去。\n\n한국어\n문장".encode()).decode() == "我们今天，去。\n한국어 문장"
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [("<div>" * 400_000, "400,000 tags that nothing closes"), (f"<p {'a=1 ' * 500_000}>", "a tag of 2,000,0")],
+)
+def test_pages_that_would_take_hours_are_refused(tmp_path: Path, page: str, reason: str) -> None:
+    """The parser goes through all open tags at each tag, and through all attributes at each attribute."""
+    path = tmp_path / "a.html"
+    path.write_text(page)
+    with pytest.raises(NoText, match=reason):
+        documents.html_paragraphs(path, Decoding())
+
+
+def test_large_honest_pages_are_read(tmp_path: Path) -> None:
+    picture = f'<img alt="a" src="data:image/png;base64,{"AB/=" * 100_000}">'
+    page = "<div><p>one<p>two<br></div>" * 12_000 + picture + "<ul>" + "<li>three" * 30_000 + "</ul>"
+    assert len(documents.html_texts(page, code=False)) == 54_000

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from search_world import topic_model
 from siamese_cbow.cli import main
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text.corpus import Corpus
-from siamese_cbow.text.folders import Walk, left_out_remark
+from siamese_cbow.text.folders import Walk, _spec, left_out_remark
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -185,3 +187,35 @@ def test_what_we_wrote_ourselves_is_no_text(tmp_path: Path, capsys: pytest.Captu
     assert left_out_remark(Counter({"own": 3}))[0].startswith("left out 3 folders of siamese-cbow (streams, models,")
     with pytest.raises(InputError, match="left out 1 folder of siamese-cbow"):
         list(RowReader(notes / "stream").blocks())
+
+
+@pytest.mark.parametrize("pattern", ["*" * 60 + "x", "*a" * 40 + "b", "*[!b]" * 40 + "b", "*a*/" * 20 + "b"])
+def test_patterns_of_many_stars_take_no_time(tmp_path: Path, pattern: str) -> None:
+    """They would take years if every way to share out a name among the stars were tried."""
+    folder = tree(tmp_path, {f"{'a' * 200}/{'a' * 200}.txt": "a cat\n", "c.txt": "b\n", ".gitignore": f"{pattern}\n"})
+    assert len(walked(folder)[0]) == 2
+    assert walked(folder, pattern)[0] == []
+
+
+PIECES = ["*", "*", "**", "a", "b", "?", "[ab]", "/", "**/", "/**", "\\*", "[]a]", ".", "[a-c]", "!", "[[]", "+", "("]
+
+
+@pytest.mark.filterwarnings("ignore:Possible nested set")
+@settings(max_examples=300)
+@given(
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join),
+    st.text("aabb./[*+(", min_size=1, max_size=9),
+)
+def test_patterns_mean_what_they_mean_to_their_library(pattern: str, path: str) -> None:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        expected = GitIgnoreSpec.from_lines([pattern])
+    except ValueError:
+        return
+    assert _spec([pattern], "x").check_file(path).include == expected.check_file(path).include
+
+
+def test_a_pattern_of_many_folders_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"--glob has a pattern .* more than 5 times \*\*"):
+        Walk(["a/**/b/**/c/**/d/**/e/**/f/**/g/**/h"])

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,6 +97,12 @@ def test_settings_round_trip(tokenizer: Tokenizer) -> None:
     assert Tokenizer.from_settings(tokenizer.settings()) == tokenizer
     with pytest.raises(SettingsError, match="colour"):
         Tokenizer.from_settings({"colour": "red"})
+
+
+@pytest.mark.parametrize("wrong", [{"punctuation": []}, {"lowercase": 1}, {"rule": "2"}, {"rule": [2]}, {"rule": True}])
+def test_settings_of_a_file_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="tokenizer"):
+        Tokenizer.from_settings({**Tokenizer().settings(), **wrong})
 
 
 def test_languages_have_words_of_their_own() -> None:

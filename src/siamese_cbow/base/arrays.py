@@ -56,6 +56,17 @@ def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
     np.save(_Writable(file), array, allow_pickle=False)
 
 
+def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
+    """Writes an array to a `.npy` file and maps that into memory, so that the system can take its memory back.
+
+    Written first: what is stored through a map of an empty file gets its place on the disk only then, and a full disk
+    ends the process (SIGBUS) where writing raises an error.
+    """
+    save_array(path, array)
+    mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r+")
+    return mapped
+
+
 class _Writable:
     """An open file that NumPy does not take for one."""
 

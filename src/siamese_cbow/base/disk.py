@@ -50,9 +50,16 @@ def what_reads(content: object) -> str:
     """What to type for a file of a newer format: the version that wrote it, if the file says so."""
     by = content.get("written_by") if isinstance(content, dict) else None
     writer = by.get("siamese-cbow") if isinstance(by, dict) else None
-    if not isinstance(writer, str):
+    if not isinstance(writer, str) or not re.fullmatch(r"\d[\w.+]{0,30}", writer):  # it is for a user to type
         return "type pip install -U siamese-cbow"
     return f"it was written by siamese-cbow {writer}: type pip install 'siamese-cbow>={writer}'"
+
+
+def file_text(path: Path) -> str:
+    """The text of a file; an OSError of a pipe that stands there instead, at which a reader would wait for ever."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a file", str(path))
+    return path.read_text("utf-8")
 
 
 def sync(path: Path) -> None:

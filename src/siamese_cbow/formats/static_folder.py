@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.disk import file_text
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.folder_format import ANEW, CONFIG
 from siamese_cbow.model.model import Model
@@ -114,7 +115,7 @@ def _differences(path: Path, tensors: dict[str, NDArray[Any]], library: str) -> 
 def read_json(path: Path, default: Any) -> Any:
     """What a JSON file holds; `default` where it is missing, broken or of another type than `default`."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(file_text(path))
     except (OSError, ValueError, RecursionError):
         return default
     return content if isinstance(content, type(default)) else default
@@ -122,6 +123,6 @@ def read_json(path: Path, default: Any) -> Any:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return file_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"can't read {path} ({error}); {ANEW}") from None

@@ -22,7 +22,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
-from siamese_cbow.model.packed_rows import Rows, as_array
+from siamese_cbow.model.packed_rows import Rows, as_array, check_finite
 from siamese_cbow.model.text_watch import TextWatch
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -114,6 +114,7 @@ class Encoder:
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
         vector = self._one(text, dim, normalize)
+        check_finite(vector)
         self._watch.look(text)
         return vector
 
@@ -166,6 +167,7 @@ class Encoder:
             word_ids, rows = self._small_words(text)
             row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize, unknown=rows)
             n_words += len(word_ids) + (0 if rows is None else len(rows))
+        check_finite(out)
         return out, n_words
 
     def of_ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
@@ -179,6 +181,7 @@ class Encoder:
         else:
             for row, word_ids in zip(out, ids, strict=True):
                 row[:] = mean_of_rows(self._rows, word_ids, dim, normalize=normalize)
+        check_finite(out)
         return out, int(offsets[-1])
 
     def words(self, texts: list[str]) -> tuple[Ids, Offsets, UnknownWords]:
@@ -221,11 +224,12 @@ class Encoder:
         rows = as_array(self._rows)
         if self._ngrams is None or unknown is None or not len(unknown.keys):
             means(rows, ids, offsets, normalize, out)
-            return
-        for first, last in unknown.stretches(UNKNOWN_ROWS):
-            some = unknown.of_texts(first, last)
-            extra = self._ngrams().rows(some), some.offsets
-            means(rows, ids, offsets[first : last + 1], normalize, out[first:last], extra)
+        else:
+            for first, last in unknown.stretches(UNKNOWN_ROWS):
+                some = unknown.of_texts(first, last)
+                extra = self._ngrams().rows(some), some.offsets
+                means(rows, ids, offsets[first : last + 1], normalize, out[first:last], extra)
+        check_finite(out)
 
 
 def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int) -> Iterator[int]:

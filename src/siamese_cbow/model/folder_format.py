@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from siamese_cbow.base.disk import UNWRITABLE, file_hash, sample_hash, what_reads, written_by
+from siamese_cbow.base.disk import UNWRITABLE, file_hash, file_text, sample_hash, what_reads, written_by
 from siamese_cbow.errors import FormatError, InputError
 
 CONFIG = "config.json"
@@ -46,7 +46,7 @@ class FolderFormat(NamedTuple):
         if not folder.is_dir():
             raise InputError(f"no folder {folder}; expected {self.expected}")
         try:
-            config = json.loads(path.read_text("utf-8"))
+            config = json.loads(file_text(path))
         except FileNotFoundError:
             raise FormatError(f"{path} is missing; expected a folder written by `{self.noun}.save`") from None
         except (OSError, ValueError, RecursionError) as error:

@@ -134,7 +134,8 @@ async def _bad_input(_: Request, error: InputError) -> Response:
 
 async def _http_problem(request: Request, error: HTTPException) -> Response:
     """What Starlette's router has to say: no such path, or not with this method."""
-    message = f"{error.detail}: {request.method} {request.url.path[:80]}; see /openapi.json"
+    path = request.scope["path"][:80]  # not `request.url`, which wants the query to be UTF-8
+    message = f"{error.detail}: {request.method} {path}; see /openapi.json"
     return Problem(error.status_code, message, headers=error.headers).response()
 
 

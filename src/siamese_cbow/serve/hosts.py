@@ -50,6 +50,8 @@ class Hosts:
                     return Problem(400, "the request has two Host headers; expected one")
                 host = value.decode("latin-1").lower()
             elif name == b"origin":
+                if origin is not None:
+                    return Problem(400, "the request has two Origin headers; expected one")
                 origin = value.decode("latin-1").lower()
         if host is not None and not self._is_ours(_name_of(host)):
             names = " or ".join(sorted(self._allowed | {name for name in self._own if not _is_address(name)}))

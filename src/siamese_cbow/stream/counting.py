@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Counts, Ids, Offsets
+from siamese_cbow.base.arrays import Counts, Ids, Offsets, as_mapped
 from siamese_cbow.errors import InputError
 from siamese_cbow.words.hash_table import empty_slots, fill_slots, seeds
 from siamese_cbow.words.scanner import Cursor, WordTable, count, normal_lines, tables, word_table
@@ -289,6 +289,4 @@ def _on_disk(folder: Path, values: Ids) -> Ids:
     """The same array in a file of its own, so that the system can take its memory back."""
     handle, name = tempfile.mkstemp(suffix=".npy", dir=folder)
     os.close(handle)
-    array = np.lib.format.open_memmap(name, mode="w+", dtype=values.dtype, shape=values.shape)
-    array[:] = values
-    return array
+    return as_mapped(Path(name), values)

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets, check_ids, check_offsets, mapped_array
-from siamese_cbow.base.disk import what_reads
+from siamese_cbow.base.disk import file_text, what_reads
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -222,7 +222,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError(f"no folder {folder}; make a stream with: siamese-cbow prepare TEXT -o {folder}")
     try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(file_text(folder / ABOUT))
         version = about["format_version"]
         if version != FORMAT_VERSION:
             newer = isinstance(version, int) and version > FORMAT_VERSION

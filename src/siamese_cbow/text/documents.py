@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -54,22 +55,45 @@ _BLOCKS = {"address", "article", "aside", "blockquote", "body", "caption", "cent
            "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "listing", "xmp"}  # fmt: skip
 _SPACES = {"br", "td", "th", "option", "button", "input", "img", "label"}  # words on their two sides are two
 _WHITE = re.compile(r"\s+")
+_OPEN_TAG, _CLOSED_TAG = re.compile(r"<([a-zA-Z][^\s/>]*)"), re.compile(r"</([a-zA-Z][^\s/>]*)")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_DEEPEST_TAGS, _LONGEST_TAG = 20_000, 100_000  # half a second each; a picture inside of its tag is not counted
+_LONG_TAG = re.compile(rf"<[^<]{{{_LONGEST_TAG},}}")
+# Tags that end without being closed.
+_UNCLOSED = {"area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img", "input",
+             "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr",
+             "track", "wbr"}  # fmt: skip
 
 
 def html_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
     """The paragraphs of a page: the texts of its blocks."""
     page = _whole(path, decoding, "split it, or save it as plain text (.txt)")
-    return list(enumerate(html_texts(page, code=code), 1))
+    return list(enumerate(html_texts(page, code=code, name=str(path)), 1))
 
 
-def html_texts(page: str, *, code: bool) -> list[str]:
+def html_texts(page: str, *, code: bool, name: str = "the page") -> list[str]:
     """`html_texts("<p>A &amp; B<p>C", code=False)` -> ['A & B', 'C']."""
     from selectolax.lexbor import LexborHTMLParser
 
+    _check_tags(page, name)
     root = LexborHTMLParser(page).body
     texts = "".join(_html_pieces(root, code)).split("\0") if root is not None else []
     paragraphs = (_WHITE.sub(" ", text).strip() for text in texts)
     return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _check_tags(page: str, name: str) -> None:
+    """Raises an error where the parser would take hours: its time grows with the square of depth and attributes."""
+    depth = 0
+    if page.count("<") > _DEEPEST_TAGS:
+        tags = Counter(tag.lower() for tag in _OPEN_TAG.findall(page))
+        closed = Counter(tag.lower() for tag in _CLOSED_TAG.findall(page))
+        depth = sum(max(0, n - closed[tag]) for tag, n in tags.items() if tag not in _UNCLOSED)
+    if depth > _DEEPEST_TAGS:
+        raise NoText(f"{name} has {depth:,} tags that nothing closes; save it as plain text (.txt)")
+    for piece in _LONG_TAG.findall(page):
+        if len(_QUOTED.sub("", piece).partition(">")[0]) > _LONGEST_TAG:
+            raise NoText(f"{name} has a tag of {len(piece):,} characters; save it as plain text (.txt)")
 
 
 def _html_pieces(root: Any, code: bool) -> Iterator[str]:
@@ -138,7 +162,7 @@ def markdown_texts(text: str, name: str, *, code: bool) -> Paragraphs:
             inline = _inline(token.children or ())
             paragraphs.append((number, inline)) if cells is None else cells.append(inline)
         elif token.type == "html_block":
-            paragraphs += [(number, each) for each in html_texts(token.content, code=code)]
+            paragraphs += [(number, each) for each in html_texts(token.content, code=code, name=name)]
         elif token.type in ("fence", "code_block") and code:
             paragraphs.append((number + (token.type == "fence"), token.content))
     whole = ((number, "\n".join(filter(str.strip, text.split("\n")))) for number, text in paragraphs)

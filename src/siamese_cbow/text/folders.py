@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _IGNORE_FILES = (".gitignore", ".ignore")
 _HEAD_BYTES = 1 << 13
+_MOST_DEEP = 5  # times ** in a pattern: each goes through all folders of a path
 # What is left out -> how that is said of one, and of several.
 KINDS = {
     "binary": ("{} binary file", "{} binary files"),
@@ -209,11 +211,47 @@ def _lines(path: Path) -> list[str]:
 
 def _spec(lines: Sequence[str], name: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    def pattern(line: str) -> GitIgnoreSpecPattern:
+        made = GitIgnoreSpecPattern(line)
+        if made.regex is not None and ("*" in line or "[" in line):
+            made.regex = re.compile(_quick(made.regex.pattern))
+        return made
 
     try:
-        return GitIgnoreSpec.from_lines(lines)
-    except (ValueError, TypeError) as error:
+        return GitIgnoreSpec.from_lines(lines, pattern, backend="simple")  # others don't know atomic groups
+    except (ValueError, TypeError, re.error) as error:
         raise SettingsError(f"{name} has a pattern that can't be understood: {error}; correct it") from None
+
+
+_STAR = "[^/]*"
+_TOKENS = re.compile(r"(?P<star>\[\^/\]\*)|(?P<text>\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|[^][\\()/?+*|.^$])|.", re.DOTALL)
+
+
+def _quick(regex: str) -> str:
+    """The regular expression of a pattern, so that several `*` in a name don't try all ways to share it out.
+
+    `*a*b` of the name "aaaaaa": what stands between two stars may be taken where it is found first, for good, as the
+    second star takes whatever is left. Without that, twenty stars in a .gitignore keep a command busy for ever.
+    """
+    if regex.count(".+") > _MOST_DEEP:
+        raise ValueError(f"more than {_MOST_DEEP} times **")
+    parts: list[str] = []
+    literal: str | None = None  # what has followed the last star
+    for token in _TOKENS.finditer(regex):
+        if token["star"]:
+            if literal:
+                parts.append(f"(?>{_STAR}?{literal})")
+            literal = ""
+            continue
+        letter = f"(?!/){token[0]}" if token[0][0] == "[" else token[0]  # as in git, [!a] is not the end of a name
+        if token["text"] and literal is not None:
+            literal += letter
+        else:
+            parts.append(letter if literal is None else _STAR + literal + letter)
+            literal = None
+    return "".join(parts) + ("" if literal is None else _STAR + literal)
 
 
 def _is_binary(path: Path) -> bool:

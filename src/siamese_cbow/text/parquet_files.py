@@ -111,6 +111,10 @@ def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Ite
             rows += table.num_rows
             before, done = done, min(n_bytes, n_bytes * rows // n_rows)
             yield table, done - before
+        if rows != file.metadata.num_rows:  # where columns are of different lengths, Arrow stops at the shortest
+            raise InputError(
+                f"{path} has {rows:,} whole records of {file.metadata.num_rows:,}: it is damaged; get it again"
+            )
         roots = dict.fromkeys(column if column in schema.names else column.split(".")[0] for column in columns)
         yield pa.schema([schema.field(root) for root in roots]).empty_table(), n_bytes - done
 

@@ -8,11 +8,14 @@ cut at different places in turn. Units of a stream of groups are the groups.
 from __future__ import annotations
 
 import tempfile
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
+from siamese_cbow.base.disk import clear_disk_errors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.batch.batch_records import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
@@ -102,11 +105,12 @@ def _translated(stream: Stream, vocabulary: Vocabulary) -> Ids:
     if vocabulary is stream.vocabulary or list(vocabulary.words) == list(stream.vocabulary.words):
         return ids
     table = np.array([vocabulary.index[word] for word in stream.vocabulary.words], np.int32)
-    with tempfile.TemporaryFile(prefix="siamese-cbow-") as file:
-        translated = np.memmap(file, np.int32, "w+", shape=ids.shape)  # lives on until it is unmapped
-    for first in range(0, len(ids), BLOCK):
-        table.take(ids[first : first + BLOCK], out=translated[first : first + BLOCK], mode="clip")
-    return np.asarray(translated)
+    with tempfile.TemporaryFile(prefix="siamese-cbow-") as file, clear_disk_errors(Path(tempfile.gettempdir())):
+        for first in range(0, len(ids), BLOCK):  # written, not stored through a map: see `as_mapped`
+            file.write(table.take(ids[first : first + BLOCK], mode="clip").tobytes())
+        file.flush()
+        mode: Literal["r", "r+"] = "r+" if ids.flags.writeable else "r"  # kernels are compiled for one of the two
+        return np.asarray(np.memmap(file, np.int32, mode, shape=ids.shape))  # lives on until it is unmapped
 
 
 def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:

@@ -159,7 +159,7 @@ def read_recipe(path: Path | str) -> SiameseCBOW:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"can't read {path}: {error.strerror}; check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not a TOML file ({error}); write lines such as: dim = 300") from error
     version = content.pop("format_version", FORMAT_VERSION)
     if version != FORMAT_VERSION:

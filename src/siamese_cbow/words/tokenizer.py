@@ -58,7 +58,10 @@ class Tokenizer:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise SettingsError(f"tokenizer kind is {self.kind!r}; expected one of {', '.join(get_args(Kind))}")
-        if self.rule not in RULES:
+        for name in ("lowercase", "punctuation"):  # which a file may say
+            if not isinstance(value := getattr(self, name), bool):
+                raise SettingsError(f"tokenizer {name} is {value!r}; expected true or false")
+        if type(self.rule) is not int or self.rule not in RULES:
             raise SettingsError(f"tokenizer rule is {self.rule!r}; {_advice(self.rule)}")
         if self.language not in ("", *_LANGUAGES) or (self.language and self.rule < 2):
             raise SettingsError(
@@ -191,5 +194,5 @@ def every_tokenizer() -> Iterator[Tokenizer]:
 
 def _advice(rule: int) -> str:
     """What to do about something that was cut into words by a rule that is not among RULES."""
-    version = "-U siamese-cbow" if rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
+    version = "-U siamese-cbow" if type(rule) is not int or rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
     return f"this siamese-cbow knows {', '.join(map(str, RULES))}; install one that knows it: pip install {version}"
