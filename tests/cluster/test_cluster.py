@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import pytest
 import siamese_cbow as sc
 from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
 from siamese_cbow.cli import main
+from siamese_cbow.cluster.exchange import ThreadExchange
 from siamese_cbow.cluster.session import clear_errors
 from siamese_cbow.cluster.sources import Source, sources_of, store_errors
 from siamese_cbow.cluster.training_job import TrainingJob, training_job
@@ -237,18 +239,16 @@ def together(cluster: sc.RayCluster, lesson: Path, tmp_path_factory: pytest.Temp
 
 
 def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None:
-    """No Ray: the same workers, asked one after the other, come to the same numbers."""
+    """No Ray and no gloo: the same workers, as threads of one process, come to the same numbers."""
     job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, 25)
     workers = [TrainingWorker(job, i) for i in range(2)]
-    n_rounds = 2 * -(-max(worker.begin()[1] for worker in workers) // 25)
-    for number in range(1, n_rounds + 1):
-        reports = [worker.advance(number, n_rounds) for worker in workers]
-        shares = [[worker.share(owner) for owner in range(2)] for worker in workers]
-        merged = [worker.merge(*(own[i] for own in shares)) for i, worker in enumerate(workers)]
-        assert len({worker.take(*merged) for worker in workers}) == 1
-    rows = [worker._trainer.run.state.vectors for worker in workers]
-    assert np.array_equal(*rows)
-    run = Run(plan_of(RECIPE, sc.Stream.load(lesson)), workers[0]._trainer.run.state)
+    with ThreadPoolExecutor(2) as pool:
+        begun = list(pool.map(TrainingWorker.start, workers, ThreadExchange.several(2)))
+        n_rounds = 2 * -(-max(n_batches for _, n_batches, _ in begun) // 25)
+        for number in range(1, n_rounds + 1):
+            reports = list(pool.map(TrainingWorker.advance, workers, [number] * 2, [n_rounds] * 2))
+    assert np.array_equal(*(worker.state.vectors for worker in workers))
+    run = Run(plan_of(RECIPE, sc.Stream.load(lesson)), workers[0].state)
     model = sc.load(together)
     assert np.array_equal(run.model().vectors, model.vectors)
     assert model.info.trained is not None
@@ -405,9 +405,12 @@ def test_files_that_have_changed(cluster: sc.RayCluster, stream: Path, texts: Pa
     job, _ = training_job(session, RECIPE, [stream], tmp_path / "model", (), 400)
     name = str(stream / "ids.npy")
     other = replace(job, files={name: (5, "")})
-    assert "is not what the driver sees" in TrainingWorker(other, 0).begin().message
+    [exchange] = ThreadExchange.several(1)
+    with pytest.raises(sc.InputError, match="is not what the driver sees"):
+        TrainingWorker(other, 0).start(exchange)
     gone = replace(job, files={str(tmp_path / "ids.npy"): (5, "")})
-    assert "no file" in TrainingWorker(gone, 0).begin().message
+    with pytest.raises(sc.InputError, match="no file"):
+        TrainingWorker(gone, 0).start(exchange)
     [source] = sources_of(texts / "b-small.txt", LINES).files
     with pytest.raises(sc.InputError, match=r"b-small.txt has changed since the job began \(.* bytes, expected 5\)"):
         list(session.each(Source.check, [(replace(source, size=5),)]))
