@@ -7,6 +7,7 @@ exchange rows by copies: `tests/cluster` holds their model to be that of a clust
 before are kept in a file beside the stream. Rules:
 
     adagrad   ours: see `cluster.averaging`
+    all       ours, but all rows that were touched are averaged after every round
     mean      the mean of what those who touched a row made of it
     sum       moves are added up as they are
     forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer
@@ -31,7 +32,7 @@ import numpy as np
 from benchmarks.scoring import mean_pearson
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import SiameseCBOW, Stream, evaluate, sts
-from siamese_cbow.cluster import averaging
+from siamese_cbow.cluster import averaging, training_worker
 from siamese_cbow.cluster.exchange import ThreadExchange
 from siamese_cbow.cluster.training_job import TrainingJob
 from siamese_cbow.cluster.training_worker import RoundReport, TrainingWorker
@@ -61,15 +62,17 @@ def use_rule(rule: str) -> None:
         ).astype(np.float32)
     elif rule in ("forget", "slow"):
         averaging.merge_moves = _forgetting(merge) if rule == "forget" else _with_momentum(merge)
+    elif rule == "all":
+        training_worker.periods_of = lambda shares, n_words: np.ones(len(shares), np.uint8)
     elif rule != "adagrad":
         raise SystemExit(f"no rule {rule}")
 
 
 def _forgetting(merge: Callable[..., None]) -> Callable[..., None]:
-    def merged(base: Any, rows: Any, received: Any, places: Any, scales: Any, out: Any) -> None:
+    def merged(rows: Any, received: Any, places: Any, scales: Any, n: int, before: Any, array: Any, out: Any) -> None:
         if out.shape[1] == 1:
             scales = (scales / n_touched(places)).astype(np.float32)
-        merge(base, rows, received, places, scales, out)
+        merge(rows, received, places, scales, n, before, array, out)
 
     return merged
 
@@ -77,12 +80,14 @@ def _forgetting(merge: Callable[..., None]) -> Callable[..., None]:
 def _with_momentum(merge: Callable[..., None], momentum: float = 0.3) -> Callable[..., None]:
     velocities: dict[int, Any] = {}
 
-    def merged(base: Any, rows: Any, received: Any, places: Any, scales: Any, out: Any) -> None:
-        merge(base, rows, received, places, scales, out)
+    def merged(rows: Any, received: Any, places: Any, scales: Any, n: int, before: Any, array: Any, out: Any) -> None:
+        first = before[rows // n].copy()
+        merge(rows, received, places, scales, n, before, array, out)
         if out.shape[1] > 1:
-            velocity = velocities.setdefault(base.ctypes.data, np.zeros_like(base))
-            velocity[rows] = momentum * velocity[rows] + (out - base[rows])
-            out[...] = base[rows] + velocity[rows]
+            velocity = velocities.setdefault(before.ctypes.data, np.zeros_like(before))
+            velocity[rows // n] = momentum * velocity[rows // n] + (out - first)
+            out[...] = first + velocity[rows // n]
+            before[rows // n] = array[rows] = out
 
     return merged
 

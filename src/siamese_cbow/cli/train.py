@@ -112,7 +112,8 @@ class Grouped(click.Command):
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
 @cluster_options
 @click.option("--average-every", type=click.IntRange(min=1), metavar="N",
-              help="With --cluster, batches of a worker between two averagings.  [default: 512 / workers]")  # fmt: skip
+              help="With --cluster, batches of a worker between two averagings.  "
+              "[default: 1024 / workers, or fewer]")  # fmt: skip
 @click.pass_context
 def train(
     context: click.Context,

@@ -125,8 +125,8 @@ class RayCluster:
     ) -> Model:
         """Learns from streams on disk into a folder, and goes on where an unfinished training stopped.
 
-        average_every  batches of a worker between two averagings, 512 / workers unless said; fewer are nearer to one
-                       worker, and more to send
+        average_every  batches of a worker between two averagings, by default 1024 / workers or fewer; fewer are nearer
+                       to one worker, and more to send
         """
         from siamese_cbow.cluster.rounds import train
 

@@ -7,9 +7,11 @@
     then     0 -> 1: rows 0 2          the owner merges, and sends the result to all
              1 -> 0: row 1
 
-Only rows that were touched travel; who touched what is exchanged before, one bit a row. An owner keeps its own rows as
-they were when the round began (1/n of the matrix), so that nobody needs a second matrix, and rows go in blocks, so that
-buffers stay small. All sums run in the order of the workers: same rows, same bytes.
+Only rows that were touched travel; who touched what is exchanged before, one bit a row. Rows of rare words, which are
+most of the bytes, are averaged only in every second, fourth or eighth round: by then a worker has moved them a few
+times at most. An owner keeps its own rows as they were when they were last averaged (1/n of the matrix), so that nobody
+needs a second matrix, and rows go in blocks, so that buffers stay small. All sums run in the order of the workers: same
+rows, same bytes.
 
 What becomes of a row: each worker has moved it from x0 to x0 + d_i. The moves are added up, as if one worker had made
 them one after the other. A row that only one worker has seen moves as it would alone; a mean over all workers would
@@ -28,14 +30,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
+from siamese_cbow.base.arrays import Bytes, Floats, Ids, Offsets, Vectors
 from siamese_cbow.cluster.exchange import Exchange
 from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_rows, take_rows
 from siamese_cbow.machine.memory import Scratch
 from siamese_cbow.training.state import TrainingState
 
-BLOCK = 1 << 15  # rows that are exchanged at a time; a multiple of 8
+BLOCK = 1 << 16  # rows that are exchanged at a time: fewer cost time, as workers wait for each other, more cost memory
+TOUCHES, LONGEST = 8, 8  # a row is averaged when a worker has moved it about so often, or after so many rounds
+
+Flags = NDArray[np.bool_]
 
 
 class RowArray(NamedTuple):
@@ -60,103 +66,101 @@ def row_arrays(state: TrainingState) -> list[RowArray]:
     return arrays
 
 
+def periods_of(shares: Floats, n_words: float) -> Bytes:
+    """After how many rounds each row is averaged: 1, 2, 4 or 8; rarely used rows have not moved far.
+
+    shares   (n_rows,) of each row among the words that are trained on
+    n_words  of a worker, in a round; 1000 words, shares .5, .002 and .0001 -> 1, 4, 8
+    """
+    rounds = TOUCHES / np.maximum(shares * n_words, 1e-9)
+    return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.uint8)
+
+
 class Averager:
     """Makes the rows of all workers one, round after round; each worker has one."""
 
     def __init__(self, state: TrainingState, exchange: Exchange) -> None:
         self._arrays, self._exchange, self._scratch = row_arrays(state), exchange, Scratch()
+        self._widths = [(i, array.values.shape[1]) for i, array in enumerate(self._arrays)]
         number, n = exchange.number, exchange.n
         self._before = [array.values[number::n].copy() for array in self._arrays]  # of its own rows, by row // n
 
-    def average(self, touched: Bytes) -> tuple[int, int]:
-        """The rows that anybody touched become the same for all; how many bytes a worker sends and gets.
+    def average(self, touched: Bytes, due: Bytes) -> tuple[int, int]:
+        """The rows that are due and that anybody touched become the same for all; bytes that a worker sends and gets.
 
-        touched  (n_rows,) 1 where this worker has moved a row; all 0 afterwards
+        touched  (n_rows,) 1 where this worker has moved a row since it was averaged; 0 afterwards
+        due      (n_rows,) 1 where a row is averaged now, for all workers alike
         """
-        everyone = self._exchange.gather(np.packbits(touched))
+        everyone = self._exchange.gather(np.packbits(touched & due))
+        rows = np.flatnonzero(np.unpackbits(np.bitwise_or.reduce(everyone, axis=0), count=len(touched)))
         sent = received = everyone.size // len(everyone)
-        for first in range(0, len(touched), BLOCK):
-            size = min(BLOCK, len(touched) - first)
-            bits = everyone[:, first // 8 : (first + BLOCK) // 8]
-            n_sent, n_received = self._average_block(first, np.unpackbits(bits, axis=1, count=size))
+        for first in range(0, len(rows), BLOCK):
+            block = rows[first : first + BLOCK]
+            bits = everyone[:, block >> 3] >> (7 - (block & 7)).astype(np.uint8) & 1
+            n_sent, n_received = self._average_block(block, bits.astype(bool))
             sent, received = sent + n_sent, received + n_received
-        touched[:] = 0
+        touched[due == 1] = 0
         return sent, received
 
-    def _average_block(self, first: int, touched: Bytes) -> tuple[int, int]:
-        """The rows from the first-th on; touched is (n_workers, n_rows of the block)."""
+    def _average_block(self, rows: Offsets, touched: Flags) -> tuple[int, int]:
+        """Some rows, each touched by somebody; touched is (n_workers, n_rows)."""
         number, n = self._exchange.number, self._exchange.n
-        starts = [(owner - first) % n for owner in range(n)]  # of each owner's rows in the block
-        to_send = [first + start + n * np.flatnonzero(touched[number, start::n]) for start in starts]
-        all_touched = np.bitwise_or.reduce(touched, axis=0)
-        merged = [first + start + n * np.flatnonzero(all_touched[start::n]) for start in starts]
-        own = touched[:, starts[number] :: n]
-        places, ends = _places(own)
+        owners = rows % n
+        to_send = [rows[touched[number] & (owners == owner)] for owner in range(n)]
+        merged = [rows[owners == owner] for owner in range(n)]
+        places, ends = _places(touched[:, owners == number])
 
-        outgoing = [self._taken(f"send{i}", [] if i == number else rows) for i, rows in enumerate(to_send)]
-        shares = [self._scratch.array(f"shares{a}", (ends[-1], w), np.float32) for a, w in self._widths]
+        shares = self._memory("shares", int(ends[-1]))
         incoming = [[share[ends[i] : ends[i + 1]] for share in shares] for i in range(n)]
-        for array, target in zip(self._arrays, incoming[number], strict=True):
-            take_rows(array.values, to_send[number], target)
+        outgoing = [self._memory(f"send{i}", 0 if i == number else len(to_send[i])) for i in range(n)]
+        for i, taken in enumerate(outgoing):
+            for array, target in zip(self._arrays, incoming[i] if i == number else taken, strict=True):
+                take_rows(array.values, to_send[i], target)
         self._exchange.swap(outgoing, incoming)
 
         results = self._merge(merged[number], shares, places)
-        arriving = [
-            [self._scratch.array(f"got{i}.{a}", (len(rows), w), np.float32) for a, w in self._widths]
-            for i, rows in enumerate(merged)
-        ]
+        arriving = [self._memory(f"got{i}", 0 if i == number else len(merged[i])) for i in range(n)]
         self._exchange.swap([results] * n, arriving)
-        arriving[number] = results
-        for rows, values in zip(merged, arriving, strict=True):
+        for i, values in enumerate(arriving):
             for array, value in zip(self._arrays, values, strict=True):
-                put_rows(rows, value, array.values)
+                put_rows(merged[i][: len(value)], value, array.values)
         row_bytes = 4 * sum(width for _, width in self._widths)
-        sent = sum(map(len, to_send)) - len(to_send[number]) + (n - 1) * len(merged[number])
-        received = ends[-1] - len(to_send[number]) + sum(map(len, merged)) - len(merged[number])
-        return row_bytes * sent, row_bytes * int(received)
+        others = [i for i in range(n) if i != number]
+        sent = sum(len(to_send[i]) for i in others) + len(others) * len(merged[number])
+        received = sum(int(ends[i + 1] - ends[i]) + len(merged[i]) for i in others)
+        return row_bytes * sent, row_bytes * received
 
-    @property
-    def _widths(self) -> list[tuple[int, int]]:
-        return [(i, array.values.shape[1]) for i, array in enumerate(self._arrays)]
-
-    def _taken(self, name: str, rows: Offsets | Sequence[int]) -> list[Vectors]:
-        """Some rows of all arrays, in memory that is used again."""
-        rows = np.asarray(rows, np.int64)
-        taken = [self._scratch.array(f"{name}.{a}", (len(rows), width), np.float32) for a, width in self._widths]
-        for array, target in zip(self._arrays, taken, strict=True):
-            take_rows(array.values, rows, target)
-        return taken
+    def _memory(self, name: str, n_rows: int) -> list[Vectors]:
+        """Room for so many rows of all arrays, which is used again in the next block."""
+        return [self._scratch.array(f"{name}.{i}", (n_rows, width), np.float32) for i, width in self._widths]
 
     def _merge(self, rows: Offsets, shares: Sequence[Vectors], places: Ids) -> list[Vectors]:
-        """Its own rows, from what all workers have made of them; they are remembered for the next round."""
-        places_before, results = rows // self._exchange.n, list[Vectors]()
+        """Its own rows, from what all workers have made of them; they are remembered for the next time."""
+        n, results = self._exchange.n, self._memory("merged", len(rows))
         plain = np.ones(places.shape, np.float32)
+        scales = [
+            plain
+            if array.seen is None
+            else adagrad_scales(self._before[array.seen][rows // n, 0], shares[array.seen], places)
+            for array in self._arrays
+        ]
         for i, (array, share) in enumerate(zip(self._arrays, shares, strict=True)):
-            result = self._scratch.array(f"merged{i}", (len(rows), share.shape[1]), np.float32)
             if array.is_direction:
-                merge_means(share, places, result)
+                merge_means(rows, share, places, array.values, results[i])
             else:
-                scales = plain
-                if array.seen is not None:
-                    scales = adagrad_scales(self._before[array.seen][places_before, 0], shares[array.seen], places)
-                merge_moves(self._before[i], places_before, share, places, scales, result)
-            results.append(result)
-        for before, result in zip(self._before, results, strict=True):
-            put_rows(places_before, result, before)
+                merge_moves(rows, share, places, scales[i], n, self._before[i], array.values, results[i])
         return results
 
 
-def _places(touched: Bytes) -> tuple[Ids, Offsets]:
+def _places(touched: Flags) -> tuple[Ids, Offsets]:
     """Where the rows of each worker stand among those received, one worker after the other.
 
-    touched, of 2 workers and 3 rows, [[1, 0, 1], [0, 0, 1]] -> places [[0, NOBODY], [1, 2]], ends [0, 2, 3]
+    touched, of 2 workers and 2 rows, [[1, 1], [0, 1]] -> places [[0, NOBODY], [1, 2]], ends [0, 2, 3]
     """
-    n_workers, kept = len(touched), np.flatnonzero(touched.any(axis=0))
-    places = np.full((len(kept), n_workers), NOBODY, np.int32)
+    places = np.full(touched.shape[::-1], NOBODY, np.int32)
     ends = np.concatenate([[0], np.cumsum(touched.sum(axis=1))]).astype(np.int64)
-    for i in range(n_workers):
-        k = np.flatnonzero(touched[i, kept])
-        places[k, i] = np.arange(ends[i], ends[i + 1])
+    for i, flags in enumerate(touched):
+        places[flags, i] = np.arange(ends[i], ends[i + 1])
     return places, ends
 
 

@@ -58,7 +58,7 @@ class Meeting:
     """Where workers find each other: opened by the first one, its address is for the others."""
 
     def __init__(self, host: str) -> None:
-        store: Any = _distributed().TCPStore
+        store: Any = load_torch().TCPStore
         self._store = store(host, 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=MEET_SECONDS))
         self.address = host, int(self._store.port)
 
@@ -68,7 +68,7 @@ class GlooExchange(Exchange):
 
     def __init__(self, number: int, n: int, meeting: tuple[str, int], host: str) -> None:
         super().__init__(number, n)
-        distributed = _distributed()
+        distributed = load_torch()
         kind = distributed.ProcessGroupGloo
         options = kind._Options()
         # By the address that Ray knows: gloo's own guess, by the name of the machine, may be that of another network.
@@ -120,7 +120,8 @@ class ThreadExchange(Exchange):
         self._barrier.wait()
 
 
-def _distributed() -> Any:
+def load_torch() -> Any:
+    """torch.distributed."""
     with needs("torch, by which several workers train together,", "ray"):
         import torch.distributed
     return torch.distributed

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import one_writer
+from siamese_cbow.cluster.averaging import LONGEST
 from siamese_cbow.cluster.exchange import PeerLostError
 from siamese_cbow.cluster.node import Failure
 from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
-from siamese_cbow.cluster.training_job import TrainingJob, threads_of, together, training_job
+from siamese_cbow.cluster.training_job import TrainingJob, check_content, threads_of, together, training_job
 from siamese_cbow.cluster.training_worker import LoneWorker, Lost, RoundReport, TrainingWorker
 from siamese_cbow.errors import ClusterError
 from siamese_cbow.model.model import Model
@@ -141,11 +142,15 @@ def _say_rest(said: Sequence[str], n_said: int, progress: Progress) -> int:
 def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:
     lost: list[str] = []
     workers: list[Any] = []
+    checking = session.start(check_content, job.folders)  # takes a second for each gigabyte: nobody waits for it
     while True:
         with _losses(session, lost, progress):
             try:
                 workers = _place(session, job, TrainingWorker)
-                _Rounds(session, job, workers, saving, progress, lost).run()
+                rounds = _Rounds(session, job, workers, saving, progress, lost)
+                counters = rounds.run()
+                session.result(checking)
+                rounds.finish(counters)
                 return
             finally:
                 _end(session, workers)
@@ -167,7 +172,8 @@ class _Rounds:
         self._saving, self._progress, self._lost = saving, progress, lost
         self._log = TrainingLog(Path(job.output) / RUN / LOG)
 
-    def run(self) -> None:
+    def run(self) -> Counters:
+        """All rounds that are left; the counters of all workers together."""
         job, progress = self._job, self._progress
         begun = self._all("begin", self._checked(self._workers[0].meet.remote()))
         if len({number for number, _, _ in begun}) > 1:
@@ -194,10 +200,15 @@ class _Rounds:
                 progress.say(
                     f"epoch {tally.epoch}: loss {tally.mean_loss:.4f} over {tally.loss_examples:,} examples; {note}"
                 )
-            if time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes and number < n_rounds:
+            is_due = time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes
+            if is_due and number % LONGEST == 0 and number < n_rounds:  # when all rows of all workers are the same
                 self._save(number, counters, ended=number % per_epoch == 0)
                 saved_at = time.monotonic()
-        self._checked(self._workers[0].finish.remote(replace(_tally(counters), epoch=job.recipe.epochs)))
+        return replace(_tally(counters), epoch=job.recipe.epochs)
+
+    def finish(self, counters: Counters) -> None:
+        """Writes the model."""
+        self._checked(self._workers[0].finish.remote(counters))
 
     def _round(self, number: int, n_rounds: int) -> tuple[list[RoundReport], str]:
         reports: list[RoundReport] = self._all("round", number, n_rounds)

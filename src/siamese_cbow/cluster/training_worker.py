@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese_cbow.cluster.averaging import Averager
-from siamese_cbow.cluster.exchange import Exchange, GlooExchange, Meeting, PeerLostError
+from siamese_cbow.base.arrays import Bytes
+from siamese_cbow.cluster.averaging import Averager, periods_of
+from siamese_cbow.cluster.exchange import Exchange, GlooExchange, Meeting, PeerLostError, load_torch
 from siamese_cbow.cluster.node import guarded, node_address
-from siamese_cbow.cluster.training_job import TrainingJob, together
-from siamese_cbow.errors import InputError
+from siamese_cbow.cluster.training_job import TrainingJob, row_shares, together
+from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.storage import RUN, save
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
@@ -64,7 +66,9 @@ class TrainingWorker:
         self._job, self._number = job, number
 
     def ready(self) -> bool:
-        """It has found a place."""
+        """It has found a place, and has torch at hand: all workers load it at the same time."""
+        with suppress(MissingExtra):  # which `meet` says
+            load_torch()
         return True
 
     def meet(self) -> Any:
@@ -96,7 +100,8 @@ class TrainingWorker:
         self._seen = _Seen(state.counters)
         self._trainer = BatchTrainer(Run(plan, state), ThreadTeam(job.threads), callbacks=[self._seen])
         self._exchange, self._averager = exchange, Averager(state, exchange)
-        self._touched = np.zeros(len(plan.vocabulary) + plan.stems.n_shared, np.uint8)
+        self._shares = row_shares(plan)
+        self._touched = np.zeros(len(self._shares), np.uint8)
         self._trainer.watch(self._touched)
         return int(saved["round"]), plan.schedule.n_batches, list(saved["counters"])
 
@@ -111,11 +116,18 @@ class TrainingWorker:
         clock.append(time.perf_counter())
         self._exchange.gather(np.zeros(1, np.uint8))
         clock.append(time.perf_counter())
-        sent, received = self._averager.average(self._touched)
+        sent, received = self._averager.average(self._touched, self._due(number, n_rounds))
         clock.append(time.perf_counter())
         counters = self._seen.counters
         trained, waited, averaged = np.diff(clock).tolist()
         return RoundReport(counters, counters.words - before, trained, waited, averaged, sent, received)
+
+    def _due(self, number: int, n_rounds: int) -> Bytes:
+        """The rows that are averaged after a round, (n_rows,); all of them in the end."""
+        plan = self._trainer.run.plan
+        n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.epochs / (n_rounds * self._job.n_workers)
+        periods = periods_of(self._shares, n_words) if number < n_rounds else np.ones(len(self._shares), np.uint8)
+        return np.asarray(number % periods == 0, np.uint8)
 
     @property
     def state(self) -> TrainingState:
@@ -134,7 +146,7 @@ class TrainingWorker:
 
     def _finish(self, counters: Counters) -> None:
         job, state = self._job, self.state
-        plan = plan_of(job.recipe, job.part(0, 1))
+        plan = replace(self._trainer.run.plan, mix=job.part(0, 1))
         state.counters = counters
         model = Run(plan, state).model(**together(job.n_workers, job.average_every))
         save(model, job.output, log=Path(job.output) / RUN / LOG)

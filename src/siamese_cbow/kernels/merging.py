@@ -33,37 +33,45 @@ def put_rows(rows: Offsets, values: Vectors, array: Vectors) -> None:
 
 
 @njit(**LEAN)
-def merge_moves(base: Vectors, rows: Offsets, received: Vectors, places: Ids, scales: Vectors, out: Vectors) -> None:
-    """out[k] = b + the sum of (received[p] - b) * scale over the workers, b = base[rows[k]].
+def merge_moves(
+    rows: Offsets, received: Vectors, places: Ids, scales: Vectors, n_owners: int, before: Vectors, array: Vectors,
+    out: Vectors,
+) -> None:  # fmt: skip
+    """out[k] = b + the sum of (received[p] - b) * scale over the workers, b = before[rows[k] // n_owners].
 
-    rows      (n,) int64, of base
+    rows      (n,) int64, of array; all of one owner, which keeps every n_owners-th row in `before`
     places    (n, n_workers) int32; places[k, i] is the row of `received` that worker i made of it, or NOBODY
     scales    (n, n_workers) float32; of a row that one worker alone has touched, what it made of it is taken
+
+    The result also becomes that of `before` and `array`, while it is in the cache.
     """
     for k in range(len(rows)):
-        w, n, last = rows[k], 0, 0
+        w, n, last = rows[k] // n_owners, 0, 0
         for i in range(places.shape[1]):
             if places[k, i] >= 0:
                 n, last = n + 1, places[k, i]
         if n == 1:
             for j in range(out.shape[1]):
                 out[k, j] = received[last, j]
-            continue
+        else:
+            for j in range(out.shape[1]):
+                out[k, j] = 0
+            for i in range(places.shape[1]):
+                p, scale = places[k, i], scales[k, i]
+                if p >= 0:
+                    for j in range(out.shape[1]):
+                        out[k, j] += (received[p, j] - before[w, j]) * scale
+            for j in range(out.shape[1]):
+                out[k, j] += before[w, j]
         for j in range(out.shape[1]):
-            out[k, j] = 0
-        for i in range(places.shape[1]):
-            p, scale = places[k, i], scales[k, i]
-            if p >= 0:
-                for j in range(out.shape[1]):
-                    out[k, j] += (received[p, j] - base[w, j]) * scale
-        for j in range(out.shape[1]):
-            out[k, j] += base[w, j]
+            before[w, j] = out[k, j]
+            array[rows[k], j] = out[k, j]
 
 
 @njit(**LEAN)
-def merge_means(received: Vectors, places: Ids, out: Vectors) -> None:
-    """out[k] = the mean of received[p] over the workers that touched the row."""
-    for k in range(len(places)):
+def merge_means(rows: Offsets, received: Vectors, places: Ids, array: Vectors, out: Vectors) -> None:
+    """out[k], and array[rows[k]], become the mean of received[p] over the workers that touched the row."""
+    for k in range(len(rows)):
         n = np.float32(0)
         for j in range(out.shape[1]):
             out[k, j] = 0
@@ -75,19 +83,18 @@ def merge_means(received: Vectors, places: Ids, out: Vectors) -> None:
                     out[k, j] += received[p, j]
         for j in range(out.shape[1]):
             out[k, j] /= n
+            array[rows[k], j] = out[k, j]
 
 
-def merge_reference(
-    base: Vectors, rows: Offsets, received: Vectors, places: Ids, scales: Vectors | None
-) -> NDArray[np.float32]:
-    """What `merge_moves` gives, and without scales what `merge_means` does."""
+def merge_reference(before: Vectors, received: Vectors, places: Ids, scales: Vectors | None) -> NDArray[np.float32]:
+    """What `merge_moves` gives, and without scales what `merge_means` does; before is (n, width), of these rows."""
     touched = places >= 0
     total = np.zeros((len(places), received.shape[1]), np.float32)
     for i in range(places.shape[1]):
         k, values = touched[:, i], received[places[touched[:, i], i]]
-        total[k] += values if scales is None else (values - base[rows[k]]) * scales[k, i : i + 1]
+        total[k] += values if scales is None else (values - before[k]) * scales[k, i : i + 1]
     n = touched.sum(axis=1)
     if scales is None:
         return (total / n[:, None]).astype(np.float32)
     alone = received[places.max(axis=1)]
-    return np.where(n[:, None] == 1, alone, total + base[rows])
+    return np.where(n[:, None] == 1, alone, total + before)
