@@ -1,13 +1,13 @@
 """Jobs on two nodes of one core each: speed against one node, memory, and the paper's corpus size.
 
-    python -m benchmarks.cluster speed STREAM [--epochs 3] [--turns 2] [--write]
+    python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--write]
     python -m benchmarks.cluster scale [--text FILE] [--share 1.0] [--folder DIR] [--write]
 
 Two raylets on this machine, each bound to one core. What is timed is the whole job, from the call to the model (or the
 files) on disk.
 
 speed    one worker and two take turns; training of some epochs, and encoding of the stream's sentences as text. The
-         engine's own cost: the same training as a plain process on one core. Rows by gloo against Ray's objects.
+         engine's own cost: a training of almost no text. Rows by gloo against Ray's objects.
 scale    the text of `benchmarks.paper_scale` (or a file that it wrote) through prepare and train, by one process of two
          threads and by the two nodes. Memory of the workers and of the driver is watched.
 
@@ -17,6 +17,7 @@ The figures are also kept in `benchmarks/cluster_figures.json`, which `benchmark
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import secrets
@@ -37,7 +38,7 @@ import psutil
 
 from benchmarks.paper_scale import PREPARE, TRAIN, write_text
 from benchmarks.tables import machine, markdown, report
-from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer
+from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
 from siamese_cbow.cluster.exchange import GlooExchange, Meeting
 from siamese_cbow.cluster.training_job import bytes_of_state
 from siamese_cbow.training.plan import plan_of
@@ -173,78 +174,66 @@ def exchange_seconds(ray: Any, n: int = 5) -> dict[str, float]:
     return {name: statistics.median(each[1:]) for name, each in seconds.items()}
 
 
-ALONE = """
-import sys
-from siamese_cbow import SiameseCBOW, Stream
-from siamese_cbow.training.saved_run import train_into
-train_into(sys.argv[2], SiameseCBOW(epochs=int(sys.argv[3])), Stream.load(sys.argv[1]), threads=1)
-"""
-
-
 def speed(options: argparse.Namespace) -> None:
-    stream, folder = Stream.load(options.stream), Path(tempfile.mkdtemp(dir=options.folder))
-    recipe, text = SiameseCBOW(epochs=options.epochs), folder / "text.txt"
+    folder = Path(tempfile.mkdtemp(dir=options.folder))
+    stream, recipe, text = Stream.load(options.stream), SiameseCBOW(epochs=options.epochs), folder / "text.txt"
     n_lines = write_lines(stream, text, options.lines)
+    write_lines(stream, folder / "few.txt", 2000)
+    prepare(folder / "few.txt", output=folder / "few", text=TextSettings(layout="sentences", language="en"))
     seconds: dict[tuple[str, int], list[float]] = {}
-    notes = Notes()
     try:
-        start = time.perf_counter()
-        command = ["taskset", "-c", "0", sys.executable, "-c", ALONE, options.stream, folder / "alone", options.epochs]
-        subprocess.run([*map(str, command)], check=True)
-        alone = time.perf_counter() - start
         with two_nodes() as address, RayCluster(address, workers=2) as cluster:
             assert cluster._session is not None
             exchange = exchange_seconds(cluster._session.ray)
-            for turn in range(options.turns):
-                for n in (1, 2):
-                    cluster._session.wanted = n
-                    for what in ("encode", "train"):
-                        target = folder / f"{what}{turn}{n}"
-                        start = time.perf_counter()
-                        if what == "train":
-                            notes = Notes()
-                            cluster.train(recipe, options.stream, output=target, progress=notes)
-                        else:
-                            cluster.encode(text, output=target)
-                        seconds.setdefault((what, n), []).append(time.perf_counter() - start)
-                        print(what, n, f"{seconds[what, n][-1]:.1f} s", flush=True)
-                        shutil.rmtree(target)
+            for turn, n in itertools.product(range(options.turns), (1, 2)):
+                cluster._session.wanted = n
+                for what in ("few", "encode", "train"):
+                    target, start = folder / f"{what}{turn}{n}", time.perf_counter()
+                    notes = Notes()
+                    if what == "encode":
+                        cluster.encode(text, output=target)
+                    else:
+                        given = options.stream if what == "train" else folder / "few"
+                        cluster.train(recipe, given, output=target, progress=notes)
+                    seconds.setdefault((what, n), []).append(time.perf_counter() - start)
+                    print(what, n, f"{seconds[what, n][-1]:.1f} s", notes.notes[-1:], flush=True)
+                    shutil.rmtree(target)
     finally:
         shutil.rmtree(folder)
-    write_speed(options, alone, seconds, exchange, notes, stream, n_lines)
+    write_speed(options, seconds, exchange, notes, stream, n_lines)
 
 
 def write_speed(
-    options: argparse.Namespace, alone: float, seconds: dict[tuple[str, int], list[float]], exchange: dict[str, float],
+    options: argparse.Namespace, seconds: dict[tuple[str, int], list[float]], exchange: dict[str, float],
     notes: Notes, stream: Stream, n_lines: int,
 ) -> None:  # fmt: skip
-    rows, figures = [], {"alone": alone, "epochs": options.epochs, "tokens": stream.n_tokens, "exchange": exchange}
-    for what, amount in (("train", options.epochs * stream.n_tokens), ("encode", n_lines)):
-        one, two = (statistics.median(seconds[what, n]) for n in (1, 2))
+    rows, medians = [], {key: statistics.median(each) for key, each in seconds.items()}
+    figures: dict[str, Any] = {"epochs": options.epochs, "tokens": stream.n_tokens, "exchange": exchange}
+    amounts = {"train": options.epochs * stream.n_tokens, "encode": n_lines}
+    for what, amount in amounts.items():
+        one, two = (medians[what, n] for n in (1, 2))
         figures[what] = {"one": one, "two": two, "amount": amount}
-        rows.append(
-            [
-                what,
-                f"{one:.1f}",
-                f"{two:.1f}",
-                f"{amount / one / 1e6:.2f}",
-                f"{amount / two / 1e6:.2f}",
-                f"{one / two:.2f}x",
-            ]
-        )
+        speeds = [f"{amount / each / 1e6:.2f}" for each in (one, two)]
+        rows.append([what, f"{one:.1f}", f"{two:.1f}", *speeds, f"{one / two:.2f}x"])
     rounds = [[float(each) for each in numbers_of(note)] for note in notes.notes]
     words, megabytes, averaging, waiting = np.mean(rounds, axis=0)
-    figures |= {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
+    figures |= {
+        "rounds": len(rounds),
+        "worker_words": words,
+        "megabytes": megabytes,
+        "averaging": averaging,
+        "waiting": waiting,
+    }
     header = ["", "one worker, s", "two workers, s", "one, M words (rows)/s", "two", "ratio"]
     size = EXCHANGED * 305 * 4 / 1e6
     text = [
         markdown(header, rows),
         f"Training: {options.epochs} epochs of {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words; encoding: "
-        f"{n_lines:,} lines. Medians of {options.turns} turns.",
+        f"{n_lines:,} lines. Medians of {options.turns} turn{'s' if options.turns > 1 else ''}.",
         f"In training, two workers spend {averaging:.0f}% of the time on averaging ({megabytes:.0f} MB a round) and "
         f"{waiting:.0f}% on waiting for the slower one; a worker trains on {words:.2f} million words a second.",
-        f"The engine: the same training by a plain process on one core takes {alone:.1f} s, so that one worker on the "
-        f"cluster takes {figures['train']['one'] - alone:+.1f} s for being one.",
+        f"The engine and the start of the workers: a training of 2,000 sentences takes {medians['few', 1]:.1f} s with "
+        f"one worker and {medians['few', 2]:.1f} s with two. It is part of the seconds above.",
         f"Rows between two nodes, {size:.0f} MB each way at once: gloo {exchange['gloo']:.3f} s, Ray's objects "
         f"{exchange['objects']:.3f} s.",
         machine("numpy", "numba", "ray", "torch"),
@@ -302,7 +291,7 @@ def scale(options: argparse.Namespace) -> None:
             done("two nodes of one core", "train", start)
         stream = Stream.load(folder / "stream")
         state = bytes_of_state(plan_of(recipe, stream)) / 1e6
-        size = sum(path.stat().st_size for path in (folder / "stream").iterdir()) / 1e6
+        sizes = [text.stat().st_size, sum(path.stat().st_size for path in (folder / "stream").iterdir())]
     finally:
         shutil.rmtree(folder)
     peaks = {name.removeprefix("ray::").lstrip("_"): round(value) for name, value in memory.peaks.items()}
@@ -310,8 +299,8 @@ def scale(options: argparse.Namespace) -> None:
     note = (
         f"Memory at the peak, without pages of mapped files: a worker that trains {peaks['TrainingWorker']:,} MB, of "
         f"which matrix and optimiser {state:,.0f} MB; one that prepares {peaks.get('guarded', 0):,} MB; the driver "
-        f"{peaks['driver']:,} MB, while the text has {text.stat().st_size / 1e6 if text.exists() else 0:,.0f} MB and "
-        f"the stream {size:,.0f} MB."
+        f"{peaks['driver']:,} MB, while the text has {sizes[0] / 1e6:,.0f} MB and "
+        f"the stream {sizes[1] / 1e6:,.0f} MB."
     )
     if options.write:
         keep("scale", {"rows": rows, "peaks": peaks, "state": state, "averaging": notes.notes[-1:]})
@@ -327,8 +316,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["speed", "scale"])
     parser.add_argument("stream", nargs="?", type=Path)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=1)
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--text", type=Path)
     parser.add_argument("--share", type=float, default=1.0)
