@@ -21,7 +21,7 @@ from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.strips import layout_of
 
 AVERAGED_BATCHES = 1024  # of all workers, between two averagings (results/cluster_quality.md)
-WORDS_PER_SECOND = 2e6  # of a core, about: what an estimate assumes
+WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # of a core, and of an averaging: what an estimate assumes
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
     tokens, state = mix.n_tokens / n / max(1, n_rounds // job.recipe.epochs), bytes_of_state(plan)
     n_rows = len(plan.vocabulary) + plan.stems.n_shared
     sent = state / n_rows * expected_rows(row_shares(plan), tokens, n)
-    minutes = job.recipe.epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
+    training = job.recipe.epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
+    averaging = n_rounds * 2 * sent / BYTES_PER_SECOND / 60 if n > 1 else 0.0
     lines = [
         f"{n} workers of {threads} threads on {len(session.live_nodes())} nodes",
         f"a part of the text for each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches an epoch",
@@ -158,5 +159,8 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
             f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker sends and "
             f"gets about {sent / 1e6:,.0f} MB, in every {LONGEST}th up to {2 * state / 1e6:,.0f} MB"
         )
-    lines.append(f"about {minutes:,.1f} minutes at two million words a second for each core, without the averaging")
+    lines.append(
+        f"about {training + averaging:,.1f} minutes, of which averaging {averaging / (training + averaging):.0%}: "
+        f"{WORDS_PER_SECOND / 1e6:.0f} million words a second of a core, {BYTES_PER_SECOND / 1e9:.0f} GB/s of rows"
+    )
     return "".join(f"# {line}\n" for line in lines) + "# nothing was trained: --dry-run"
