@@ -40,7 +40,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.training.loop import Run
 from siamese_cbow.training.plan import plan_of
 
-RUNS = ["1", "2,128", "2,256", "2,512", "2,1024", "4,128", "4,256", "4,512", "8,32", "8,64", "8,128", "8,256"]
+RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,512,all", "2,1024,all", "4,256,all", "8,128,all", "8,64,all"]
 RULES = [f"8,128,{rule}" for rule in ("mean", "sum", "forget", "elastic", "slow")]
 
 
@@ -102,7 +102,9 @@ def trained(stream: Path, n_workers: int, every: int, recipe: SiameseCBOW, threa
         begun = list(pool.map(TrainingWorker.start, workers, ThreadExchange.several(n_workers)))
         n_rounds = -(-max(n_batches for _, n_batches, _ in begun) // every)
         for number in range(1, n_rounds + 1):
-            reports.append(next(iter(list(pool.map(lambda worker: worker.advance(number, n_rounds), workers)))))  # noqa: B023
+            done = pool.map(TrainingWorker.advance, workers, [number] * n_workers, [n_rounds] * n_workers)
+            first, *_ = done
+            reports.append(first)
     return Run(plan_of(recipe, Stream.load(stream)), workers[0].state).model(), reports
 
 
@@ -127,11 +129,15 @@ def one(options: argparse.Namespace) -> None:
     )
 
 
+def parts_of(run: str) -> tuple[str, str, str]:
+    """Workers, batches and rule: "2,512" -> ("2", "512", "adagrad")."""
+    given = run.split(",")
+    return given[0], given[1] if len(given) > 1 else "1", given[2] if len(given) > 2 else "adagrad"
+
+
 def result_of(run: str, seed: int, options: argparse.Namespace) -> dict[str, float]:
     """Of a run that was done before, or is done now."""
-    n_workers, every, rule = (
-        (*run.split(","), "1", "adagrad")[:3] if "," not in run else (*run.split(","), "adagrad")[:3]
-    )
+    n_workers, every, rule = parts_of(run)
     kept = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
     known: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
     key = f"{n_workers},{every},{rule},{seed}"
@@ -150,14 +156,12 @@ def row(run: str, options: argparse.Namespace, alone: Sequence[dict[str, float]]
     results = [result_of(run, seed, options) for seed in options.seeds]
     differences = [each["score"] - other["score"] for each, other in zip(results, alone, strict=True)]
     spread = f" ± {statistics.stdev(differences) / len(differences) ** 0.5:.4f}" if len(differences) > 1 else ""
-    n_workers, every, rule = (
-        (*run.split(","), "-", "adagrad")[:3] if "," not in run else (*run.split(","), "adagrad")[:3]
-    )
+    n_workers, every, rule = parts_of(run)
     first = results[0]
     is_alone = n_workers == "1"
     return [
         n_workers,
-        every,
+        "-" if is_alone else every,
         "-" if is_alone else rule,
         "-" if is_alone else f"{first['rounds']}",
         "-" if is_alone else f"{first['sent']:.0f}",
