@@ -68,7 +68,7 @@ def two_nodes(store: int = 1_500_000_000) -> Iterator[str]:
             command += ["--node-ip-address", "127.0.0.1", *role]
             with (folder / f"{core}.log").open("wb") as log:
                 nodes.append(subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True))
-            time.sleep(12)
+            time.sleep(8)
         yield address
     finally:
         for node in reversed(nodes):
@@ -274,13 +274,6 @@ def scale(options: argparse.Namespace) -> None:
     try:
         if options.text is None:
             write_text(text, options.share)
-        for code, what, given in ((PREPARE, "prepare", text), (TRAIN, "train", folder / "stream")):
-            start = time.perf_counter()
-            target = folder / ("stream" if what == "prepare" else "model")
-            subprocess.run([sys.executable, "-c", code, str(given), str(target)], check=True)
-            done("one process, two threads", what, start)
-        shutil.rmtree(folder / "model")
-        shutil.rmtree(folder / "stream")
         with two_nodes() as address, RayCluster(address, workers=2) as cluster, Memory() as memory:
             start = time.perf_counter()
             settings, words = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
@@ -292,6 +285,13 @@ def scale(options: argparse.Namespace) -> None:
         stream = Stream.load(folder / "stream")
         state = bytes_of_state(plan_of(recipe, stream)) / 1e6
         sizes = [text.stat().st_size, sum(path.stat().st_size for path in (folder / "stream").iterdir())]
+        shutil.rmtree(folder / "model")
+        shutil.rmtree(folder / "stream")
+        for code, what, given in ((PREPARE, "prepare", text), (TRAIN, "train", folder / "stream")):
+            start = time.perf_counter()
+            target = folder / ("stream" if what == "prepare" else "model")
+            subprocess.run([sys.executable, "-c", code, str(given), str(target)], check=True)
+            done("one process, two threads", what, start)
     finally:
         shutil.rmtree(folder)
     peaks = {name.removeprefix("ray::").lstrip("_"): round(value) for name, value in memory.peaks.items()}

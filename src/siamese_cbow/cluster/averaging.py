@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Bytes, Floats, Ids, Offsets, Vectors
+from siamese_cbow.base.arrays import Bytes, Counts, Floats, Ids, Offsets, Vectors
 from siamese_cbow.cluster.exchange import Exchange
 from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_rows, take_rows
 from siamese_cbow.machine.memory import Scratch
@@ -66,14 +66,14 @@ def row_arrays(state: TrainingState) -> list[RowArray]:
     return arrays
 
 
-def periods_of(shares: Floats, n_words: float) -> Bytes:
+def periods_of(shares: Floats, n_words: float) -> Counts:
     """After how many rounds each row is averaged: 1, 2, 4 or 8; rarely used rows have not moved far.
 
     shares   (n_rows,) of each row among the words that are trained on
     n_words  of a worker, in a round; 1000 words, shares .5, .002 and .0001 -> 1, 4, 8
     """
     rounds = TOUCHES / np.maximum(shares * n_words, 1e-9)
-    return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.uint8)
+    return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.int64)
 
 
 class Averager:

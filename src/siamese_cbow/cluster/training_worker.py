@@ -126,8 +126,8 @@ class TrainingWorker:
         """The rows that are averaged after a round, (n_rows,); all of them in the end."""
         plan = self._trainer.run.plan
         n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.epochs / (n_rounds * self._job.n_workers)
-        periods = periods_of(self._shares, n_words) if number < n_rounds else np.ones(len(self._shares), np.uint8)
-        return np.asarray(number % periods == 0, np.uint8)
+        due = number % periods_of(self._shares, n_words) == 0
+        return np.asarray(due | (number == n_rounds), np.uint8)
 
     @property
     def state(self) -> TrainingState:
