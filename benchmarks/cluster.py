@@ -91,14 +91,16 @@ class Notes:
         self.said.append(message)
 
 
-class Memory:
-    """Watches processes: the most memory that each kind has had, in MB, without pages of mapped files."""
+class Watch:
+    """Watches processes: the most memory that each kind has had, in MB, without pages of mapped files; CPU seconds."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}  # of the one of its kind that took most
+        self._before, self._began = dict[int, float](), time.time()
         self._over = threading.Event()
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Watch:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         return self
@@ -116,6 +118,9 @@ class Memory:
                     kind = "driver" if process.pid == os.getpid() else kind
                     if kind in ("driver", "ray::TrainingWorker", "ray::LoneWorker", "ray::_guarded"):
                         self.peaks[kind] = max(self.peaks.get(kind, 0), anonymous(process.pid))
+                        cpu = sum(process.cpu_times()[:2])
+                        before = self._before.setdefault(process.pid, cpu if process.create_time() < self._began else 0)
+                        self.cpu[kind] = max(self.cpu.get(kind, 0), cpu - before)
                 except (psutil.Error, OSError):
                     continue
 
@@ -181,6 +186,7 @@ def speed(options: argparse.Namespace) -> None:
     write_lines(stream, folder / "few.txt", 2000)
     prepare(folder / "few.txt", output=folder / "few", text=TextSettings(layout="sentences", language="en"))
     seconds: dict[tuple[str, int], list[float]] = {}
+    cpu: dict[tuple[str, int], list[float]] = {}
     try:
         with two_nodes() as address, RayCluster(address, workers=2) as cluster:
             assert cluster._session is not None
@@ -190,22 +196,24 @@ def speed(options: argparse.Namespace) -> None:
                 for what in ("few", "encode", "train"):
                     target, start = folder / f"{what}{turn}{n}", time.perf_counter()
                     notes = Notes()
-                    if what == "encode":
-                        cluster.encode(text, output=target)
-                    else:
-                        given = options.stream if what == "train" else folder / "few"
-                        cluster.train(recipe, given, output=target, progress=notes)
+                    with Watch() as watch:
+                        if what == "encode":
+                            cluster.encode(text, output=target)
+                        else:
+                            given = options.stream if what == "train" else folder / "few"
+                            cluster.train(recipe, given, output=target, progress=notes)
                     seconds.setdefault((what, n), []).append(time.perf_counter() - start)
-                    print(what, n, f"{seconds[what, n][-1]:.1f} s", notes.notes[-1:], flush=True)
+                    cpu.setdefault((what, n), []).append(max(v for k, v in watch.cpu.items() if k != "driver"))
+                    print(what, n, f"{seconds[what, n][-1]:.1f} s, {cpu[what, n][-1]:.1f} s CPU", flush=True)
                     shutil.rmtree(target)
     finally:
         shutil.rmtree(folder)
-    write_speed(options, seconds, exchange, notes, stream, n_lines)
+    write_speed(options, seconds, cpu, exchange, notes, stream, n_lines)
 
 
 def write_speed(
-    options: argparse.Namespace, seconds: dict[tuple[str, int], list[float]], exchange: dict[str, float],
-    notes: Notes, stream: Stream, n_lines: int,
+    options: argparse.Namespace, seconds: dict[tuple[str, int], list[float]], cpu: dict[tuple[str, int], list[float]],
+    exchange: dict[str, float], notes: Notes, stream: Stream, n_lines: int,
 ) -> None:  # fmt: skip
     rows, medians = [], {key: statistics.median(each) for key, each in seconds.items()}
     figures: dict[str, Any] = {"epochs": options.epochs, "tokens": stream.n_tokens, "exchange": exchange}
@@ -215,6 +223,9 @@ def write_speed(
         figures[what] = {"one": one, "two": two, "amount": amount}
         speeds = [f"{amount / each / 1e6:.2f}" for each in (one, two)]
         rows.append([what, f"{one:.1f}", f"{two:.1f}", *speeds, f"{one / two:.2f}x"])
+        one, two = (statistics.median(cpu[what, n]) for n in (1, 2))
+        figures[what] |= {"one_cpu": one, "two_cpu": two}
+        rows[-1] += [f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}x"]
     rounds = [[float(each) for each in numbers_of(note)] for note in notes.notes]
     words, megabytes, averaging, waiting = np.mean(rounds, axis=0)
     figures |= {
@@ -225,6 +236,7 @@ def write_speed(
         "waiting": waiting,
     }
     header = ["", "one worker, s", "two workers, s", "one, M words (rows)/s", "two", "ratio"]
+    header += ["one, CPU s", "two, CPU s of the one that took more", "ratio"]
     size = EXCHANGED * 305 * 4 / 1e6
     text = [
         markdown(header, rows),
@@ -274,7 +286,7 @@ def scale(options: argparse.Namespace) -> None:
     try:
         if options.text is None:
             write_text(text, options.share)
-        with two_nodes() as address, RayCluster(address, workers=2) as cluster, Memory() as memory:
+        with two_nodes() as address, RayCluster(address, workers=2) as cluster, Watch() as watch:
             start = time.perf_counter()
             settings, words = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
             cluster.prepare(text, output=folder / "stream", tokenizer=words, text=settings)
@@ -294,7 +306,7 @@ def scale(options: argparse.Namespace) -> None:
             done("one process, two threads", what, start)
     finally:
         shutil.rmtree(folder)
-    peaks = {name.removeprefix("ray::").lstrip("_"): round(value) for name, value in memory.peaks.items()}
+    peaks = {name.removeprefix("ray::").lstrip("_"): round(value) for name, value in watch.peaks.items()}
     header = ["", "", "tokens", "minutes", "million tokens/s"]
     note = (
         f"Memory at the peak, without pages of mapped files: a worker that trains {peaks['TrainingWorker']:,} MB, of "
