@@ -132,7 +132,7 @@ def main() -> None:
     quality = json.loads(options.stream.with_name(f"{options.stream.name}.cluster_quality.json").read_text("utf-8"))
     words_per_batch = int(plan.vocabulary.counts.sum()) / plan.schedule.n_batches
     # Two workers of one core here: the same round, with gloo of this machine as the network.
-    words = usual_interval(2, plan.schedule.n_batches) * words_per_batch
+    words = usual_interval(plan.recipe, 2, plan.schedule.n_batches) * words_per_batch
     sent = expected_rows(shares, words, 2) * row_bytes
     trained, averaged = words / m.words, 2 * sent * (m.kernel + m.gloo)
     here = [

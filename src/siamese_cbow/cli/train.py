@@ -113,7 +113,7 @@ class Grouped(click.Command):
 @cluster_options
 @click.option("--average-every", type=click.IntRange(min=1), metavar="N",
               help="With --cluster, batches of a worker between two averagings.  "
-              "[default: 1024 / workers, or fewer]")  # fmt: skip
+              "[default: those of 262,144 sentences / workers, or fewer]")  # fmt: skip
 @click.pass_context
 def train(
     context: click.Context,

@@ -38,7 +38,7 @@ from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_r
 from siamese_cbow.machine.memory import Scratch
 from siamese_cbow.training.state import TrainingState
 
-BLOCK = 1 << 16  # rows that are exchanged at a time: fewer cost time, as workers wait for each other, more cost memory
+BLOCK = 1 << 15  # rows that are exchanged at a time: fewer cost time, as workers wait for each other, more cost memory
 TOUCHES, LONGEST = 8, 8  # a row is averaged when a worker has moved it about so often, or after so many rounds
 
 Flags = NDArray[np.bool_]

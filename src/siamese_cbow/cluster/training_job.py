@@ -20,7 +20,7 @@ from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.strips import layout_of
 
-AVERAGED_BATCHES = 1024  # of all workers, between two averagings (results/cluster_quality.md)
+AVERAGED_SENTENCES = 1 << 18  # of all workers, between two averagings (results/cluster_quality.md)
 WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # of a core, and of an averaging: what an estimate assumes
 
 
@@ -67,12 +67,12 @@ def together(n_workers: int, average_every: int) -> dict[str, int]:
     return {"workers": n_workers, "average_every": average_every} if n_workers > 1 else {}
 
 
-def usual_interval(n_workers: int, n_batches: int) -> int:
-    """Batches of a worker between two averagings, unless said: 2 workers -> 512, 8 -> 128; fewer of little text.
+def usual_interval(recipe: Recipe, n_workers: int, n_batches: int) -> int:
+    """Batches of a worker between two averagings, unless said: 256 sentences each, 2 workers -> 512, 8 -> 128.
 
-    An epoch has at least as many rounds as it takes until all rows are averaged.
+    Of little text fewer: an epoch has at least as many rounds as it takes until all rows are averaged.
     """
-    return max(1, min(AVERAGED_BATCHES, n_batches // LONGEST) // n_workers)
+    return max(1, min(AVERAGED_SENTENCES // recipe.batch_size, n_batches // LONGEST) // n_workers)
 
 
 def training_job(
@@ -93,7 +93,7 @@ def training_job(
     files = {str(path): (path.stat().st_size, sample_hash(path)) for path in paths}
     n_workers = session.wanted or len([node for node in session.live_nodes() if node.n_cpus])
     target = str(Path(output).absolute())
-    interval = average_every or usual_interval(n_workers, n_batches)
+    interval = average_every or usual_interval(recipe, n_workers, n_batches)
     return TrainingJob(recipe, tuple(names), tuple(mix.passes), files, target, n_workers, interval), mix
 
 
