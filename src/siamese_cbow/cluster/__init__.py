@@ -125,8 +125,8 @@ class RayCluster:
     ) -> Model:
         """Learns from streams on disk into a folder, and goes on where an unfinished training stopped.
 
-        average_every  batches of a worker between two averagings, by default those of 262,144 sentences / workers, or fewer; fewer are nearer
-                       to one worker, and more to send
+        average_every  batches of a worker between two averagings, by default those of 262,144 sentences / workers, or
+                       fewer; short rounds are nearer to one worker, and send more
         """
         from siamese_cbow.cluster.rounds import train
 
