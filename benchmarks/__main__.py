@@ -41,7 +41,10 @@ def main() -> None:
             if options.novels:
                 of_the_model_in_the_package(options.novels, options.sts, Path(temporary))
     if not (options.text and options.sts):
-        left_out.append("quality, learning_curve, fastsent, postprocess, unknown_words and compress: --text and --sts")
+        left_out.append(
+            "quality, learning_curve, fastsent, cluster_quality, cluster, scaling, postprocess, unknown_words and "
+            "compress: --text and --sts"
+        )
     if not (options.text and options.sts and options.novels):
         left_out.append("pretrained, adapt and documents: --text, --sts and --novels")
     print("left out:", "; ".join(left_out))
@@ -53,8 +56,11 @@ def of_quality(text: Path, sts: Path, folder: Path) -> None:
 
     stream, model = folder / "stream", folder / "model"
     SiameseCBOW().train(prepare(text, output=stream)).save(model)
-    for name in ("quality", "learning_curve", "fastsent"):
+    for name in ("quality", "learning_curve", "fastsent", "cluster_quality"):
         run(name, stream, "--sts", sts)
+    run("cluster", "speed", stream)
+    run("cluster", "scale")
+    run("scaling", stream)
     run("postprocess", stream, model, "--sts", sts)
     for name in ("unknown_words", "compress"):
         run(name, model, "--sts", sts)

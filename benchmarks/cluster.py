@@ -1,19 +1,24 @@
-"""Training on a cluster: quality against the number of workers, speed of two nodes, and the paper's corpus size.
+"""Jobs on two nodes of one core each: speed against one node, memory, and the paper's corpus size.
 
-    python -m benchmarks.cluster quality STREAM --sts DIR [--runs 1 2,256 4,128 8,64] [--write]
-    python -m benchmarks.cluster speed STREAM [--rounds 3] [--write]
-    python -m benchmarks.cluster scale [--share 1.0] [--folder DIR] [--write]
+    python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--write]
+    python -m benchmarks.cluster scale [--text FILE] [--share 1.0] [--folder DIR] [--write]
 
-quality  workers of a job, asked one after the other in this process: `tests/cluster` holds their result to be that of
-         a cluster, byte for byte. A run is workers,batches between two averagings[,mean or sum instead of our rule].
-speed    two raylets on this machine, each bound to one core; one worker and two take turns. Words a second end to end,
-         from the call to the model (or the files) on disk; the median of the rounds.
-scale    the text of `benchmarks.paper_scale` through prepare and train on the same two raylets.
+Two raylets on this machine, each bound to one core. What is timed is the whole job, from the call to the model (or the
+files) on disk.
+
+speed    one worker and two take turns; training of some epochs, and encoding of the stream's sentences as text. The
+         engine's own cost: a training of almost no text. Rows by gloo against Ray's objects.
+scale    the text of `benchmarks.paper_scale` (or a file that it wrote) through prepare and train, by one process of two
+         threads and by the two nodes. Memory of the workers and of the driver is watched.
+
+The figures are also kept in `benchmarks/cluster_figures.json`, which `benchmarks.scaling` starts from.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import json
 import os
 import secrets
 import shutil
@@ -21,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,110 +34,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
-from benchmarks.paper_scale import write_text
-from benchmarks.scoring import mean_pearson
+from benchmarks.paper_scale import PREPARE, TRAIN, write_text
 from benchmarks.tables import machine, markdown, report
-from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, evaluate, sts
-from siamese_cbow.cluster import averaging
-from siamese_cbow.cluster.training_job import TrainingJob
-from siamese_cbow.cluster.training_worker import TrainingWorker
-from siamese_cbow.training.loop import Run
+from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
+from siamese_cbow.cluster.exchange import GlooExchange, Meeting
+from siamese_cbow.cluster.training_job import bytes_of_state
 from siamese_cbow.training.plan import plan_of
 
-RULES = ("adagrad", "sum", "mean")
+FIGURES = Path(__file__).with_name("cluster_figures.json")
+EXCHANGED = 80_000  # rows of 305 numbers: 98 MB
 
 
-def use_rule(rule: str) -> None:
-    """Another way to make one row of several, to compare with."""
-    ours = averaging._merged
-
-    def mean(name: str, before: Any, shares: Any, places: Any) -> Any:
-        if name.endswith(".first"):
-            return ours(name, before, shares, places)
-        total, n = np.zeros_like(before[name]), np.zeros((before[name].shape[1], 1), np.float32)
-        for share, place in zip(shares, places, strict=True):
-            total[:, place] += share.arrays[name]
-            n[place] += 1
-        return total / n
-
-    if rule == "sum":
-        averaging._scales = lambda seen, before, shares, places: [np.float32(1)] * len(shares)  # type: ignore[assignment]
-    elif rule == "mean":
-        averaging._merged = mean  # type: ignore[assignment]
-
-
-def trained(stream: Path, n_workers: int, every: int, seed: int, threads: int) -> tuple[Any, int, float]:
-    """The model, its rounds, and the megabytes that a worker sends after each."""
-    recipe = SiameseCBOW(seed=seed)
-    if n_workers == 1:
-        return recipe.train(Stream.load(stream), threads=threads), 0, 0.0
-    job = TrainingJob(recipe, (str(stream),), (1.0,), {}, str(stream / "none"), n_workers, every, threads)
-    workers = [TrainingWorker(job, i) for i in range(n_workers)]
-    n_rounds, sent = -(-max(worker.begin()[1] for worker in workers) // every), 0
-    for number in range(1, n_rounds + 1):
-        for worker in workers:
-            worker.advance(number, n_rounds)
-        shares = [[worker.share(owner) for owner in range(n_workers)] for worker in workers]
-        sent += sum(array.nbytes for own in shares for share in own for array in share.arrays.values())
-        merged = [worker.merge(*(own[i] for own in shares)) for i, worker in enumerate(workers)]
-        for worker in workers:
-            worker.take(*merged)
-    run = Run(plan_of(recipe, Stream.load(stream)), workers[0]._trainer.run.state)
-    return run.model(), n_rounds, sent / n_rounds / n_workers / 1e6
-
-
-def quality(options: argparse.Namespace) -> None:
-    """Each run in a process of its own, so that memory and rules don't mix."""
-    if options.one:
-        n_workers, every, rule = options.one.split(",")
-        use_rule(rule)
-        model, n_rounds, megabytes = trained(options.stream, int(n_workers), int(every), options.seed, options.threads)
-        scores = evaluate(model, sts(options.sts)).sets
-        print(f"{mean_pearson(scores):.4f} {mean_pearson(scores, 2012, 2013):.4f} {n_rounds} {megabytes:.0f}")
-        return
-    rows, first = [], None
-    for run in options.runs:
-        n_workers, every, rule = (*run.split(","), "", "")[:3]
-        one = f"{n_workers},{every or 1},{rule or RULES[0]}"
-        command = [sys.executable, "-m", "benchmarks.cluster", "quality", options.stream, "--sts", options.sts]
-        command += ["--one", one, "--seed", options.seed, "--threads", options.threads]
-        done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
-        score, chosen_on, n_rounds, megabytes = done.stdout.split()[-4:]
-        first = first or float(score)
-        rows.append(
-            [
-                n_workers,
-                every or "-",
-                rule or RULES[0],
-                n_rounds,
-                megabytes,
-                score,
-                f"{float(score) - first:+.4f}",
-                chosen_on,
-            ]
-        )
-        print(*rows[-1], flush=True)
-    header = [
-        "workers",
-        "batches",
-        "rule",
-        "rounds",
-        "MB sent by a worker",
-        "Pearson, 19 sets",
-        "against one",
-        "2012-2013",
-    ]
-    note = (
-        f"{Stream.load(options.stream).n_tokens:,} tokens, one epoch; batches of a worker between two averagings, by "
-        "default 512 / workers."
-    )
-    report(
-        "cluster",
-        "Quality against the number of workers",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "ray")]),
-        write=options.write,
-    )
+def keep(name: str, figures: dict[str, Any]) -> None:
+    known = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+    FIGURES.write_text(json.dumps({**known, name: figures}, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 @contextmanager
@@ -142,21 +60,15 @@ def two_nodes(store: int = 1_500_000_000) -> Iterator[str]:
     token.write_text(secrets.token_hex(32))
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0"}
     address, nodes = f"127.0.0.1:{20000 + os.getpid() % 20000}", []
+    head = ["--head", "--port", address.partition(":")[2], "--include-dashboard=false", "--temp-dir", f"{folder}/ray"]
     try:
-        for core, role in enumerate(("--head", "--address")):
-            place = [
-                "--port",
-                address.partition(":")[2],
-                "--include-dashboard=false",
-                "--temp-dir",
-                str(folder / "ray"),
-            ]
+        for core, role in enumerate((head, ["--address", address])):
             command = ["taskset", "-c", str(core % (os.cpu_count() or 1)), sys.executable, "-m", "ray.scripts.scripts"]
             command += ["start", "--block", "--num-cpus", "1", "--object-store-memory", str(store)]
-            command += ["--node-ip-address", "127.0.0.1", role, *(place if core == 0 else [address])]
+            command += ["--node-ip-address", "127.0.0.1", *role]
             with (folder / f"{core}.log").open("wb") as log:
                 nodes.append(subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True))
-            time.sleep(15)
+            time.sleep(8)
         yield address
     finally:
         for node in reversed(nodes):
@@ -166,51 +78,189 @@ def two_nodes(store: int = 1_500_000_000) -> Iterator[str]:
 
 
 class Notes:
-    """Keeps what is said, and the last note."""
+    """A progress that keeps what is said, and the shares of each round."""
 
     def __init__(self) -> None:
-        self.said, self.note = list[str](), ""
+        self.said, self.notes = list[str](), list[str]()
 
     def advance(self, amount: float, note: str = "") -> None:
-        self.note = note or self.note
+        if note:
+            self.notes.append(note)
 
     def say(self, message: str) -> None:
         self.said.append(message)
 
 
+class Watch:
+    """Watches processes: the most memory that each kind has had, in MB, without pages of mapped files; CPU seconds."""
+
+    def __init__(self) -> None:
+        self.peaks: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}  # of the one of its kind that took most
+        self._before, self._began = dict[int, float](), time.time()
+        self._over = threading.Event()
+
+    def __enter__(self) -> Watch:
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.5):
+            for process in psutil.process_iter():
+                try:
+                    title = process.cmdline()[:1]
+                    kind = title[0].split(".")[0] if title and title[0].startswith("ray::") else ""
+                    kind = "driver" if process.pid == os.getpid() else kind
+                    if kind in ("driver", "ray::TrainingWorker", "ray::LoneWorker", "ray::_guarded"):
+                        self.peaks[kind] = max(self.peaks.get(kind, 0), anonymous(process.pid))
+                        cpu = sum(process.cpu_times()[:2])
+                        before = self._before.setdefault(process.pid, cpu if process.create_time() < self._began else 0)
+                        self.cpu[kind] = max(self.cpu.get(kind, 0), cpu - before)
+                except (psutil.Error, OSError):
+                    continue
+
+
+def anonymous(pid: int) -> float:
+    """Memory that belongs to a process alone and can't be dropped, in MB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return float(line.split()[1]) / 1e3
+    return 0.0
+
+
+class Sender:
+    """A worker that only sends and gets rows."""
+
+    def __init__(self, number: int) -> None:
+        self._number, self._rows = number, np.ones((EXCHANGED, 305), np.float32)
+
+    def meet(self) -> tuple[str, int]:
+        self._meeting = Meeting("127.0.0.1")
+        return self._meeting.address
+
+    def begin(self, meeting: tuple[str, int]) -> None:
+        self._exchange = GlooExchange(self._number, 2, meeting, "127.0.0.1")
+
+    def share(self) -> Any:
+        return self._rows
+
+    def take(self, rows: Any) -> None:
+        self._rows[...] = rows
+
+    def swap(self) -> None:
+        own, got = list[Any]([[], []]), list[Any]([[], []])
+        own[1 - self._number], got[1 - self._number] = [self._rows], [np.empty_like(self._rows)]
+        self._exchange.swap(own, got)
+        self._rows[...] = got[1 - self._number][0]
+
+
+def exchange_seconds(ray: Any, n: int = 5) -> dict[str, float]:
+    """To exchange 98 MB each way between two nodes: by Ray's objects, and by gloo."""
+    remote = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Sender)
+    senders = [remote.remote(i) for i in range(2)]
+    meeting = ray.get(senders[0].meet.remote())
+    ray.get([sender.begin.remote(meeting) for sender in senders])
+    seconds: dict[str, list[float]] = {"objects": [], "gloo": []}
+    for _ in range(n + 1):
+        start = time.perf_counter()
+        shares = [sender.share.remote() for sender in senders]
+        ray.get([sender.take.remote(shares[1 - i]) for i, sender in enumerate(senders)])
+        seconds["objects"].append(time.perf_counter() - start)
+        start = time.perf_counter()
+        ray.get([sender.swap.remote() for sender in senders])
+        seconds["gloo"].append(time.perf_counter() - start)
+    for sender in senders:
+        ray.kill(sender)
+    return {name: statistics.median(each[1:]) for name, each in seconds.items()}
+
+
 def speed(options: argparse.Namespace) -> None:
-    stream, folder = Stream.load(options.stream), Path(tempfile.mkdtemp(dir=options.folder))
-    text = folder / "text.txt"
+    folder = Path(tempfile.mkdtemp(dir=options.folder))
+    stream, recipe, text = Stream.load(options.stream), SiameseCBOW(epochs=options.epochs), folder / "text.txt"
     n_lines = write_lines(stream, text, options.lines)
+    write_lines(stream, folder / "few.txt", 2000)
+    prepare(folder / "few.txt", output=folder / "few", text=TextSettings(layout="sentences", language="en"))
     seconds: dict[tuple[str, int], list[float]] = {}
-    notes = Notes()
-    with two_nodes() as address, RayCluster(address) as cluster:
-        for turn in range(options.rounds + 1):  # the first one compiles and warms up
-            for n in (1, 2):
-                cluster._session.wanted = n  # type: ignore[union-attr]
-                for what in ("train", "encode"):
-                    target = folder / f"{what}{turn}{n}"
-                    start = time.perf_counter()
-                    if what == "train":
-                        cluster.train(SiameseCBOW(), options.stream, output=target, progress=notes)
-                    else:
-                        cluster.encode(text, output=target)
-                    if turn:
-                        seconds.setdefault((what, n), []).append(time.perf_counter() - start)
+    cpu: dict[tuple[str, int], list[float]] = {}
+    try:
+        with two_nodes() as address, RayCluster(address, workers=2) as cluster:
+            assert cluster._session is not None
+            exchange = exchange_seconds(cluster._session.ray)
+            for turn, n in itertools.product(range(options.turns), (1, 2)):
+                cluster._session.wanted = n
+                for what in ("few", "encode", "train"):
+                    target, start = folder / f"{what}{turn}{n}", time.perf_counter()
+                    notes = Notes()
+                    with Watch() as watch:
+                        if what == "encode":
+                            cluster.encode(text, output=target)
+                        else:
+                            given = options.stream if what == "train" else folder / "few"
+                            cluster.train(recipe, given, output=target, progress=notes)
+                    seconds.setdefault((what, n), []).append(time.perf_counter() - start)
+                    cpu.setdefault((what, n), []).append(max(v for k, v in watch.cpu.items() if k != "driver"))
+                    print(what, n, f"{seconds[what, n][-1]:.1f} s, {cpu[what, n][-1]:.1f} s CPU", flush=True)
                     shutil.rmtree(target)
-    shutil.rmtree(folder)
-    rows = []
-    for what, amount in (("train", stream.n_tokens), ("encode", n_lines)):
-        one, two = (statistics.median(seconds[what, n]) for n in (1, 2))
-        rows.append([what, f"{amount / one:,.0f}", f"{amount / two:,.0f}", f"{one / two:.2f}x"])
-    header = ["", "one worker, words (rows) a second", "two workers", "ratio"]
-    said = "The last round of two workers: " + notes.note
-    report(
-        "cluster_speed",
-        "Two nodes of one core against one",
-        "\n\n".join([markdown(header, rows), said, machine("numpy", "ray")]),
-        write=options.write,
-    )
+    finally:
+        shutil.rmtree(folder)
+    write_speed(options, seconds, cpu, exchange, notes, stream, n_lines)
+
+
+def write_speed(
+    options: argparse.Namespace, seconds: dict[tuple[str, int], list[float]], cpu: dict[tuple[str, int], list[float]],
+    exchange: dict[str, float], notes: Notes, stream: Stream, n_lines: int,
+) -> None:  # fmt: skip
+    rows, medians = [], {key: statistics.median(each) for key, each in seconds.items()}
+    figures: dict[str, Any] = {"epochs": options.epochs, "tokens": stream.n_tokens, "exchange": exchange}
+    amounts = {"train": options.epochs * stream.n_tokens, "encode": n_lines}
+    for what, amount in amounts.items():
+        one, two = (medians[what, n] for n in (1, 2))
+        figures[what] = {"one": one, "two": two, "amount": amount}
+        speeds = [f"{amount / each / 1e6:.2f}" for each in (one, two)]
+        rows.append([what, f"{one:.1f}", f"{two:.1f}", *speeds, f"{one / two:.2f}x"])
+        one, two = (statistics.median(cpu[what, n]) for n in (1, 2))
+        figures[what] |= {"one_cpu": one, "two_cpu": two}
+        rows[-1] += [f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}x"]
+    rounds = [[float(each) for each in numbers_of(note)] for note in notes.notes]
+    words, megabytes, averaging, waiting = np.mean(rounds, axis=0)
+    figures |= {
+        "rounds": len(rounds),
+        "worker_words": words,
+        "megabytes": megabytes,
+        "averaging": averaging,
+        "waiting": waiting,
+    }
+    header = ["", "one worker, s", "two workers, s", "one, M words (rows)/s", "two", "ratio"]
+    header += ["one, CPU s", "two, CPU s of the one that took more", "ratio"]
+    size = EXCHANGED * 305 * 4 / 1e6
+    text = [
+        markdown(header, rows),
+        f"Training: {options.epochs} epochs of {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words; encoding: "
+        f"{n_lines:,} lines. Medians of {options.turns} turn{'s' if options.turns > 1 else ''}.",
+        f"In training, two workers spend {averaging:.0f}% of the time on averaging ({megabytes:.0f} MB a round) and "
+        f"{waiting:.0f}% on waiting for the slower one; a worker trains on {words:.2f} million words a second.",
+        f"The engine and the start of the workers: a training of 2,000 sentences takes {medians['few', 1]:.1f} s with "
+        f"one worker and {medians['few', 2]:.1f} s with two. It is part of the seconds above.",
+        f"Rows between two nodes, {size:.0f} MB each way at once: gloo {exchange['gloo']:.3f} s, Ray's objects "
+        f"{exchange['objects']:.3f} s.",
+        machine("numpy", "numba", "ray", "torch"),
+    ]
+    if options.write:
+        keep("speed", figures)
+    report("cluster", "Two nodes of one core against one", "\n\n".join(text), write=options.write)
+
+
+def numbers_of(note: str) -> tuple[float, float, float, float]:
+    """Of a round: million words a second of a worker, MB, and percents of averaging and of waiting."""
+    parts = note.replace(",", "").replace("%", "").split()
+    speeds = [float(each) for each in parts[: parts.index("M")]]
+    at = parts.index("averaging")
+    return statistics.mean(speeds), float(parts[at + 1]), float(parts[at + 4]), float(parts[-1])
 
 
 def write_lines(stream: Stream, path: Path, n_lines: int) -> int:
@@ -224,49 +274,69 @@ def write_lines(stream: Stream, path: Path, n_lines: int) -> int:
 
 def scale(options: argparse.Namespace) -> None:
     folder = Path(tempfile.mkdtemp(dir=options.folder))
-    rows = []
+    text, rows = options.text or folder / "text.txt", list[list[str]]()
+    recipe = SiameseCBOW.paper(negatives_from="batch")
+
+    def done(who: str, what: str, start: float) -> None:
+        seconds = time.perf_counter() - start
+        tokens = Stream.load(folder / "stream").n_tokens
+        rows.append([who, what, f"{tokens:,}", f"{seconds / 60:.2f}", f"{tokens / seconds / 1e6:.1f}"])
+        print(*rows[-1], flush=True)
+
     try:
-        n_tokens = write_text(folder / "text.txt", options.share)
-        with two_nodes() as address, RayCluster(address, workers=2) as cluster:
+        if options.text is None:
+            write_text(text, options.share)
+        with two_nodes() as address, RayCluster(address, workers=2) as cluster, Watch() as watch:
             start = time.perf_counter()
-            settings = TextSettings(layout="sentences", language="en")
-            cluster.prepare(
-                folder / "text.txt", output=folder / "stream", tokenizer=Tokenizer("whitespace"), text=settings
-            )
-            prepared = time.perf_counter()
-            recipe, notes = SiameseCBOW.paper(negatives_from="batch"), Notes()
+            settings, words = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
+            cluster.prepare(text, output=folder / "stream", tokenizer=words, text=settings)
+            done("two nodes of one core", "prepare", start)
+            start, notes = time.perf_counter(), Notes()
             cluster.train(recipe, folder / "stream", output=folder / "model", progress=notes)
-            for what, seconds in (("prepare", prepared - start), ("train", time.perf_counter() - prepared)):
-                rows.append([what, f"{n_tokens:,}", f"{seconds / 60:.2f}", f"{n_tokens / seconds / 1e6:.1f}"])
+            done("two nodes of one core", "train", start)
+        stream = Stream.load(folder / "stream")
+        state = bytes_of_state(plan_of(recipe, stream)) / 1e6
+        sizes = [text.stat().st_size, sum(path.stat().st_size for path in (folder / "stream").iterdir())]
+        shutil.rmtree(folder / "model")
+        shutil.rmtree(folder / "stream")
+        for code, what, given in ((PREPARE, "prepare", text), (TRAIN, "train", folder / "stream")):
+            start = time.perf_counter()
+            target = folder / ("stream" if what == "prepare" else "model")
+            subprocess.run([sys.executable, "-c", code, str(given), str(target)], check=True)
+            done("one process, two threads", what, start)
     finally:
         shutil.rmtree(folder)
-    header = ["", "tokens", "minutes", "million tokens/s"]
+    peaks = {name.removeprefix("ray::").lstrip("_"): round(value) for name, value in watch.peaks.items()}
+    header = ["", "", "tokens", "minutes", "million tokens/s"]
+    note = (
+        f"Memory at the peak, without pages of mapped files: a worker that trains {peaks['TrainingWorker']:,} MB, of "
+        f"which matrix and optimiser {state:,.0f} MB; one that prepares {peaks.get('guarded', 0):,} MB; the driver "
+        f"{peaks['driver']:,} MB, while the text has {sizes[0] / 1e6:,.0f} MB and "
+        f"the stream {sizes[1] / 1e6:,.0f} MB."
+    )
+    if options.write:
+        keep("scale", {"rows": rows, "peaks": peaks, "state": state, "averaging": notes.notes[-1:]})
     report(
         "cluster_scale",
         "The paper's corpus size on two nodes of one core",
-        "\n\n".join([markdown(header, rows), machine("numpy", "ray")]),
+        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
         write=options.write,
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["quality", "speed", "scale"])
+    parser.add_argument("what", choices=["speed", "scale"])
     parser.add_argument("stream", nargs="?", type=Path)
-    parser.add_argument("--sts", type=Path)
-    parser.add_argument(
-        "--runs", nargs="*", default=["1", "2,256", "4,128", "8,64", "4,256", "8,128", "4,128,mean", "4,128,sum"]
-    )
-    parser.add_argument("--one")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--lines", type=int, default=2_000_000)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=1)
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--text", type=Path)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
-    {"quality": quality, "speed": speed, "scale": scale}[options.what](options)
+    {"speed": speed, "scale": scale}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -1,126 +1,176 @@
 """How training scales with nodes: a model of a round, held against what was measured, for 100 billion tokens.
 
-    python -m benchmarks.scaling [--write]
+    python -m benchmarks.scaling STREAM [--write]
 
-A round of n workers: each trains on `batches` of its part; sends the rows it touched to their owners, which add them up
-and send the result to all. The time of a round is
+A round of n workers: each trains on some batches of its part, then rows are averaged. The time of a round is
 
-    train    words of a round / words a second of a worker, times how much the slowest is behind
-    send     bytes a worker sends and gets / what its network carries
-    memory   the same bytes, copied a few times / memory speed
-    calls    what the engine takes to start and to end the calls of a round
+    train     words of a round / words a second of a worker, times how much the slowest is behind
+    kernel    bytes a worker sends and gets * what it takes to collect, merge and put back a byte
+    network   bytes a worker sends, or gets, / what its network carries
+    calls     what the exchanges of a round take beside their bytes
 
-Rows touched in a round: 1 - exp(-n p) for a row of share p, after subsampling. Shares fall by Zipf's law, 1/rank up to
-a core vocabulary of some thousand words and steeper beyond; how steep is the one thing that is fitted, to the megabytes
-that were measured on Wikipedia. All other assumptions stand below, by name.
+Nothing is fitted by hand. The speed of a worker, of the kernel and of gloo are those that `benchmarks.cluster speed`
+measured (`cluster_figures.json`), and how many rows travel follows from the counts of STREAM by the function that
+`--dry-run` uses. Both are held against measured rounds first. A vocabulary of 5 million words is not here: its counts
+are those of STREAM, continued by the power law of their last decade of ranks. All other assumptions stand below.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.cluster import EXCHANGED, FIGURES
 from benchmarks.tables import markdown, report
+from siamese_cbow import SiameseCBOW, Stream
+from siamese_cbow.cluster.averaging import periods_of
+from siamese_cbow.cluster.training_job import bytes_of_state, expected_rows, row_shares, usual_interval
+from siamese_cbow.training.plan import Plan, plan_of
 
-CORE, TAIL = 8000, 1.5  # ranks from which on counts fall by this power
-WORDS_PER_BATCH = 256 * 22.5  # sentences of Wikipedia
+TOKENS = 100e9
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Of a node and its network."""
+    """Of a node and its network: what was not measured here."""
 
-    words_per_second: float = 2.2e6  # of a core: half of results/train.md, as 5 million rows are in no cache
+    n_words: int = 5_000_000  # of the vocabulary; as fast per word as STREAM's, as both are outside of the caches
     cores: int = 16  # of a node; a worker is a node
-    parallel: float = 0.8  # what the 16th core still adds, on average
+    parallel: float = 0.8  # what each core adds to training; averaging is left to one
     network: float = 1.25e9  # bytes a second each way: 10 Gbit/s
-    memory: float = 8e9  # bytes a second that one core copies
-    copies: int = 6  # gather, send, add up, store, receive, scatter
     behind: float = 1.05  # the slowest worker of a round against the mean
-    call: float = 0.002  # seconds of the engine for a call; a round has 3 + n of them, per worker, in sequence
-    n_words: int = 5_000_000  # of the vocabulary
-    row_bytes: int = 304 * 4 + 4  # a row and Adagrad's number
-    subsample: float = 1e-4
+    call: float = 0.005  # seconds of an exchange, beside its bytes; a round has 4, and each asks all others
 
 
-def touched(n_tokens: float, n_words: int, subsample: float) -> float:
-    """Different rows in that many words of text by Zipf's law."""
-    rank = np.arange(1, n_words + 1)
-    share = np.where(rank <= CORE, 1 / rank, CORE ** (TAIL - 1) / rank**TAIL)
-    share /= share.sum()
-    ratio = subsample / share
-    share *= np.minimum(1, np.sqrt(ratio) + ratio)
-    return float(-np.expm1(-n_tokens * share).sum())
+@dataclass(frozen=True)
+class Measured:
+    """Of this machine."""
+
+    words: float  # a second, of one core
+    kernel: float  # seconds for a byte that is sent or received
+    gloo: float  # the same between two processes here
+    share: float  # of averaging in a round
+    megabytes: float  # sent and received in a round
+    ratio: float  # of two workers to one, end to end
+    fixed: float  # seconds of a job before the first and after the last round
 
 
-def round_of(n: int, batches: int, a: Assumptions) -> dict[str, float]:
-    """Seconds of each part of a round, and bytes that a worker sends and gets."""
-    words = batches * WORDS_PER_BATCH
-    sent = touched(words, a.n_words, a.subsample) * a.row_bytes
-    received = touched(n * words, a.n_words, a.subsample) * a.row_bytes
-    # As an owner a worker also gets 1/n of what all send, and sends its part of the result to all.
-    traffic = max(sent + received, sent + received * (n - 1) / n)
+def measured() -> Measured:
+    known = json.loads(FIGURES.read_text("utf-8"))["speed"]
+    words, share, waiting = known["worker_words"] * 1e6, known["averaging"] / 100, known["waiting"] / 100
+    n_bytes, exchanged = known["megabytes"] * 1e6, 2 * EXCHANGED * 305 * 4
+    trained = known["epochs"] * known["tokens"] / 2 / words
+    n_rounds = known["rounds"]
+    averaging = trained / (1 - share - waiting) * share / n_rounds
+    gloo = known["exchange"]["gloo"] / exchanged
+    one, two = known["train"]["one"], known["train"]["two"]
+    fixed = two - trained / (1 - share - waiting)
+    return Measured(words, averaging / n_bytes - gloo, gloo, share, known["megabytes"], one / two, fixed)
+
+
+def larger(shares: Any, n_rows: int) -> Any:
+    """The shares of a larger vocabulary: the same ones, continued by the power law of their last decade of ranks."""
+    ordered = np.sort(shares)[::-1]
+    ordered = ordered[ordered > 0]
+    n = len(ordered)
+    rank = np.arange(n // 10, n)
+    power = np.polyfit(np.log(rank), np.log(ordered[rank]), 1)[0]
+    tail = ordered[-1] * (np.arange(n, n_rows) / n) ** power
+    every = np.concatenate([ordered, tail])
+    return every / every.sum() * shares.sum()
+
+
+def round_of(n: int, words: float, shares: Any, row_bytes: float, a: Assumptions, m: Measured) -> dict[str, float]:
+    """Seconds of each part of a round, and bytes that a worker sends (it gets as many)."""
+    sent = expected_rows(shares, words, n) * row_bytes if n > 1 else 0.0
     return {
-        "train": words / (a.words_per_second * a.cores * a.parallel) * a.behind,
-        "send": traffic / a.network if n > 1 else 0,
-        "memory": a.copies * (sent + received) / a.memory / max(1.0, a.cores / 4) if n > 1 else 0,
-        "calls": (3 + n) * a.call if n > 1 else 0,
+        "train": words / (m.words * a.cores * a.parallel) * a.behind,
+        "kernel": 2 * sent * m.kernel,
+        "network": sent / a.network,
+        "calls": (4 * a.call + n * 1e-4) if n > 1 else 0.0,
         "sent": sent,
-        "received": received,
-        "words": n * words,
     }
 
 
-def minutes(n: int, batches: int, tokens: float, a: Assumptions) -> tuple[float, float]:
-    """Of one epoch, and the share of training in it."""
-    parts = round_of(n, batches, a)
-    seconds = sum(parts[name] for name in ("train", "send", "memory", "calls"))
-    return tokens / parts["words"] * seconds / 60, parts["train"] / seconds
+def rows_sent(shares: Any, n_tokens: int, n: int, n_rounds: int) -> float:
+    """As `expected_rows`, of a training of a few rounds, of which the last one averages all rows."""
+    words, total = n_tokens / n / n_rounds, 0.0
+    periods = periods_of(shares, words).astype(np.int64)
+    for number in range(1, n_rounds + 1):
+        due = (number % periods == 0) | (number == n_rounds)
+        gaps = (number - (number - 1) // periods * periods)[due]  # rounds since the row was averaged
+        total += sum(float(-np.expm1(-k * words * gaps * shares[due]).sum()) for k in (1, n))
+    return total / n_rounds * (n - 1) / n
+
+
+def check(plan: Plan, quality: dict[str, Any], row_bytes: float) -> list[list[str]]:
+    """Megabytes that a worker sends after a round, by the model and as measured."""
+    shares, n_tokens = row_shares(plan), int(plan.vocabulary.counts.sum())
+    rows = []
+    for key, value in quality.items():
+        n, every, rule, seed = key.split(",")
+        if n != "1" and rule == "adagrad" and seed == "1":
+            model = rows_sent(shares, n_tokens, int(n), int(value["rounds"])) * row_bytes / 1e6
+            rows.append([n, every, f"{value['rounds']:.0f}", f"{model:.0f}", f"{value['sent']:.0f}"])
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stream", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    a = Assumptions()
-    # Wikipedia has 163,570 words and some 40,000 rows of stems.
-    small = replace(a, n_words=204_000)
-    measured = {(2, 512): 136, (4, 256): 103, (8, 128): 76, (8, 256): 97}
-    known = [
+    a, m = Assumptions(), measured()
+    plan = plan_of(SiameseCBOW(), Stream.load(options.stream))
+    shares = row_shares(plan)
+    row_bytes = bytes_of_state(plan) / len(shares)
+    quality = json.loads(options.stream.with_name(f"{options.stream.name}.cluster_quality.json").read_text("utf-8"))
+    words_per_batch = int(plan.vocabulary.counts.sum()) / plan.schedule.n_batches
+    # Two workers of one core here: the same round, with gloo of this machine as the network.
+    words = usual_interval(plan.recipe, 2, plan.schedule.n_batches) * words_per_batch
+    sent = expected_rows(shares, words, 2) * row_bytes
+    trained, averaged = words / m.words, 2 * sent * (m.kernel + m.gloo)
+    here = [
+        ["MB sent and received in a round", f"{2 * sent / 1e6:.0f}", f"{m.megabytes:.0f}"],
+        ["averaging's share of a round", f"{averaged / (trained + averaged):.1%}", f"{m.share:.1%}"],
         [
-            n,
-            batches,
-            f"{touched(batches * WORDS_PER_BATCH, small.n_words, small.subsample) * a.row_bytes / 1e6:.0f}",
-            mb,
-        ]
-        for (n, batches), mb in measured.items()
+            "speed of two workers against one",
+            f"{2 * trained / (trained + averaged):.2f}x without start and end",
+            f"{m.ratio:.2f}x with both",
+        ],
     ]
+    many = larger(shares, round(a.n_words * len(shares) / len(plan.vocabulary)))
+    state = len(many) * row_bytes
     rows = []
     for n in (1, 8, 64, 256):
-        for batches in (512, 4096, 32768):
-            parts = round_of(n, batches, a)
-            time, share = minutes(n, batches, 100e9, a)
+        for batches in (512, 4096, 32768) if n > 1 else (4096,):
+            parts = round_of(n, batches * words_per_batch, many, row_bytes, a, m)
+            seconds = sum(parts[name] for name in ("train", "kernel", "network", "calls"))
+            minutes = TOKENS / (n * batches * words_per_batch) * seconds / 60
             rows.append(
-                [
-                    n,
-                    batches,
-                    f"{parts['sent'] / 1e6:,.0f}",
-                    f"{parts['received'] / 1e6:,.0f}",
-                    f"{time:,.0f}",
-                    f"{share:.0%}",
-                ]
+                [n, batches if n > 1 else "-", f"{TOKENS / (n * batches * words_per_batch):,.0f}" if n > 1 else "-"]
+                + [f"{parts['sent'] / 1e6:,.0f}", f"{minutes:,.1f}"]
+                + [f"{parts[name] / seconds:.0%}" for name in ("train", "kernel", "network", "calls")]
             )
+    named = ", ".join(f"{field.name} {getattr(a, field.name):,g}" for field in fields(a))
     text = "\n\n".join(
         [
-            "Megabytes that a worker sends after a round on Wikipedia, by the model and as measured:",
-            markdown(["workers", "batches", "model", "measured"], known),
-            "100 billion tokens, one epoch, 5 million words, nodes of 16 cores and 10 Gbit/s:",
+            "## What was measured, and what the model says of it",
+            markdown(["workers", "batches", "rounds", "MB sent, model", "measured"], check(plan, quality, row_bytes)),
+            markdown(["two workers of one core", "model", "measured"], here),
+            f"Measured: {m.words / 1e6:.2f} million words a second of a worker, {m.kernel * 1e9:.2f} ns of the kernel "
+            f"and {m.gloo * 1e9:.2f} ns of gloo for a byte, {m.fixed:.1f} s for the start and the end of a job.",
+            "## 100 billion tokens, one epoch",
             markdown(
-                ["nodes", "batches of a worker in a round", "MB sent", "MB received", "minutes", "of it training"], rows
+                ["nodes", "batches", "rounds", "MB sent", "minutes", "training", "kernel", "network", "calls"], rows
             ),
-            "Assumptions: " + ", ".join(f"{name} {value:g}" for name, value in vars(a).items()) + ".",
+            f"Assumptions: {named}. Batches: of a worker in a round. Matrix and optimiser have {state / 1e9:.1f} GB, "
+            "and so has a checkpoint; the start and the end of the job come on top.",
         ]
     )
     report("scaling", "An estimate for large clusters", text, write=options.write)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from pathlib import Path
 import psutil
 
 STORE_BYTES = 120_000_000
+HOST = "127.0.0.1"
 
 
 def free_port() -> int:
@@ -26,8 +29,9 @@ def free_port() -> int:
 class Nodes:
     """Raylets of one core each; the first is the head."""
 
-    def __init__(self, folder: Path) -> None:
-        self.address, self._folder = f"127.0.0.1:{free_port()}", folder
+    def __init__(self, folder: Path, host: str = HOST) -> None:
+        self.address, self._folder = f"{host}:{free_port()}", folder
+        self._sockets = tempfile.mkdtemp(prefix="ray")  # a short name: those of sockets end after 107 bytes
         token = folder / "token"
         token.write_text(secrets.token_hex(32))
         self.environment = {
@@ -40,44 +44,41 @@ class Nodes:
         }
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-        """One more node; `before` is a command that runs it."""
+    def start(self, before: Sequence[str] = (), address: str = HOST, **environment: str) -> subprocess.Popen[bytes]:
+        """One more node, by which address others reach it; `before` is a command that runs it."""
         port = self.address.rpartition(":")[2]
         role = ["--address", self.address]
         if not self.processes:
-            role = ["--head", "--port", port, "--include-dashboard=false", "--temp-dir", str(self._folder / "ray")]
-        log = (self._folder / f"node{len(self.processes)}.log").open("wb")
-        process = subprocess.Popen(
-            [
-                *(*before, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus", "1"),
-                *("--object-store-memory", str(STORE_BYTES), "--disable-usage-stats"),
-                *("--node-ip-address", "127.0.0.1", *role),
-            ],
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **self.environment},
-            start_new_session=True,
-        )
+            role = ["--head", "--port", port, "--include-dashboard=false", "--temp-dir", self._sockets]
+        command = [
+            *(*before, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus", "1"),
+            *("--object-store-memory", str(STORE_BYTES), "--disable-usage-stats"),
+            *("--node-ip-address", address, *role),
+        ]
+        everything = {**os.environ, **self.environment, **environment}
+        with (self._folder / f"node{len(self.processes)}.log").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=everything, start_new_session=True)
         if not self.processes:
-            self._wait_for_head(process)
+            self._wait_for_head(process, before)
         self.processes.append(process)
         return process
 
-    def _wait_for_head(self, process: subprocess.Popen[bytes]) -> None:
+    def _wait_for_head(self, process: subprocess.Popen[bytes], before: Sequence[str]) -> None:
+        """Until it answers, asked from where it is; a loaded machine may take minutes."""
         host, _, port = self.address.partition(":")
+        ask = f"import socket; socket.create_connection(({host!r}, {port}), 5)"
         for _ in range(300):
-            time.sleep(0.2)
+            time.sleep(0.5)
             if process.poll() is not None:
                 raise RuntimeError((self._folder / "node0.log").read_text())
-            try:
-                socket.create_connection((host, int(port)), 1).close()
-            except OSError:
-                continue
-            return
+            if subprocess.run([*before, sys.executable, "-S", "-c", ask], capture_output=True).returncode == 0:
+                return
+        raise TimeoutError(self.address)
 
     def stop(self) -> None:
         for process in reversed(self.processes):
             kill_node(process)
+        shutil.rmtree(self._sockets, ignore_errors=True)
 
 
 def kill_node(process: subprocess.Popen[bytes]) -> None:

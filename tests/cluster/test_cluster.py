@@ -8,9 +8,12 @@ import os
 import random
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +22,9 @@ import pytest
 import siamese_cbow as sc
 from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
 from siamese_cbow.cli import main
+from siamese_cbow.cluster.exchange import ThreadExchange
 from siamese_cbow.cluster.session import clear_errors
-from siamese_cbow.cluster.sources import Source, sources_of, store_errors
+from siamese_cbow.cluster.sources import Source, sources_of
 from siamese_cbow.cluster.training_job import TrainingJob, training_job
 from siamese_cbow.cluster.training_worker import TrainingWorker
 from siamese_cbow.training.checkpoint import read_log
@@ -102,13 +106,19 @@ def text_of(n_lines: int, seed: int) -> str:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Text of every kind: large enough to be cut, small files, compressed, a table, another encoding."""
+    """Text of every kind: large enough to be cut, small files, compressed, tables, another encoding."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     folder = tmp_path_factory.mktemp("texts")
     (folder / "a-large.txt").write_text("\ufeff" + text_of(240_000, 1), "utf-8")
     (folder / "b-small.txt").write_text(text_of(300, 2), "utf-8")
     (folder / "c-small.txt").write_text("no line end, and " + text_of(20, 3).rstrip(), "utf-8")
     (folder / "d.txt.gz").write_bytes(gzip.compress(text_of(20_000, 4).encode()))
     (folder / "e.jsonl").write_text("".join(f'{{"text": "w1 w2 w{i % 50}", "n": {i}}}\n' for i in range(4000)))
+    (folder / "g.txt.zst").write_bytes(pa.compress(text_of(5000, 6).encode(), "zstd", asbytes=True))
+    rows = pa.table({"text": [f"w{i % 7} w{i % 11} w3" for i in range(2000)], "n": range(2000)})
+    pq.write_table(rows, folder / "h.parquet", row_group_size=300)
     (folder / "f-other.txt").write_text("Die Straße, ein Fluß.\nGrüße aus Köln.\n" * 200, "cp1252")
     return folder
 
@@ -145,7 +155,7 @@ def test_a_stream_has_the_bytes_of_a_local_one(
 
 def test_text_of_an_s3_store(cluster: sc.RayCluster, store: str, texts: Path, tmp_path: Path) -> None:
     """As bytes of a store, the same files give the same words and ids."""
-    names = ["a-large.txt", "b-small.txt", "d.txt.gz", "e.jsonl"]
+    names = ["a-large.txt", "b-small.txt", "d.txt.gz", "e.jsonl", "g.txt.zst", "h.parquet"]
     with_workers(cluster, 2).prepare([f"{store}/{name}" for name in names], output=tmp_path / "far", text=LINES)
     near = sc.prepare([texts / name for name in names], output=tmp_path / "near", text=LINES)
     assert sc.Stream.load(tmp_path / "far", verify=True).fingerprint == near.fingerprint
@@ -153,18 +163,14 @@ def test_text_of_an_s3_store(cluster: sc.RayCluster, store: str, texts: Path, tm
         cluster.prepare(f"{store}/none.txt", output=tmp_path / "none")
 
 
-def test_text_in_memory_and_parquet(cluster: sc.RayCluster, texts: Path, tmp_path: Path) -> None:
+def test_text_in_memory(cluster: sc.RayCluster, texts: Path, tmp_path: Path) -> None:
     import fsspec
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    fsspec.filesystem("memory").pipe("/corpus/b.txt", (texts / "b-small.txt").read_bytes())
-    rows = pa.table({"text": [f"w{i % 7} w{i % 11} w3" for i in range(2000)], "n": range(2000)})
-    pq.write_table(rows, tmp_path / "c.parquet", row_group_size=300)
-    given = ["memory://corpus/b.txt", str(tmp_path / "c.parquet")]
-    far = cluster.prepare(given, output=tmp_path / "far", min_count=2, text=LINES)
-    near = sc.prepare([texts / "b-small.txt", tmp_path / "c.parquet"], min_count=2, text=LINES)
-    assert far.fingerprint == near.fingerprint
+    names = ["b-small.txt", "g.txt.zst", "h.parquet"]
+    for name in names:
+        fsspec.filesystem("memory").pipe(f"/corpus/{name}", (texts / name).read_bytes())
+    far = cluster.prepare([f"memory://corpus/{name}" for name in names], output=tmp_path / "far", text=LINES)
+    assert far.fingerprint == sc.prepare([texts / name for name in names], text=LINES).fingerprint
 
 
 class LostError(Exception):
@@ -220,6 +226,7 @@ def lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 RECIPE = sc.SiameseCBOW(dim=16, epochs=2, batch_size=64)
 OFTEN = Saving(checkpoint_minutes=0)
+EVERY = 6  # batches; a checkpoint comes after 8 rounds of them
 
 
 def test_one_worker_is_local_training(cluster: sc.RayCluster, lesson: Path, tmp_path: Path) -> None:
@@ -232,23 +239,21 @@ def test_one_worker_is_local_training(cluster: sc.RayCluster, lesson: Path, tmp_
 def together(cluster: sc.RayCluster, lesson: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of two workers, undisturbed."""
     output = tmp_path_factory.mktemp("together") / "model"
-    with_workers(cluster, 2).train(RECIPE, lesson, output=output, average_every=25)
+    with_workers(cluster, 2).train(RECIPE, lesson, output=output, average_every=EVERY)
     return output
 
 
 def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None:
-    """No Ray: the same workers, asked one after the other, come to the same numbers."""
-    job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, 25)
+    """No Ray and no gloo: the same workers, as threads of one process, come to the same numbers."""
+    job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, EVERY)
     workers = [TrainingWorker(job, i) for i in range(2)]
-    n_rounds = 2 * -(-max(worker.begin()[1] for worker in workers) // 25)
-    for number in range(1, n_rounds + 1):
-        reports = [worker.advance(number, n_rounds) for worker in workers]
-        shares = [[worker.share(owner) for owner in range(2)] for worker in workers]
-        merged = [worker.merge(*(own[i] for own in shares)) for i, worker in enumerate(workers)]
-        assert len({worker.take(*merged) for worker in workers}) == 1
-    rows = [worker._trainer.run.state.vectors for worker in workers]
-    assert np.array_equal(*rows)
-    run = Run(plan_of(RECIPE, sc.Stream.load(lesson)), workers[0]._trainer.run.state)
+    with ThreadPoolExecutor(2) as pool:
+        begun = list(pool.map(TrainingWorker.start, workers, ThreadExchange.several(2)))
+        n_rounds = 2 * -(-max(n_batches for _, n_batches, _ in begun) // EVERY)
+        for number in range(1, n_rounds + 1):
+            reports = list(pool.map(TrainingWorker.advance, workers, [number] * 2, [n_rounds] * 2))
+    assert np.array_equal(*(worker.state.vectors for worker in workers))
+    run = Run(plan_of(RECIPE, sc.Stream.load(lesson)), workers[0].state)
     model = sc.load(together)
     assert np.array_equal(run.model().vectors, model.vectors)
     assert model.info.trained is not None
@@ -262,13 +267,13 @@ def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None
 def test_training_survives(cluster: sc.RayCluster, nodes: Nodes, lesson: Path, together: Path, tmp_path: Path) -> None:
     def train(progress: Accident, name: str) -> None:
         with_workers(cluster, 2).train(
-            RECIPE, lesson, output=tmp_path / name / "model", average_every=25, saving=OFTEN, progress=progress
+            RECIPE, lesson, output=tmp_path / name / "model", average_every=EVERY, saving=OFTEN, progress=progress
         )
 
-    worker = Accident(2, lambda: kill_worker(nodes, "ray::TrainingWorker"))
+    worker = Accident(10, lambda: kill_worker(nodes, "ray::TrainingWorker"))
     train(worker, "worker")
     assert any("a worker was lost" in message for message in worker.said)
-    driver = Accident(2, die)
+    driver = Accident(10, die)
     with pytest.raises(LostError):
         train(driver, "driver")
     again = Accident(0, die)
@@ -276,9 +281,9 @@ def test_training_survives(cluster: sc.RayCluster, nodes: Nodes, lesson: Path, t
     assert any("going on" in message for message in again.said)
     third = nodes.start()
     with_nodes(cluster, 3)
-    node = Accident(1, lambda: kill_node(third))
+    node = Accident(9, lambda: kill_node(third))
     with_workers(cluster, 3)
-    train_three = {"average_every": 25, "saving": OFTEN}
+    train_three = {"average_every": EVERY, "saving": OFTEN}
     cluster.train(RECIPE, lesson, output=tmp_path / "node" / "model", progress=node, **train_three)
     cluster.train(RECIPE, lesson, output=tmp_path / "calm" / "model", **train_three)
     assert node.happened
@@ -291,7 +296,7 @@ def test_other_workers_make_another_model(cluster: sc.RayCluster, lesson: Path, 
     with pytest.raises(sc.InputError, match="holds a model of other settings"):
         with_workers(cluster, 2).train(RECIPE, lesson, output=together, average_every=300)
     progress = Accident(0, die)
-    cluster.train(RECIPE, lesson, output=together, average_every=25, progress=progress)
+    cluster.train(RECIPE, lesson, output=together, average_every=EVERY, progress=progress)
     assert "is up to date" in progress.said[0]
 
 
@@ -352,6 +357,11 @@ def test_every_row_is_encoded_once(cluster: sc.RayCluster, nodes: Nodes, tickets
         cluster.encode(table, output=output, text=text)
     with pytest.raises(sc.InputError, match="no column 'none'; it has id, body"):
         cluster.encode(table, output=tmp_path / "none", text=sc.TextSettings(text_column="none"))
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/tickets.parquet", table.read_bytes())
+    assert cluster.encode("memory://tickets.parquet", output=tmp_path / "far", text=text) == 9000
+    assert pq.read_table(tmp_path / "far").equals(rows)
     plain = [tickets / "b.txt", tickets / "c.txt.gz"]
     assert cluster.encode(plain, output=tmp_path / "lines") == 70_003
     lines = pq.read_table(tmp_path / "lines")
@@ -373,12 +383,9 @@ def test_models_are_scored_side_by_side(cluster: sc.RayCluster, together: Path, 
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str], texts: Path, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["prepare", str(texts), "-o", str(tmp_path / "s"), "--cluster", "127.0.0.1:1", "--workers", "2"])
-    assert ended.value.code == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1
-    assert "no Ray cluster answers at 127.0.0.1:1" in lines[0]
+    for command in (("prepare", texts), ("encode", texts / "b-small.txt")):
+        said = failed(capsys, *command, "-o", tmp_path / "s", "--cluster", "127.0.0.1:1", "--workers", 2)
+        assert "no Ray cluster answers at 127.0.0.1:1" in said
 
 
 def test_a_node_that_sees_other_files(cluster: sc.RayCluster, nodes: Nodes, texts: Path, tmp_path: Path) -> None:
@@ -405,9 +412,12 @@ def test_files_that_have_changed(cluster: sc.RayCluster, stream: Path, texts: Pa
     job, _ = training_job(session, RECIPE, [stream], tmp_path / "model", (), 400)
     name = str(stream / "ids.npy")
     other = replace(job, files={name: (5, "")})
-    assert "is not what the driver sees" in TrainingWorker(other, 0).begin().message
+    [exchange] = ThreadExchange.several(1)
+    with pytest.raises(sc.InputError, match="is not what the driver sees"):
+        TrainingWorker(other, 0).start(exchange)
     gone = replace(job, files={str(tmp_path / "ids.npy"): (5, "")})
-    assert "no file" in TrainingWorker(gone, 0).begin().message
+    with pytest.raises(sc.InputError, match="no file"):
+        TrainingWorker(gone, 0).start(exchange)
     [source] = sources_of(texts / "b-small.txt", LINES).files
     with pytest.raises(sc.InputError, match=r"b-small.txt has changed since the job began \(.* bytes, expected 5\)"):
         list(session.each(Source.check, [(replace(source, size=5),)]))
@@ -415,17 +425,73 @@ def test_files_that_have_changed(cluster: sc.RayCluster, stream: Path, texts: Pa
         list(session.each(Source.check, [(replace(source, name=str(tmp_path / "none.txt")),)]))
 
 
-def test_nodes_of_other_code(cluster: sc.RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = cluster._session
-    assert session is not None
-    node = session.nodes[0]
-    for facts, message in (
-        (None, "has no package siamese_cbow"),
-        (("0.0.1", ""), "has siamese-cbow 0.0.1 of other code"),
-    ):
-        monkeypatch.setattr(session, "_on_each_node", lambda *_, facts=facts: iter([(node, facts)]))
-        with pytest.raises(sc.ClusterError, match=message):
-            session._check_nodes()
+def test_a_stream_that_is_not_what_was_prepared(
+    cluster: sc.RayCluster, lesson: Path, together: Path, tmp_path: Path
+) -> None:
+    """A changed id is found while training runs; with the right file back, the same command goes on."""
+    stream = shutil.copytree(lesson, tmp_path / "stream")
+    ids = np.load(stream / "ids.npy")
+    np.save(stream / "ids.npy", np.where(np.arange(len(ids)) == len(ids) // 2, ids[::-1], ids))
+    train = {"output": tmp_path / "model", "average_every": EVERY}
+    with pytest.raises(sc.FormatError, match=r"stream .*not those that were written.*\[node "):
+        with_workers(cluster, 2).train(RECIPE, stream, **train)
+    shutil.copy(lesson / "ids.npy", stream / "ids.npy")
+    cluster.train(RECIPE, stream, **train)
+    assert content(tmp_path / "model") == content(together)
+    (stream / "ids.npy").unlink()
+    with pytest.raises(sc.FormatError, match=r"ids\.npy"):
+        cluster.train(RECIPE, stream, output=tmp_path / "other")
+
+
+def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """A command ends with exit code 2; the line that it says last."""
+    with pytest.raises(SystemExit) as ended:
+        main([*map(str, arguments)])
+    assert ended.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert "Traceback" not in "".join(lines)
+    return lines[-1]
+
+
+def test_nodes_of_other_code(
+    cluster: sc.RayCluster, nodes: Nodes, texts: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A node without the package, and one with another version of it: each is named; without them it works."""
+    assert cluster._session is not None
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Blocked:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name.partition('.')[0] == 'siamese_cbow':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Blocked())\n"
+    )
+    package = Path(sc.__file__).parent
+    shutil.copytree(package, tmp_path / "other" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "other" / package.name / "errors.py").open("a") as file:
+        file.write("# changed\n")
+    for folder, message in (("none", "has no package siamese_cbow"), ("other", "of other code than this one")):
+        third = nodes.start(PYTHONPATH=str(tmp_path / folder))
+        try:
+            with_nodes(cluster, 3)
+            [new] = set(cluster._session.live_nodes()) - set(cluster._session.nodes)
+            with pytest.raises(sc.ClusterError, match=message) as raised:
+                cluster._session._check_nodes()
+            assert f"node {new.name}" in str(raised.value)
+        finally:
+            kill_node(third)
+            with_nodes(cluster, 2)
+    cluster._session._check_nodes()
+
+
+def test_a_cluster_of_another_ray_or_python(cluster: sc.RayCluster) -> None:
+    assert cluster._session is not None
+    said = "Version mismatch: The cluster was started with:\n    Ray: 2.60.0\n    Python: 3.12.1\nThis process on node"
+    expected = pytest.raises(sc.ClusterError, match=r"db7 runs another Ray or Python.*Python: 3\.12\.1")
+    with expected as raised, clear_errors(cluster._session.ray, "db7"):
+        raise RuntimeError(said)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -444,7 +510,40 @@ def test_what_ray_says_is_one_line(cluster: sc.RayCluster, error: str, message: 
     assert "\n" not in str(raised.value)
 
 
-def test_wrong_credentials() -> None:
-    message = r"s3://a/b may not be read \(.*\); check the credentials on every node"
-    with pytest.raises(sc.ClusterError, match=message), store_errors("s3://a/b"):
-        raise PermissionError("Access Denied")
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """A store that knows nobody."""
+
+    class Refuse(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(403)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>")
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refuse)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_wrong_credentials(
+    refusing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import s3fs
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", refusing)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "wrong")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    s3fs.S3FileSystem.clear_instance_cache()
+    try:
+        said = failed(capsys, "prepare", "s3://crawl/a.txt", "-o", tmp_path / "s", "--cluster", "local")
+    finally:
+        s3fs.S3FileSystem.clear_instance_cache()
+    assert "s3://crawl/a.txt may not be read" in said
+    assert "check the credentials on every node" in said

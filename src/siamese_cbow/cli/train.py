@@ -54,7 +54,8 @@ STEPS = "postprocess_"  # how the options of post-processing begin
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
 @cluster_options
 @click.option("--average-every", type=click.IntRange(min=1), metavar="N",
-              help="With --cluster, batches of a worker between two averagings.  [default: 512 / workers]")  # fmt: skip
+              help="With --cluster, batches of a worker between two averagings.  "
+              "[default: those of 262,144 sentences / workers, or fewer]")  # fmt: skip
 @click.pass_context
 def train(
     context: click.Context,

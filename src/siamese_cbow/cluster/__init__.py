@@ -13,6 +13,7 @@ In the order of the flow:
     shards            how text is cut: looks at files, their language, where they may be cut
     word_counts       counts of words that travel
     parallel_prepare  text -> stream, shard by shard
+    exchange          how workers send arrays to each other
     averaging         how the rows of several workers become one
     training_job      what a training is to do, and what it will take
     training_worker   a process on a node that trains on its part
@@ -124,8 +125,8 @@ class RayCluster:
     ) -> Model:
         """Learns from streams on disk into a folder, and goes on where an unfinished training stopped.
 
-        average_every  batches of a worker between two averagings, 512 / workers unless said; fewer are nearer to one
-                       worker, and more to send
+        average_every  batches of a worker between two averagings, by default those of 262,144 sentences / workers, or
+                       fewer; short rounds are nearer to one worker, and send more
         """
         from siamese_cbow.cluster.rounds import train
 

@@ -2,12 +2,16 @@
 
     rows 0 1 2 3 4, two workers        worker 0 owns rows 0 2 4, worker 1 owns rows 1 3
     a round: 0 moves rows 0 1, 1 moves rows 1 2
-    shares   0 -> {0}, {1}             what each has made of the rows of each owner
-             1 -> {2}, {1}
-    merged   owner 0: {0 2}, owner 1: {1}; then both workers have all three
+    first    1 -> 0: row 2             what each has made of the rows of each owner
+             0 -> 1: row 1
+    then     0 -> 1: rows 0 2          the owner merges, and sends the result to all
+             1 -> 0: row 1
 
-Only rows that were touched travel, and an owner keeps its own rows as they were when the round began (1/n of the
-matrix), so that nobody needs a second matrix. All sums run in the order of the workers: same shares, same bytes.
+Only rows that were touched travel; who touched what is exchanged before, one bit a row. Rows of rare words, which are
+most of the bytes, are averaged only in every second, fourth or eighth round: by then a worker has moved them a few
+times at most. An owner keeps its own rows as they were when they were last averaged (1/n of the matrix), so that nobody
+needs a second matrix, and rows go in blocks, so that buffers stay small. All sums run in the order of the workers: same
+rows, same bytes.
 
 What becomes of a row: each worker has moved it from x0 to x0 + d_i. The moves are added up, as if one worker had made
 them one after the other. A row that only one worker has seen moves as it would alone; a mean over all workers would
@@ -22,96 +26,153 @@ against the mean of rows and against plain sums in results/cluster.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Bytes, Vectors
+from siamese_cbow.base.arrays import Bytes, Counts, Floats, Ids, Offsets, Vectors
+from siamese_cbow.cluster.exchange import Exchange
+from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_rows, take_rows
+from siamese_cbow.machine.memory import Scratch
 from siamese_cbow.training.state import TrainingState
 
+BLOCK = 1 << 15  # rows that are exchanged at a time: fewer cost time, as workers wait for each other, more cost memory
+TOUCHES, LONGEST = 8, 8  # a row is averaged when a worker has moved it about so often, or after so many rounds
 
-class Share(NamedTuple):
-    """Some rows, and what there is of each."""
-
-    rows: NDArray[np.int64]  # (n,) rising
-    arrays: Mapping[str, Vectors]  # each (n_strips, n, width)
+Flags = NDArray[np.bool_]
 
 
-def row_arrays(state: TrainingState) -> dict[str, Vectors]:
-    """Those arrays of a state that have something for each row, as (n_strips, n_rows, width). Views."""
-    arrays = {name: array for name, array in state.arrays().items() if array.size > 1}
-    return {name: array.reshape(state.layout.n_strips, -1, array.shape[1]) for name, array in arrays.items()}
+class RowArray(NamedTuple):
+    """Something that a state has for each row."""
+
+    values: Vectors  # (n_rows, width), a view
+    seen: int | None  # the array with Adagrad's sums of squares that belongs to it, by its number
+    is_direction: bool  # what an optimiser remembers, of which the mean is taken
 
 
-def shares_of(state: TrainingState, touched: Bytes, owner: int, n_owners: int) -> Share:
-    """What a worker has made of the rows of one owner that it touched."""
-    rows = np.flatnonzero(touched[owner::n_owners]) * n_owners + owner
-    return Share(rows, {name: array[:, rows] for name, array in row_arrays(state).items()})
+def row_arrays(state: TrainingState) -> list[RowArray]:
+    """The arrays of a state; rows that are cut into strips are as many arrays."""
+    arrays: list[RowArray] = []
+    named = {name: array for name, array in state.arrays().items() if array.size > 1}
+    for name, array in named.items():
+        strips = array.reshape(state.layout.n_strips, -1, array.shape[1])
+        is_direction = name.endswith((".first", ".second")) and array.shape[1] > 1
+        squares = named.get(f"{name}.first")
+        has_squares = squares is not None and squares.shape[1] == 1
+        seen = len(arrays) + len(strips) if has_squares else None
+        arrays += [RowArray(strip, None if seen is None else seen + i, is_direction) for i, strip in enumerate(strips)]
+    return arrays
 
 
-def take(state: TrainingState, merged: Sequence[Share]) -> None:
-    """A worker goes on from the merged rows."""
-    arrays = row_arrays(state)
-    for share in merged:
-        for name, array in arrays.items():
-            array[:, share.rows] = share.arrays[name]
+def periods_of(shares: Floats, n_words: float) -> Counts:
+    """After how many rounds each row is averaged: 1, 2, 4 or 8; rarely used rows have not moved far.
 
-
-class Owner:
-    """Rows `number`, `number + n_owners`, ... as they were when the round began."""
-
-    def __init__(self, state: TrainingState, number: int, n_owners: int) -> None:
-        self._n_owners = n_owners
-        self._rows = {name: array[:, number::n_owners].copy() for name, array in row_arrays(state).items()}
-
-    def merge(self, shares: Sequence[Share]) -> Share:
-        """The rows that all workers go on from."""
-        rows = np.unique(np.concatenate([share.rows for share in shares]))
-        places = [np.searchsorted(rows, share.rows) for share in shares]
-        own = rows // self._n_owners
-        before = {name: array[:, own] for name, array in self._rows.items()}
-        merged = {name: _merged(name, before, shares, places) for name in before}
-        for name, array in self._rows.items():
-            array[:, own] = merged[name]
-        return Share(rows, merged)
-
-
-def _merged(
-    name: str, before: Mapping[str, Vectors], shares: Sequence[Share], places: Sequence[NDArray[np.int64]]
-) -> Vectors:
-    """One array of the merged rows; places[i] says where the rows of share i stand among them."""
-    base = before[name]
-    total = np.zeros_like(base)
-    if name.endswith((".first", ".second")) and base.shape[2] > 1:  # a direction: the mean of those who have one
-        n = np.zeros((base.shape[1], 1), np.float32)
-        for share, place in zip(shares, places, strict=True):
-            total[:, place] += share.arrays[name]
-            n[place] += 1
-        return total / n
-    scales = _scales(f"{name}.first", before, shares, places)
-    for share, place, scale in zip(shares, places, scales, strict=True):
-        total[:, place] += (share.arrays[name] - base[:, place]) * scale
-    total += base
-    return total
-
-
-def _scales(
-    seen: str, before: Mapping[str, Vectors], shares: Sequence[Share], places: Sequence[NDArray[np.int64]]
-) -> Sequence[Vectors | np.float32]:
-    """What the moves of each share are multiplied by; 1 unless Adagrad has made them.
-
-    a0 = 0, both workers have seen 2 -> sqrt(1 / 2) for both
+    shares   (n_rows,) of each row among the words that are trained on
+    n_words  of a worker, in a round; 1000 words, shares .5, .002 and .0001 -> 1, 4, 8
     """
-    if seen not in before or before[seen].shape[2] > 1:
-        return [np.float32(1)] * len(shares)
-    base = before[seen]
-    gained = [share.arrays[seen] - base[:, place] for share, place in zip(shares, places, strict=True)]
-    middle = base.copy()
-    for gain, place in zip(gained, places, strict=True):
-        middle[:, place] += gain / 2
-    return [
-        np.sqrt((base[:, place] + gain / 2) / np.maximum(middle[:, place], np.float32(1e-30)))
-        for gain, place in zip(gained, places, strict=True)
-    ]
+    rounds = TOUCHES / np.maximum(shares * n_words, 1e-9)
+    return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.int64)
+
+
+class Averager:
+    """Makes the rows of all workers one, round after round; each worker has one."""
+
+    def __init__(self, state: TrainingState, exchange: Exchange) -> None:
+        self._arrays, self._exchange, self._scratch = row_arrays(state), exchange, Scratch()
+        self._widths = [(i, array.values.shape[1]) for i, array in enumerate(self._arrays)]
+        number, n = exchange.number, exchange.n
+        self._before = [array.values[number::n].copy() for array in self._arrays]  # of its own rows, by row // n
+
+    def average(self, touched: Bytes, due: Bytes) -> tuple[int, int]:
+        """The rows that are due and that anybody touched become the same for all; bytes that a worker sends and gets.
+
+        touched  (n_rows,) 1 where this worker has moved a row since it was averaged; 0 afterwards
+        due      (n_rows,) 1 where a row is averaged now, for all workers alike
+        """
+        everyone = self._exchange.gather(np.packbits(touched & due))
+        rows = np.flatnonzero(np.unpackbits(np.bitwise_or.reduce(everyone, axis=0), count=len(touched)))
+        sent = received = everyone.size // len(everyone)
+        for first in range(0, len(rows), BLOCK):
+            block = rows[first : first + BLOCK]
+            bits = everyone[:, block >> 3] >> (7 - (block & 7)).astype(np.uint8) & 1
+            n_sent, n_received = self._average_block(block, bits.astype(bool))
+            sent, received = sent + n_sent, received + n_received
+        touched[due == 1] = 0
+        return sent, received
+
+    def _average_block(self, rows: Offsets, touched: Flags) -> tuple[int, int]:
+        """Some rows, each touched by somebody; touched is (n_workers, n_rows)."""
+        number, n = self._exchange.number, self._exchange.n
+        owners = rows % n
+        to_send = [rows[touched[number] & (owners == owner)] for owner in range(n)]
+        merged = [rows[owners == owner] for owner in range(n)]
+        places, ends = _places(touched[:, owners == number])
+
+        shares = self._memory("shares", int(ends[-1]))
+        incoming = [[share[ends[i] : ends[i + 1]] for share in shares] for i in range(n)]
+        outgoing = [self._memory(f"send{i}", 0 if i == number else len(to_send[i])) for i in range(n)]
+        for i, taken in enumerate(outgoing):
+            for array, target in zip(self._arrays, incoming[i] if i == number else taken, strict=True):
+                take_rows(array.values, to_send[i], target)
+        self._exchange.swap(outgoing, incoming)
+
+        results = self._merge(merged[number], shares, places)
+        arriving = [self._memory(f"got{i}", 0 if i == number else len(merged[i])) for i in range(n)]
+        self._exchange.swap([results] * n, arriving)
+        for i, values in enumerate(arriving):
+            for array, value in zip(self._arrays, values, strict=True):
+                put_rows(merged[i][: len(value)], value, array.values)
+        row_bytes = 4 * sum(width for _, width in self._widths)
+        others = [i for i in range(n) if i != number]
+        sent = sum(len(to_send[i]) for i in others) + len(others) * len(merged[number])
+        received = sum(int(ends[i + 1] - ends[i]) + len(merged[i]) for i in others)
+        return row_bytes * sent, row_bytes * received
+
+    def _memory(self, name: str, n_rows: int) -> list[Vectors]:
+        """Room for so many rows of all arrays, which is used again in the next block."""
+        return [self._scratch.array(f"{name}.{i}", (n_rows, width), np.float32) for i, width in self._widths]
+
+    def _merge(self, rows: Offsets, shares: Sequence[Vectors], places: Ids) -> list[Vectors]:
+        """Its own rows, from what all workers have made of them; they are remembered for the next time."""
+        n, results = self._exchange.n, self._memory("merged", len(rows))
+        plain = np.ones(places.shape, np.float32)
+        scales = [
+            plain
+            if array.seen is None
+            else adagrad_scales(self._before[array.seen][rows // n, 0], shares[array.seen], places)
+            for array in self._arrays
+        ]
+        for i, (array, share) in enumerate(zip(self._arrays, shares, strict=True)):
+            if array.is_direction:
+                merge_means(rows, share, places, array.values, results[i])
+            else:
+                merge_moves(rows, share, places, scales[i], n, self._before[i], array.values, results[i])
+        return results
+
+
+def _places(touched: Flags) -> tuple[Ids, Offsets]:
+    """Where the rows of each worker stand among those received, one worker after the other.
+
+    touched, of 2 workers and 2 rows, [[1, 1], [0, 1]] -> places [[0, NOBODY], [1, 2]], ends [0, 2, 3]
+    """
+    places = np.full(touched.shape[::-1], NOBODY, np.int32)
+    ends = np.concatenate([[0], np.cumsum(touched.sum(axis=1))]).astype(np.int64)
+    for i, flags in enumerate(touched):
+        places[flags, i] = np.arange(ends[i], ends[i + 1])
+    return places, ends
+
+
+def adagrad_scales(before: Vectors, shares: Vectors, places: Ids) -> Vectors:
+    """What the moves of each worker are multiplied by.
+
+    before  (n,) the sums of squares when the round began; shares (n_received, 1) what workers made of them
+    before 0, both workers have come to 2 -> sqrt(1 / 2) for both
+    """
+    gained = np.where(places >= 0, shares[np.maximum(places, 0), 0] - before[:, None], np.float32(0))
+    middle = before.copy()
+    for i in range(places.shape[1]):
+        middle += gained[:, i] / 2
+    scales: Vectors = np.sqrt((before[:, None] + gained / 2) / np.maximum(middle, np.float32(1e-30))[:, None])
+    return scales

@@ -35,8 +35,15 @@ def node_name() -> str:
     import ray
 
     context: Any = ray.get_runtime_context()
+    return f"{socket.gethostname()} ({node_address()}, {context.get_node_id()[:8]})"
+
+
+def node_address() -> str:
+    """By which other nodes reach the one that this runs on."""
+    import ray
+
     address: Any = ray.util.get_node_ip_address
-    return f"{socket.gethostname()} ({address()}, {context.get_node_id()[:8]})"
+    return str(address())
 
 
 def source_hash() -> str:

@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import one_writer
+from siamese_cbow.cluster.averaging import LONGEST
+from siamese_cbow.cluster.exchange import PeerLostError
 from siamese_cbow.cluster.node import Failure
 from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
-from siamese_cbow.cluster.training_job import TrainingJob, threads_of, together, training_job
-from siamese_cbow.cluster.training_worker import LoneWorker, RoundReport, TrainingWorker
+from siamese_cbow.cluster.training_job import TrainingJob, check_content, threads_of, together, training_job
+from siamese_cbow.cluster.training_worker import LoneWorker, Lost, RoundReport, TrainingWorker
 from siamese_cbow.errors import ClusterError
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import RUN, check_target, load
@@ -103,7 +105,7 @@ def _losses(session: Session, lost: list[str], progress: Progress) -> Iterator[N
     errors = session.ray.exceptions
     try:
         yield
-    except (errors.RayActorError, errors.ObjectLostError, errors.OwnerDiedError, errors.NodeDiedError) as error:
+    except (errors.RayActorError, errors.NodeDiedError, PeerLostError) as error:
         lost.append(type(error).__name__)
         if len(lost) > MOST_LOSSES:
             raise ClusterError(
@@ -140,11 +142,15 @@ def _say_rest(said: Sequence[str], n_said: int, progress: Progress) -> int:
 def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:
     lost: list[str] = []
     workers: list[Any] = []
+    checking = session.start(check_content, job.folders)  # takes a second for each gigabyte: nobody waits for it
     while True:
         with _losses(session, lost, progress):
             try:
                 workers = _place(session, job, TrainingWorker)
-                _Rounds(session, job, workers, saving, progress, lost).run()
+                rounds = _Rounds(session, job, workers, saving, progress, lost)
+                counters = rounds.run()
+                session.result(checking)
+                rounds.finish(counters)
                 return
             finally:
                 _end(session, workers)
@@ -166,9 +172,10 @@ class _Rounds:
         self._saving, self._progress, self._lost = saving, progress, lost
         self._log = TrainingLog(Path(job.output) / RUN / LOG)
 
-    def run(self) -> None:
+    def run(self) -> Counters:
+        """All rounds that are left; the counters of all workers together."""
         job, progress = self._job, self._progress
-        begun = self._all("begin")
+        begun = self._all("begin", self._checked(self._workers[0].meet.remote()))
         if len({number for number, _, _ in begun}) > 1:
             raise ClusterError(f"nodes see different checkpoints in {job.output}; is it on storage that all share?")
         first, counters = begun[0][0], [Counters(**each) for each in begun[0][2]]
@@ -193,25 +200,27 @@ class _Rounds:
                 progress.say(
                     f"epoch {tally.epoch}: loss {tally.mean_loss:.4f} over {tally.loss_examples:,} examples; {note}"
                 )
-            if time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes and number < n_rounds:
+            is_due = time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes
+            if is_due and number % LONGEST == 0 and number < n_rounds:  # when all rows of all workers are the same
                 self._save(number, counters, ended=number % per_epoch == 0)
                 saved_at = time.monotonic()
-        self._checked(self._workers[0].finish.remote(replace(_tally(counters), epoch=job.recipe.n_epochs)))
+        return replace(_tally(counters), epoch=job.recipe.n_epochs)
+
+    def finish(self, counters: Counters) -> None:
+        """Writes the model."""
+        self._checked(self._workers[0].finish.remote(counters))
 
     def _round(self, number: int, n_rounds: int) -> tuple[list[RoundReport], str]:
-        """All calls of a round at once: Ray starts each as soon as what it needs is there."""
-        start, workers = time.perf_counter(), self._workers
-        reports = [worker.advance.remote(number, n_rounds) for worker in workers]
-        shares = [[worker.share.remote(owner) for owner in range(len(workers))] for worker in workers]
-        merged = [worker.merge.remote(*(own[i] for own in shares)) for i, worker in enumerate(workers)]
-        taken = [worker.take.remote(*merged) for worker in workers]
-        done: list[RoundReport] = [self._checked(ref) for ref in reports]
-        n_bytes = self._session.ray.get(taken)[0]
-        seconds = time.perf_counter() - start
-        trained = sum(report.seconds for report in done) / len(done)
-        speeds = " ".join(f"{report.words / max(report.seconds, 1e-9) / 1e6:.2f}" for report in done)
-        share = 1 - trained / seconds
-        return done, f"{speeds} M words/s per worker, averaging {n_bytes / 1e6:,.0f} MB takes {share:.0%} of the time"
+        reports: list[RoundReport] = self._all("round", number, n_rounds)
+        speeds = " ".join(f"{each.words / max(each.trained, 1e-9) / 1e6:.2f}" for each in reports)
+        trained, waited, averaged = (
+            sum(getattr(each, part) for each in reports) for part in ("trained", "waited", "averaged")
+        )
+        total, n_bytes = trained + waited + averaged, max(each.sent + each.received for each in reports)
+        return reports, (
+            f"{speeds} M words/s per worker, averaging {n_bytes / 1e6:,.0f} MB takes {averaged / total:.0%} of the "
+            f"time, waiting for the slowest {waited / total:.0%}"
+        )
 
     def _save(self, number: int, counters: Sequence[Counters], *, ended: bool) -> None:
         """An epoch that has ended is ended in the checkpoint, too."""
@@ -220,8 +229,15 @@ class _Rounds:
         self._checked(self._workers[0].save_checkpoint.remote(number, plain))
         self._lost.clear()
 
-    def _all(self, method: str) -> list[Any]:
-        return [self._checked(ref) for ref in [getattr(worker, method).remote() for worker in self._workers]]
+    def _all(self, method: str, *arguments: Any) -> list[Any]:
+        """What all workers give; an error as soon as one has it, as the others may be waiting for that one."""
+        calls = [getattr(worker, method).remote(*arguments) for worker in self._workers]
+        waiting = calls
+        while waiting:
+            ready, waiting = self._session.ray.wait(waiting, num_returns=1)
+            for ref in ready:
+                self._checked(ref)
+        return [self._checked(ref) for ref in calls]
 
     def _checked(self, ref: Any) -> Any:
         return _checked(self._session, ref)
@@ -236,6 +252,8 @@ def _checked(session: Session, ref: Any) -> Any:
             raise error
     if isinstance(value, Failure):
         raise value.kind(value.message)
+    if isinstance(value, Lost):
+        raise PeerLostError(value.message)
     return value
 
 

@@ -119,6 +119,10 @@ class Session:
                 with suppress(Exception):  # the cluster may be gone
                     self.ray.cancel(ref, force=True)
 
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Work that goes on beside others; give what this returns to `result` later."""
+        return self.ray.remote(num_cpus=0, max_retries=RETRIES)(_guarded).remote(function, arguments)
+
     def result(self, ref: Any) -> Any:
         """What a piece of work has given; its error, where it has raised one."""
         with clear_errors(self.ray, self.address):

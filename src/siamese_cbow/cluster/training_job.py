@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.base.disk import sample_hash
+from siamese_cbow.cluster.averaging import LONGEST, periods_of
 from siamese_cbow.cluster.session import Node, Session
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.mix import Mix
@@ -18,8 +20,8 @@ from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.strips import layout_of
 
-AVERAGED_BATCHES = 512  # of all workers, between two averagings (results/cluster.md)
-WORDS_PER_SECOND = 2e6  # of a core, about: what an estimate assumes
+AVERAGED_SENTENCES = 1 << 18  # of all workers, between two averagings (results/cluster_quality.md)
+WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # of a core, and of an averaging: what an estimate assumes
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,23 @@ class TrainingJob:
                 )
 
 
+def check_content(folders: Sequence[str]) -> None:
+    """Raises an error where a stream is not what `prepare` has written, by a single bit."""
+    for folder in folders:
+        Stream.load(folder, verify=True)
+
+
 def together(n_workers: int, average_every: int) -> dict[str, int]:
     """What makes a model of several workers another one; of a single worker nothing does."""
     return {"workers": n_workers, "average_every": average_every} if n_workers > 1 else {}
 
 
-def usual_interval(n_workers: int) -> int:
-    """Batches of a worker between two averagings, unless said: 2 workers -> 256, 8 -> 64."""
-    return max(1, AVERAGED_BATCHES // n_workers)
+def usual_interval(recipe: Recipe, n_workers: int, n_batches: int) -> int:
+    """Batches of a worker between two averagings, unless said: 256 sentences each, 2 workers -> 512, 8 -> 128.
+
+    Of little text fewer: an epoch has at least as many rounds as it takes until all rows are averaged.
+    """
+    return max(1, min(AVERAGED_SENTENCES // recipe.batch_size, n_batches // LONGEST) // n_workers)
 
 
 def training_job(
@@ -76,13 +87,14 @@ def training_job(
     if average_every is not None and average_every < 1:
         raise SettingsError(f"average_every is {average_every}; expected 1 batch or more")
     mix = Mix([Stream.load(folder) for folder in folders], passes)
-    recipe = plan_of(recipe, mix).recipe
+    plan = plan_of(recipe, mix)
+    recipe, n_batches = plan.recipe, plan.schedule.n_batches
     names = [str(Path(folder).absolute()) for folder in folders]
     paths = [path for name in names for path in sorted(Path(name).iterdir()) if path.is_file()]
     files = {str(path): (path.stat().st_size, sample_hash(path)) for path in paths}
     n_workers = session.wanted or len([node for node in session.live_nodes() if node.n_cpus])
     target = str(Path(output).absolute())
-    interval = average_every or usual_interval(n_workers)
+    interval = average_every or usual_interval(recipe, n_workers, n_batches)
     return TrainingJob(recipe, tuple(names), tuple(mix.passes), files, target, n_workers, interval), mix
 
 
@@ -92,8 +104,8 @@ def threads_of(nodes: Sequence[Node], n_workers: int) -> int:
     return next((n for n in range(most, 0, -1) if sum(node.n_cpus // n for node in nodes) >= n_workers), 0)
 
 
-def expected_rows(plan: Plan, n_tokens: float) -> float:
-    """How many different rows that many words of text touch, about: 1 - exp(-n p) for each row, of its share p."""
+def row_shares(plan: Plan) -> Floats:
+    """The share of each row among the words that are trained on, (n_rows,); a shared row has that of all its words."""
     counts = np.asarray(plan.vocabulary.counts, np.float64)
     share = counts / max(1.0, counts.sum())
     if plan.recipe.subsample:
@@ -103,7 +115,18 @@ def expected_rows(plan: Plan, n_tokens: float) -> float:
     if plan.stems.n_shared:
         shares = plan.stems.rows >= 0
         np.add.at(rows, plan.stems.rows[shares], share[shares])
-    return float((-np.expm1(-n_tokens * rows)).sum())
+    return rows
+
+
+def expected_rows(shares: Floats, n_words: float, n_workers: int) -> float:
+    """How many rows a worker sends after a round of so many words, about; it gets as many.
+
+    A row of share p is touched in n words with probability 1 - exp(-n p). Those that this worker touched go to their
+    owners, and those that anybody touched come from there; the part that a worker owns itself does not travel.
+    """
+    periods = periods_of(shares, n_words)
+    own, anybody = (-np.expm1(-n * n_words * periods * shares) / periods for n in (1, n_workers))
+    return float((own + anybody).sum()) * (n_workers - 1) / n_workers
 
 
 def bytes_of_state(plan: Plan) -> int:
@@ -122,8 +145,9 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
     n_rounds = job.recipe.n_epochs * -(-per_worker // job.average_every)
     tokens, state = mix.n_tokens / n / max(1, n_rounds // job.recipe.n_epochs), bytes_of_state(plan)
     n_rows = len(plan.vocabulary) + plan.stems.n_shared
-    sent, received = (state / n_rows * expected_rows(plan, share) for share in (tokens, n * tokens))
-    minutes = job.recipe.n_epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
+    sent = state / n_rows * expected_rows(row_shares(plan), tokens, n)
+    training = job.recipe.n_epochs * mix.n_tokens / (n * threads * WORDS_PER_SECOND) / 60
+    averaging = n_rounds * 2 * sent / BYTES_PER_SECOND / 60 if n > 1 else 0.0
     lines = [
         f"{n} workers of {threads} threads on {len(session.live_nodes())} nodes",
         f"a part of the text for each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches an epoch",
@@ -133,8 +157,11 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
     ]
     if n > 1:
         lines.append(
-            f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker sends about "
-            f"{sent / 1e6:,.0f} MB and gets {received / 1e6:,.0f} MB"
+            f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker sends and "
+            f"gets about {sent / 1e6:,.0f} MB, in every {LONGEST}th up to {2 * state / 1e6:,.0f} MB"
         )
-    lines.append(f"about {minutes:,.1f} minutes at two million words a second for each core, without the averaging")
+    lines.append(
+        f"about {training + averaging:,.1f} minutes, of which averaging {averaging / (training + averaging):.0%}: "
+        f"{WORDS_PER_SECOND / 1e6:.0f} million words a second of a core, {BYTES_PER_SECOND / 1e9:.0f} GB/s of rows"
+    )
     return "".join(f"# {line}\n" for line in lines) + "# nothing was trained: --dry-run"

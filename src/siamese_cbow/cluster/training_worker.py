@@ -1,23 +1,26 @@
 """A worker that trains: a process on some node, with the whole matrix, a part of the text and the ordinary loop.
 
-`rounds` says what each does, round after round; how rows are exchanged is `averaging`. Every method gives its value or
-a `Failure`, so that the driver learns what went wrong on which node.
+`rounds` says what each does, round after round; how rows become one is `averaging`, how they travel `exchange`. A
+method gives its value or a `Failure`, so that the driver learns what went wrong on which node.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from siamese_cbow.cluster.averaging import Owner, Share, shares_of, take
-from siamese_cbow.cluster.node import guarded
-from siamese_cbow.cluster.training_job import TrainingJob, together
-from siamese_cbow.errors import InputError
+from siamese_cbow.base.arrays import Bytes
+from siamese_cbow.cluster.averaging import Averager, periods_of
+from siamese_cbow.cluster.exchange import Exchange, GlooExchange, Meeting, PeerLostError, load_torch
+from siamese_cbow.cluster.node import guarded, node_address
+from siamese_cbow.cluster.training_job import TrainingJob, row_shares, together
+from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.storage import RUN, save
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
@@ -25,15 +28,25 @@ from siamese_cbow.training.loop import BatchTrainer, Callback, Run
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.recipe import Saving
 from siamese_cbow.training.saved_run import LOG, train_into
-from siamese_cbow.training.state import Counters, first_state
+from siamese_cbow.training.state import Counters, TrainingState, first_state
 
 
 class RoundReport(NamedTuple):
-    """What a worker has done up to the end of a round."""
+    """What a worker has done up to the end of a round, and what it took."""
 
     counters: Counters
-    seconds: float  # of training, in this round
     words: int  # in this round
+    trained: float  # seconds
+    waited: float  # seconds, for the slowest worker
+    averaged: float  # seconds
+    sent: int  # bytes
+    received: int
+
+
+class Lost(NamedTuple):
+    """Instead of a report: another worker does not answer."""
+
+    message: str
 
 
 class _Seen(Callback):
@@ -47,20 +60,31 @@ class _Seen(Callback):
 
 
 class TrainingWorker:
-    """One of several workers that train together. Its methods are called one after the other, each in every round."""
+    """One of several workers that train together; all are called alike, and keep step by themselves."""
 
     def __init__(self, job: TrainingJob, number: int) -> None:
         self._job, self._number = job, number
 
     def ready(self) -> bool:
-        """It has found a place."""
+        """It has found a place, and has torch at hand: all workers load it at the same time."""
+        with suppress(MissingExtra):  # which `meet` says
+            load_torch()
         return True
 
-    def begin(self) -> Any:
-        """Loads its part and takes over the newest checkpoint; the number of its round and of batches, or a Failure."""
-        return guarded(self._begin)
+    def meet(self) -> Any:
+        """Opens the place where the workers find each other; its address, or a Failure."""
+        return guarded(self._meet)
 
-    def _begin(self) -> tuple[int, int, list[dict[str, Any]]]:
+    def _meet(self) -> tuple[str, int]:
+        self._meeting = Meeting(node_address())
+        return self._meeting.address
+
+    def begin(self, meeting: tuple[str, int]) -> Any:
+        """Loads its part and takes over the newest checkpoint; what that says and its batches, a Failure, or Lost."""
+        return _kept(lambda: self.start(GlooExchange(self._number, self._job.n_workers, meeting, node_address())))
+
+    def start(self, exchange: Exchange) -> tuple[int, int, list[dict[str, Any]]]:
+        """The number of the last round, of batches, and the counters of all workers."""
         job = self._job
         job.check_files()
         try:
@@ -75,39 +99,45 @@ class TrainingWorker:
             state.restore(checkpoint.arrays, saved["counters"][self._number])
         self._seen = _Seen(state.counters)
         self._trainer = BatchTrainer(Run(plan, state), ThreadTeam(job.threads), callbacks=[self._seen])
-        self._owner = Owner(state, self._number, job.n_workers)
-        self._touched = np.zeros(len(plan.vocabulary) + plan.stems.n_shared, np.uint8)
+        self._exchange, self._averager = exchange, Averager(state, exchange)
+        self._shares = row_shares(plan)
+        self._touched = np.zeros(len(self._shares), np.uint8)
         self._trainer.watch(self._touched)
         return int(saved["round"]), plan.schedule.n_batches, list(saved["counters"])
 
-    def advance(self, number: int, n_rounds: int) -> Any:
-        """Trains up to the end of a round; a RoundReport, or a Failure."""
-        return guarded(lambda: self._advance(number, n_rounds))
+    def round(self, number: int, n_rounds: int) -> Any:
+        """Trains up to the end of a round and averages; a RoundReport, a Failure, or Lost."""
+        return _kept(lambda: self.advance(number, n_rounds))
 
-    def _advance(self, number: int, n_rounds: int) -> RoundReport:
-        start, before = time.perf_counter(), self._seen.counters.words
+    def advance(self, number: int, n_rounds: int) -> RoundReport:
+        """As `round`, in this process."""
+        before, clock = self._seen.counters.words, [time.perf_counter()]
         self._trainer.advance(number * self._trainer.run.n_steps // n_rounds)
-        return RoundReport(self._seen.counters, time.perf_counter() - start, self._seen.counters.words - before)
+        clock.append(time.perf_counter())
+        self._exchange.gather(np.zeros(1, np.uint8))
+        clock.append(time.perf_counter())
+        sent, received = self._averager.average(self._touched, self._due(number, n_rounds))
+        clock.append(time.perf_counter())
+        counters = self._seen.counters
+        trained, waited, averaged = np.diff(clock).tolist()
+        return RoundReport(counters, counters.words - before, trained, waited, averaged, sent, received)
 
-    def share(self, owner: int) -> Share:
-        """What it has made of the rows of one owner."""
-        return shares_of(self._trainer.run.state, self._touched, owner, self._job.n_workers)
+    def _due(self, number: int, n_rounds: int) -> Bytes:
+        """The rows that are averaged after a round, (n_rows,); all of them in the end."""
+        plan = self._trainer.run.plan
+        n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.epochs / (n_rounds * self._job.n_workers)
+        due = number % periods_of(self._shares, n_words) == 0
+        return np.asarray(due | (number == n_rounds), np.uint8)
 
-    def merge(self, *shares: Share) -> Share:
-        """The rows that it owns, from what all workers have made of them."""
-        return self._owner.merge(shares)
-
-    def take(self, *merged: Share) -> int:
-        """Goes on from the merged rows; how many bytes they are."""
-        take(self._trainer.run.state, merged)
-        self._touched[:] = 0
-        return sum(array.nbytes for share in merged for array in share.arrays.values())
+    @property
+    def state(self) -> TrainingState:
+        """The rows as they are now."""
+        return self._trainer.run.state
 
     def save_checkpoint(self, number: int, counters: list[dict[str, Any]]) -> Any:
         """After a round, when all have the same rows."""
-        arrays = self._trainer.run.state.arrays()
         step = sum(each["step"] for each in counters)
-        checkpoint = Checkpoint(step, arrays, {"round": number, "counters": counters})
+        checkpoint = Checkpoint(step, self.state.arrays(), {"round": number, "counters": counters})
         return guarded(lambda: Checkpoints(Path(self._job.output) / RUN).save(checkpoint))
 
     def finish(self, counters: Counters) -> Any:
@@ -115,11 +145,19 @@ class TrainingWorker:
         return guarded(lambda: self._finish(counters))
 
     def _finish(self, counters: Counters) -> None:
-        job, state = self._job, self._trainer.run.state
-        plan = plan_of(job.recipe, job.part(0, 1))
+        job, state = self._job, self.state
+        plan = replace(self._trainer.run.plan, mix=job.part(0, 1))
         state.counters = counters
         model = Run(plan, state).model(**together(job.n_workers, job.average_every))
         save(model, job.output, log=Path(job.output) / RUN / LOG)
+
+
+def _kept(work: Callable[[], Any]) -> Any:
+    """What `work` gives, a Failure, or Lost."""
+    try:
+        return guarded(work)
+    except PeerLostError as error:
+        return Lost(str(error))
 
 
 class LoneWorker:

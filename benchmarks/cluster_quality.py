@@ -1,0 +1,207 @@
+"""Quality of training on a cluster: against the number of workers, the length of a round and the rule of averaging.
+
+    python -m benchmarks.cluster_quality STREAM --sts DIR [--seeds 1 2] [--runs 1 2,256 8,64,mean ...] [--write]
+
+A run is workers[,batches of a worker between two averagings[,rule]]. Its workers are threads of one process which
+exchange rows by copies: `tests/cluster` holds their model to be that of a cluster, byte for byte. Runs that were done
+before are kept in a file beside the stream. Rules:
+
+    adagrad   ours: see `cluster.averaging`
+    all       ours, but all rows that were touched are averaged after every round
+    mean      the mean of what those who touched a row made of it
+    sum       moves are added up as they are
+    forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer
+    elastic   ours, but rows go only half of the way, which takes the worker that moved least as a witness
+    slow      ours, and the move of a row goes on by .3 of the one before (slow momentum)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.scoring import mean_pearson
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import SiameseCBOW, Stream, evaluate, sts
+from siamese_cbow.cluster import averaging, training_worker
+from siamese_cbow.cluster.exchange import ThreadExchange
+from siamese_cbow.cluster.training_job import TrainingJob
+from siamese_cbow.cluster.training_worker import RoundReport, TrainingWorker
+from siamese_cbow.model.model import Model
+from siamese_cbow.training.loop import Run
+from siamese_cbow.training.plan import plan_of
+
+RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,512,all", "2,1024,all", "4,256,all", "8,128,all", "8,64,all"]
+RULES = [f"8,128,{rule}" for rule in ("mean", "sum", "forget", "elastic", "slow")]
+
+
+def n_touched(places: Any) -> Any:
+    """How many workers touched each row, (n, 1)."""
+    return (places >= 0).sum(axis=1, keepdims=True).astype(np.float32)
+
+
+def use_rule(rule: str) -> None:
+    """Another way to make one row of several, to compare with."""
+    ours, merge = averaging.adagrad_scales, averaging.merge_moves
+    if rule == "sum":
+        averaging.adagrad_scales = lambda before, shares, places: np.ones(places.shape, np.float32)
+    elif rule == "mean":
+        averaging.adagrad_scales = lambda before, shares, places: np.float32(1) / n_touched(places) + 0 * places
+    elif rule == "elastic":
+        averaging.adagrad_scales = lambda before, shares, places: (
+            ours(before, shares, places) * np.where(n_touched(places) > 1, np.float32(0.5), np.float32(1))
+        ).astype(np.float32)
+    elif rule in ("forget", "slow"):
+        averaging.merge_moves = _forgetting(merge) if rule == "forget" else _with_momentum(merge)
+    elif rule == "all":
+        training_worker.periods_of = lambda shares, n_words: np.ones(len(shares), np.uint8)
+    elif rule != "adagrad":
+        raise SystemExit(f"no rule {rule}")
+
+
+def _forgetting(merge: Callable[..., None]) -> Callable[..., None]:
+    def merged(rows: Any, received: Any, places: Any, scales: Any, n: int, before: Any, array: Any, out: Any) -> None:
+        if out.shape[1] == 1:
+            scales = (scales / n_touched(places)).astype(np.float32)
+        merge(rows, received, places, scales, n, before, array, out)
+
+    return merged
+
+
+def _with_momentum(merge: Callable[..., None], momentum: float = 0.3) -> Callable[..., None]:
+    velocities: dict[int, Any] = {}
+
+    def merged(rows: Any, received: Any, places: Any, scales: Any, n: int, before: Any, array: Any, out: Any) -> None:
+        first = before[rows // n].copy()
+        merge(rows, received, places, scales, n, before, array, out)
+        if out.shape[1] > 1:
+            velocity = velocities.setdefault(before.ctypes.data, np.zeros_like(before))
+            velocity[rows // n] = momentum * velocity[rows // n] + (out - first)
+            out[...] = first + velocity[rows // n]
+            before[rows // n] = array[rows] = out
+
+    return merged
+
+
+def trained(stream: Path, n_workers: int, every: int, recipe: SiameseCBOW, threads: int) -> tuple[Model, list[Any]]:
+    """The model, and the reports of the first worker."""
+    if n_workers == 1:
+        return recipe.train(Stream.load(stream), threads=threads), []
+    job = TrainingJob(recipe, (str(stream),), (1.0,), {}, str(stream / "none"), n_workers, every)
+    workers, reports = [TrainingWorker(job, i) for i in range(n_workers)], list[RoundReport]()
+    with ThreadPoolExecutor(n_workers) as pool:
+        begun = list(pool.map(TrainingWorker.start, workers, ThreadExchange.several(n_workers)))
+        n_rounds = -(-max(n_batches for _, n_batches, _ in begun) // every)
+        for number in range(1, n_rounds + 1):
+            done = pool.map(TrainingWorker.advance, workers, [number] * n_workers, [n_rounds] * n_workers)
+            first, *_ = done
+            reports.append(first)
+    return Run(plan_of(recipe, Stream.load(stream)), workers[0].state).model(), reports
+
+
+def one(options: argparse.Namespace) -> None:
+    """One run, in a process of its own, so that memory and rules don't mix."""
+    n_workers, every, rule = options.one.split(",")
+    use_rule(rule)
+    model, reports = trained(
+        options.stream, int(n_workers), int(every), SiameseCBOW(seed=options.seed), options.threads
+    )
+    scores, n = evaluate(model, sts(options.sts)).sets, max(1, len(reports))
+    print(
+        json.dumps(
+            {
+                "score": mean_pearson(scores),
+                "chosen_on": mean_pearson(scores, 2012, 2013),
+                "rounds": len(reports),
+                "sent": sum(each.sent for each in reports) / n / 1e6,
+                "received": sum(each.received for each in reports) / n / 1e6,
+            }
+        )
+    )
+
+
+def parts_of(run: str) -> tuple[str, str, str]:
+    """Workers, batches and rule: "2,512" -> ("2", "512", "adagrad")."""
+    given = run.split(",")
+    return given[0], given[1] if len(given) > 1 else "1", given[2] if len(given) > 2 else "adagrad"
+
+
+def result_of(run: str, seed: int, options: argparse.Namespace) -> dict[str, float]:
+    """Of a run that was done before, or is done now."""
+    n_workers, every, rule = parts_of(run)
+    kept = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
+    known: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    key = f"{n_workers},{every},{rule},{seed}"
+    if key not in known:
+        command = [sys.executable, "-m", "benchmarks.cluster_quality", options.stream, "--sts", options.sts]
+        command += ["--one", f"{n_workers},{every},{rule}", "--seed", seed, "--threads", options.threads]
+        done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
+        known = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+        known[key] = json.loads(done.stdout.splitlines()[-1])
+        kept.write_text(json.dumps(known, indent=1), "utf-8")
+        print(key, known[key], flush=True)
+    return dict(known[key])
+
+
+def row(run: str, options: argparse.Namespace, alone: Sequence[dict[str, float]]) -> list[str]:
+    results = [result_of(run, seed, options) for seed in options.seeds]
+    differences = [each["score"] - other["score"] for each, other in zip(results, alone, strict=True)]
+    spread = f" ± {statistics.stdev(differences) / len(differences) ** 0.5:.4f}" if len(differences) > 1 else ""
+    n_workers, every, rule = parts_of(run)
+    first = results[0]
+    is_alone = n_workers == "1"
+    return [
+        n_workers,
+        "-" if is_alone else every,
+        "-" if is_alone else rule,
+        "-" if is_alone else f"{first['rounds']}",
+        "-" if is_alone else f"{first['sent']:.0f}",
+        f"{statistics.mean(each['score'] for each in results):.4f}",
+        "-" if is_alone else f"{statistics.mean(differences):+.4f}{spread}",
+        f"{statistics.mean(each['chosen_on'] for each in results):.4f}",
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stream", type=Path)
+    parser.add_argument("--sts", type=Path, required=True)
+    parser.add_argument("--runs", nargs="*", default=[*RUNS, *RULES])
+    parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2])
+    parser.add_argument("--threads", type=int, default=2, help="Of the one worker.")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args(arguments)
+    if options.one:
+        one(options)
+        return
+    alone = [result_of("1", seed, options) for seed in options.seeds]
+    rows = [row(run, options, alone) for run in options.runs]
+    header = ["workers", "batches", "rule", "rounds", "MB sent", "Pearson, 19 sets", "against one", "2012-2013"]
+    stream = Stream.load(options.stream)
+    note = (
+        f"{stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words, one epoch, seeds "
+        f"{', '.join(map(str, options.seeds))}: means, and the difference to one worker of the same seed with its "
+        "standard error. Batches: of a worker, between two averagings. MB sent: by a worker after a round, to all "
+        "others; it gets as many."
+    )
+    report(
+        "cluster_quality",
+        "Quality against the number of workers",
+        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba")]),
+        write=options.write,
+    )
+
+
+if __name__ == "__main__":
+    main()
