@@ -5,7 +5,7 @@
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train
     means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, compose, mean_of_rows, signs]
-    means            the same at the speed of the memory, and a bound that spares most of them [means, promising]
+    means            the same at the speed of the memory, and a bound that spares most of them [bounds, means]
     ngram_rows       rows of unknown words, made of their n-grams [compose_rows, normal_product, transposed_product]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that

@@ -48,6 +48,7 @@ class Rows:
     source: str
     numbers: NDArray[np.int64] | None  # (n_rows,); None where the numbers simply follow one another
     first: int  # the number of the first line, or record
+    counted: Literal["line", "record"] = "line"  # what the numbers count
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -278,13 +279,15 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
             return Rows(rows, block.source, np.array(block.numbers, np.int64)[lines], block.first)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
-        else:
-            numbers = np.maximum(lines - block.n_cut, 0)
+            return Rows(rows, block.source, numbers + block.first, block.first, "record")
+        numbers = np.maximum(lines - block.n_cut, 0)
         return Rows(rows, block.source, numbers + block.first, block.first)
     rows = _record_lines(text) if block.marked else text.removesuffix(MARK)
     if block.numbers is not None:
         return Rows(rows, block.source, np.array(block.numbers[: rows.count(b"\n")], np.int64), block.first)
-    if block.marked or not block.n_cut:
+    if block.marked:
+        return Rows(rows, block.source, None, block.first, "record")
+    if not block.n_cut:
         return Rows(rows, block.source, None, block.first)
     # The first line was too long and stands here in pieces, which all have its number.
     numbers = np.maximum(np.arange(rows.count(b"\n")) - block.n_cut, 0)

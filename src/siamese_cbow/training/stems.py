@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,14 +96,7 @@ def group(stems: Sequence[str | None]) -> Stems:
 
 def word_stems(vocabulary: Vocabulary, language: str) -> Iterator[str | None]:
     """The stem of each word, None where its language has no stemmer: plays -> play; de:spielt -> de:spielt."""
-    from Stemmer import Stemmer
-
-    stemmers = {}
-    for code in vocabulary.languages or (language,):
-        known = find_language(code)  # of a stream that is older than the table, it may be no language
-        if known and known.stemmer:
-            with suppress(KeyError):  # some stemmers came with a later release
-                stemmers[code] = Stemmer(known.stemmer, 0)
+    stemmers = {code: stemmer for code in vocabulary.languages or (language,) if (stemmer := stemmer_of(code))}
     if not vocabulary.languages and language in stemmers:  # in one call, which is four times as fast
         yield from stemmers[language].stemWords([word.lower() for word in vocabulary.words])
         return
@@ -112,3 +105,17 @@ def word_stems(vocabulary: Vocabulary, language: str) -> Iterator[str | None]:
         stemmer = stemmers.get(code)
         stem = None if stemmer is None else stemmer.stemWord(bare.lower())
         yield stem if stem is None or not vocabulary.languages else f"{code}:{stem}"
+
+
+def stemmer_of(language: str) -> Any | None:
+    """The Snowball stemmer of a language, by its code or name; None where there is none.
+
+    `stemmer_of("en").stemWord("plays")` -> "play"
+    """
+    from Stemmer import Stemmer
+
+    known = find_language(language)  # of a stream that is older than the table, it may be no language
+    if known and known.stemmer:
+        with suppress(KeyError):  # some stemmers came with a later release
+            return Stemmer(known.stemmer, 0)
+    return None
