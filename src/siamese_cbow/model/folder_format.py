@@ -76,12 +76,15 @@ def write_json(path: Path, content: Any, *, indent: int = 2) -> None:
     path.write_text(json.dumps(content, indent=indent, ensure_ascii=False) + "\n", "utf-8", UNWRITABLE, newline="\n")
 
 
-def read_table(path: Path, name: str, readable: tuple[int, ...], *, written: str, anew: str) -> dict[str, Any]:
+def read_table(
+    path: Path, name: str, readable: tuple[int, ...], *, written: str, anew: str, or_else: str = ""
+) -> dict[str, Any]:
     """The table in a JSON file of ours; an error that says what to do where it is none of these formats and versions.
 
     readable  versions, the newest last
     written   what to expect where it is missing, or something else
     anew      how to make it again
+    or_else   what else helps where another version has written it
     """
     try:
         table = json.loads(path.read_text("utf-8"))
@@ -94,5 +97,5 @@ def read_table(path: Path, name: str, readable: tuple[int, ...], *, written: str
     version = table.get("format_version")
     if version not in readable:
         found = f"format version {version!r}, this siamese-cbow reads {' and '.join(map(str, readable))}"
-        raise FormatError(f"{path} has {found}; {what_reads(table)}")
+        raise FormatError(f"{path} has {found}; {what_reads(table)}{or_else}")
     return table

@@ -125,14 +125,14 @@ class Index:
         """The best rows with the two halves of their scores, counted through all segments."""
         n_live = len(self)
         matches = joined(
-            (first, as_matches([_live_only(rows, counts, live) for rows, counts in segment.postings.matches(terms)]))
+            (first, as_matches([_live_only(rows, counts, live) for rows, counts in segment.matches(terms)]))
             for first, segment, live in zip(self._firsts, self._segments, self._live_masks, strict=False)
         )
         worth = bm25(matches, terms, self._lengths[matches.rows], self._mean_length, n_live)
         scores = np.bincount(matches.rows, worth, minlength=self._firsts[-1])
         fit = self._fitted.fit if wanted.mode != "exact" else None
         direction = None if fit is None else query_direction(self._words, fit, query)
-        halves = Halves(wanted.mode, direction, spread_of(scores.sum(), float(scores @ scores), n_live))
+        halves = Halves(wanted.mode, direction, spread_of(scores))
         exact = halves.exact(scores)
         rows = self._candidates(query, wanted, halves, exact, threads, all_rows=all_rows or wanted.k is None)
         units = np.zeros((len(rows), 1), np.float32)
@@ -332,14 +332,14 @@ def highest(scores: Vectors, n: int) -> NDArray[np.int64]:
     if len(scores) <= n:
         return np.flatnonzero(scores > -np.inf)
     n_groups = len(scores) // TOGETHER
-    if n_groups > 4 * n:
+    if n_groups > n:
         maxima = scores[: n_groups * TOGETHER].reshape(-1, TOGETHER).max(axis=1)
         bar = np.partition(maxima, n_groups - n)[n_groups - n]
         rows = np.flatnonzero(scores >= bar)
     else:
         rows = np.arange(len(scores))
     if len(rows) > n:
-        rows = np.sort(rows[np.argpartition(-scores[rows], n - 1)[:n]])
+        rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])  # of equal ones the first
     return rows[scores[rows] > -np.inf]
 
 

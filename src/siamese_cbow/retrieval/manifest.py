@@ -126,7 +126,7 @@ class Manifest:
                 f"{path} is missing: {folder} is not an index; search in its files with "
                 f"`siamese-cbow search QUERY {folder}`, or {REBUILD}"
             )
-        content = read_table(path, FORMAT, LISTED, written=REBUILD, anew=REBUILD)
+        content = read_table(path, FORMAT, LISTED, written=REBUILD, anew=REBUILD, or_else=f", or {REBUILD}")
         version = content["format_version"]
         try:
             manifest = cls(

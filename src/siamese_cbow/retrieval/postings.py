@@ -45,6 +45,8 @@ class Postings(NamedTuple):
         counts = np.concatenate([self.counts[part] for part in parts]).astype(np.int64)
         if len(parts) == 1:
             return rows, counts
+        if rows.min() < 0:
+            return rows, counts  # damaged, as the caller will see
         together = np.bincount(rows, counts)  # forms of one word may stand in the same row
         found = np.flatnonzero(together)
         return found, np.minimum(together[found], MOST).astype(np.int64)

@@ -1,6 +1,7 @@
 """One score out of two: exact words by BM25 and meaning by cosines, each in units of its spread over the collection.
 
-    score = BM25 / (standard deviation of BM25)  +  cosine / (standard deviation of the cosines)
+    score = BM25 / (standard deviation over rows with a word of the query)
+          + cosine / (standard deviation over a sample of all rows)
 
 So neither half needs a weight: each counts as much as it tells rows of this collection apart. What a hit has in common
 with the query by words is `exact`, by its vector `meaning`, and its score is their sum.
@@ -25,6 +26,7 @@ from siamese_cbow.retrieval.fitting import TINY, Direction, Fit
 
 Mode: TypeAlias = Literal["hybrid", "exact", "meaning"]
 FEEDBACK, SHIFT, POOL = 3, 0.3, 100
+TIE = 1e-5  # scores that differ by less may be equal
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,12 @@ def ranked(
     exact, units, lengths  of each row of the pool: its exact half, its vector, its words
     """
     meaning = halves.meaning(units, lengths)
+    if wanted.threshold is not None:
+        keep = exact + meaning >= wanted.threshold - TIE
+        rows, exact, units, lengths, meaning = (each[keep] for each in (rows, exact, units, lengths, meaning))
     if wanted.mode == "hybrid" and fit is not None and halves.direction is not None and halves.direction.vector.any():
         first = np.lexsort((rows, -(exact + meaning)))[:FEEDBACK]
-        if units[first].any():
+        if len(first) and units[first].any():
             halves = halves.with_feedback(fit, units[first])
             meaning = halves.meaning(units, lengths)
     scores = exact + meaning
@@ -112,10 +117,14 @@ def ranked(
     return [(int(rows[i]), float(exact[i]), float(meaning[i])) for i in order[: wanted.k]]
 
 
-def spread_of(total: float, squares: float, n_rows: int) -> float:
-    """The standard deviation of scores over n_rows rows, by their sum and the sum of their squares."""
-    mean = total / max(1, n_rows)
-    return float(max(squares / max(1, n_rows) - mean * mean, 0.0)) ** 0.5
+def spread_of(scores: Floats) -> float:
+    """The standard deviation of BM25 over the rows that have a word of the query: [0, 1, 3, 0] -> 1.
+
+    Not over all rows: in a large collection nearly all of them have none, and what is left would outweigh any cosine.
+    Never less than a tenth of the mean, so that a single row with a rare code has a score and not a division by 0.
+    """
+    matching = scores[scores > 0]
+    return float(max(matching.std(), matching.mean() / 10)) if len(matching) else 0.0
 
 
 def _unit(vector: Vectors) -> Vectors:

@@ -21,14 +21,13 @@ from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Direction, Fit, row_hashes, sample_rows, shortened
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.ranking import Halves, Wanted, ranked, spread_of
+from siamese_cbow.retrieval.ranking import TIE, Halves, Wanted, ranked, spread_of
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, RowWords, words_of
 from siamese_cbow.retrieval.terms import LONGEST, Matches, Term, TermFinder, bm25, joined
 from siamese_cbow.text.row_reader import Rows
 
 PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
 MARGIN = 1e-4  # far more than sums in float32 are off
-TIE = 1e-5  # scores that differ by less may be equal
 AT_A_TIME = 1_024  # rows that are encoded before the next bound is looked at
 
 In, Out = TypeVar("In"), TypeVar("Out")
@@ -52,6 +51,8 @@ class Collection:
 
     def best(self, query: str, terms: list[Term], wanted: Wanted) -> list[tuple[int, float, float]]:
         """The rows that are wanted, best first, each with the two halves of its score."""
+        if not self.text.n_rows:
+            return []
         fit = self._fit if wanted.mode != "exact" else None
         direction = None if fit is None else query_direction(self._words, fit, query)
         seen = list(self._seen(terms, fit, direction))
@@ -60,7 +61,7 @@ class Collection:
         n_rows, mean = self.text.n_rows, float(lengths.mean()) if len(lengths) else 0.0
         worth = bm25(matches, terms, lengths[matches.rows], mean, n_rows)
         scores = np.bincount(matches.rows, worth, minlength=n_rows)
-        halves = Halves(wanted.mode, direction, spread_of(scores.sum(), float(scores @ scores), n_rows))
+        halves = Halves(wanted.mode, direction, spread_of(scores))
         exact = halves.exact(scores)
         bounds = np.concatenate([np.empty(0, np.float32), *(each.bounds for each in seen)])
         rows, units = self._pool(wanted, halves, fit, exact, bounds, lengths)

@@ -14,7 +14,7 @@ All files are mapped into memory, none is read as a whole.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ from siamese_cbow.retrieval.fitting import row_hashes
 from siamese_cbow.retrieval.postings import Postings, PostingsWriter
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
 from siamese_cbow.retrieval.scoring import in_threads
-from siamese_cbow.retrieval.terms import LONGEST, QueryWords
+from siamese_cbow.retrieval.terms import LONGEST, QueryWords, Term
 from siamese_cbow.text.row_reader import Line, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
 
@@ -166,8 +166,19 @@ class Segment:
             text = self.text.data[starts[start] : starts[end]]
             yield Rows(bytes(text), source, np.array(self._numbers[start:end], np.int64), int(self._numbers[start]))
 
+    def matches(self, terms: Sequence[Term]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For each term the rows that hold it, rising, and how often."""
+        found = self.postings.matches(terms)
+        for rows, _ in found:
+            if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
+                raise FormatError(f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}; {REBUILD}")
+        return found
+
     def cosines(self, query: Vectors, threads: int) -> Vectors:
         """About the cosine of every row with a query, (n_rows,); see `Coding.query`."""
+        if self.codes.shape[1] != len(query):
+            found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
+            raise FormatError(f"{self.folder / VECTORS} has {found}; {REBUILD}")
         from siamese_cbow.kernels.code_scores import code_scores
 
         out = np.empty(len(self), np.float32)
