@@ -2,7 +2,7 @@
 
     python -m benchmarks.dedup TEXT [--lines N] [--write]
 
-TEXT has a sentence or a paragraph a line, and its sentences of 8 to 40 words are taken as originals. Each original and one
+TEXT has a sentence or a paragraph a line; its sentences of 8 to 40 words are the originals. Each original and one
 edited version of it stand in a file of their own, and `duplicates` says whether the second is left out. Edits that
 change what is said must be kept: a number changed, a number word changed, a name changed, a negation put in or taken
 out, two words exchanged. Edits that change nothing should be left out: case, marks and white space, a slip of the keys,
@@ -24,8 +24,21 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.duplicates import duplicates
 
 Edit = Callable[[str, random.Random], str | None]
-NUMBERS = "one two three four five six seven eight nine ten".split()
-NAMES = "Hansen Okafor Lindqvist Petrov Tanaka Moreau Silva Berlin Cairo Lagos Oslo Lima".split()
+NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+NAMES = [
+    "Hansen",
+    "Okafor",
+    "Lindqvist",
+    "Petrov",
+    "Tanaka",
+    "Moreau",
+    "Silva",
+    "Berlin",
+    "Cairo",
+    "Lagos",
+    "Oslo",
+    "Lima",
+]
 
 
 def _one(pattern: str, change: Callable[[re.Match[str], random.Random], str]) -> Edit:
@@ -59,7 +72,7 @@ def exchanged(text: str, rng: random.Random) -> str | None:
 
 
 def slip(text: str, rng: random.Random) -> str | None:
-    words = [each for each in re.finditer(r"(?<![\w'-])[a-z]{5,}(?![\w'-])", text)]
+    words = list(re.finditer(r"(?<![\w'-])[a-z]{5,}(?![\w'-])", text))
     if not words:
         return None
     word = rng.choice(words)
@@ -91,9 +104,7 @@ UNCHANGED: dict[str, Edit] = {
     "case, marks or white space": marks_and_case,
     "a slip of the keys": slip,
     "another small word": _one(r"\b(the|a) (?=[a-z])", lambda m, rng: {"the": "a ", "a": "the "}[m[1]]),
-    "not for n't": _one(
-        r"\b(is|was|are|were|did|does|could|would|had|has) not\b", lambda m, rng: f"{m[1]}n't"
-    ),
+    "not for n't": _one(r"\b(is|was|are|were|did|does|could|would|had|has) not\b", lambda m, rng: f"{m[1]}n't"),
 }
 
 

@@ -182,7 +182,13 @@ def table(collection: TestCollection, made: dict[str, Rank]) -> str:
     for name, rank in made.items():
         scored[name] = scores_of(collection, rank(collection.documents, collection.queries))
         speeds[name] = per_second(rank, collection, FEW if name == "all-MiniLM-L6-v2" else len(collection.documents))
-        print(collection.name, name, *(f"{scored[name][each].mean():.4f}" for each in MEASURES), f"{speeds[name]:,.0f}", flush=True)
+        print(
+            collection.name,
+            name,
+            *(f"{scored[name][each].mean():.4f}" for each in MEASURES),
+            f"{speeds[name]:,.0f}",
+            flush=True,
+        )
     first = next(iter(scored))
     slowest = min(speeds.values())
     rows = [

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from siamese_cbow import Model, Vocabulary
-from siamese_cbow.training.stems import stemmer_of
 from siamese_cbow.transform.adaptation import evened
+from siamese_cbow.words.stemmers import stemmer_of
 
 TOPICS = {
     "music": ["guitar", "song", "band", "concert", "piano"],
@@ -52,9 +52,9 @@ def write_lines(path: Path, lines: list[str]) -> Path:
 
 def exact(model: Model, query: str, lines: list[str], k: int, mode: str = "hybrid") -> list[tuple[int, float]]:
     """Line numbers from 1 and scores of the k best lines, by the definition, written out; at most SAMPLE lines."""
-    words = [[w for w in model.tokenizer.words(line)] for line in lines]
+    words = list(map(model.tokenizer.words, lines))
     lengths = np.array([len(each) for each in words])
-    terms = Counter(stem for stem in _stems(model, query))
+    terms = Counter(_stems(model, query))
     counts = np.array([[_stems(model, line).count(term) for term in terms] for line in lines]).reshape(len(lines), -1)
     n_with = (counts > 0).sum(axis=0)
     weights = np.log1p((len(lines) - n_with + 0.5) / (n_with + 0.5)) * list(terms.values())

@@ -25,7 +25,7 @@ from siamese_cbow.retrieval import scoring, search
 from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.text import reader
 from siamese_cbow.text.records import RawBlock
-from siamese_cbow.text.row_reader import RowReader, Rows, finished_rows
+from siamese_cbow.text.row_reader import RowReader, finished_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 LINES = topic_lines(3000)

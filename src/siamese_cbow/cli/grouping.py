@@ -45,7 +45,7 @@ def dedup(
 ) -> None:
     """Print text without lines that say what an earlier line has said.
 
-    FILES: files, folders, globs or - for standard input, as for `search`. A line is left out only if it also agrees with
+    FILES: files, folders, globs or - for standard input, as for `search`. A line is left out only if it agrees with
     the earlier one in numbers, names, unknown words, negations and the order of words, as far as these can be told:
     names by their capitals, negations in 16 languages. Other words may differ where the vectors are near enough, so
     look at --review before you delete anything. -o keeps rows of tables whole.
@@ -75,7 +75,11 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
         n_kept += row.of is None
         if (row.of is None) == pairs:
             continue
-        of = {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1], "text": row.of_text}} if row.of else {}
+        of = (
+            {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1], "text": row.of_text}}
+            if row.of
+            else {}
+        )
         if as_json:
             entry = {"source": row.source, "line": row.line, "text": row.text, **of}
             click.echo(json.dumps(entry, ensure_ascii=False))

@@ -144,8 +144,8 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
     opened = Index(index, model=open_model(folder or kept, fallback=fallback))
     if changed := opened.stale():
         say(
-            f"{counted(len(changed), 'file')} changed or gone since {index} was made ({listed(changed)}); hits show the "
-            f"text as it was: `siamese-cbow index -o {index}` brings it up to date"
+            f"{counted(len(changed), 'file')} changed or gone since {index} was made ({listed(changed)}); hits show "
+            f"the text as it was: `siamese-cbow index -o {index}` brings it up to date"
         )
     return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
 

@@ -20,20 +20,17 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.forms import one_of_each_stem
 from siamese_cbow.model.geometry import Undo, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
-from siamese_cbow.text.languages import detect, find_language
+from siamese_cbow.model.remarks import remark
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NEAR = 0.3  # cosines from which on a known word says something of an unknown one
-
-LOOK_AT = 300  # texts, and characters of each, to see whether their words are known
-FEW_WORDS = 20  # say nothing
-MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -165,13 +162,15 @@ class WordVectors:
         row: Vectors = self.rows.take([self._id(word)], 0)[0]
         return row
 
-    def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
+    def neighbours(self, word_or_text: str, k: int = 10, *, all_forms: bool = False) -> list[tuple[str, float]]:
         """The k words nearest to a word or to a text, with their cosines; its own words are left out.
 
         `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+
+        all_forms  also rare words, and all forms of a word (cats, kittens); else one of each stem, of the frequent ones
         """
         if word_or_text in self.vocabulary:
-            return self.most_similar([word_or_text], topn=k)
+            return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
         self._check_one_language()
         words = self.tokenizer.words(word_or_text)
         found = list(map(finder(self.vocabulary, self.fallback, few=True), words))
@@ -180,10 +179,16 @@ class WordVectors:
         if not ids and not unknown:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         rows = np.array([self.ngrams.row(word) for word in unknown]) if unknown else None
-        return self._nearest(mean_of_rows(self.rows, ids, self.dim, unknown=rows), k, set(ids))
+        target = mean_of_rows(self.rows, ids, self.dim, unknown=rows)
+        return self.nearest_words(target, k, set(ids)) if all_forms else one_of_each_stem(self, target, k, words)
 
     def most_similar(
-        self, positive: str | Sequence[str] = (), negative: str | Sequence[str] = (), topn: int = 10
+        self,
+        positive: str | Sequence[str] = (),
+        negative: str | Sequence[str] = (),
+        topn: int = 10,
+        *,
+        all_forms: bool = True,
     ) -> list[tuple[str, float]]:
         """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
 
@@ -195,9 +200,12 @@ class WordVectors:
         ids = [self._id(word) for word in plus + minus]
         rows = units(self.rows.take(ids, 0))
         rows[len(plus) :] *= -1
-        return self._nearest(rows.sum(axis=0), topn, set(ids))
+        if all_forms:
+            return self.nearest_words(rows.sum(axis=0), topn, set(ids))
+        return one_of_each_stem(self, rows.sum(axis=0), topn, plus + minus)
 
-    def _nearest(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
+    def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
+        """The k words nearest to a vector, (dim,), with their cosines, but for some ids."""
         ids, scores = nearest(self.vectors, self._lengths, target, at_least_1("k", k), without=without)
         return [(self.vocabulary.words[i], float(score)) for i, score in zip(ids, scores, strict=True)]
 
@@ -257,7 +265,7 @@ class WordVectors:
             return known
         if self.fallback != "ngrams":
             return "nothing"
-        near = self._nearest(self.ngrams.row(word), k, set())
+        near = self.nearest_words(self.ngrams.row(word), k, set())
         listed = ", ".join(f'"{other}"' for other, cosine in near if cosine >= NEAR)
         return f"its letters (near {listed})" if listed else "its letters alone: no known word is near"
 
@@ -272,21 +280,7 @@ class WordVectors:
         of an English model, `remark_on(["Der Hund schläft.", ...])` -> "41% of the words have no vector ...",
         or "" where there is nothing to say
         """
-        chosen = [text[:LOOK_AT] for text in texts[:LOOK_AT]]
-        words = [word for text in chosen for word in self.tokenizer.words(text)]
-        share = sum(word not in self.vocabulary for word in words) / max(1, len(words))
-        if len(words) < FEW_WORDS or share <= MANY:
-            return ""
-        found = detect(["\n".join(chosen).encode("utf-8", "replace")])
-        known = find_language(self.info.language or "")
-        own = known or detect([" ".join(self.vocabulary.frequent(LOOK_AT)).encode("utf-8", "replace")]).language
-        if not found.doubt and found.language != own:
-            why = f"the text looks {found.language}, the model {own}"
-        elif share > MOST:
-            why = "choose a model of such text, or train one"
-        else:
-            return ""
-        return f"{share:.0%} of the words have no vector of their own: {why}"
+        return remark(self, texts)
 
     def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
         """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.

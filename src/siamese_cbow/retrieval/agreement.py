@@ -12,8 +12,8 @@ unknown, or a hundred times rarer, and differs by one letter (or two exchanged o
 for a slip of the keys.
 
 Limits: names are told by capitals, so not in German, where nouns have them too and must all agree, nor in scripts
-without capitals. Negations and number words are known in the languages of `negations.txt`. Other words may differ if the
-vectors are near enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
+without capitals. Negations and number words are known in the languages of `negations.txt`. Other words may differ if
+the vectors are near enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
 alike vectors ("left", "right").
 """
 

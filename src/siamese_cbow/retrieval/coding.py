@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class Coding:
     def save(self, folder: Path) -> None:
         """Writes FILES."""
         fit = self.fit
-        arrays = (fit.weights, fit.matrix, fit.sample, fit.lengths, self.basis, self.steps)
+        arrays: list[NDArray[Any]] = [fit.weights, fit.matrix, fit.sample, fit.lengths, self.basis, self.steps]
         for name, array in zip(FILES, arrays, strict=True):
             save_array(folder / name, array)
 

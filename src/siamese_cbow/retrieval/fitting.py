@@ -54,7 +54,7 @@ class Fit:
                 weights = word_weights(shares, counts).astype(np.float32)
             means = words.means(sample, weights)
             with one_thread():
-                directions, factors = evened(gram_of(means, means.any(axis=1)), n_rows)
+                directions, factors = evened(gram_of(means, np.asarray(means.any(axis=1))), n_rows)
                 matrix = ((directions.T * factors) @ directions).astype(np.float32)
         empty = cls(weights, matrix, np.empty((0, model.dim), np.float32), np.empty(0, np.int64))
         return cls(weights, matrix, empty.units(words.means(sample, weights)), sample.lengths)

@@ -11,8 +11,8 @@ of the rows is in the index, so hits are shown as they were when it was made; `s
 from __future__ import annotations
 
 import os
-import time
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,21 +25,23 @@ from siamese_cbow.base.files import one_writer
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
+from siamese_cbow.retrieval.candidates import highest, live_only, pool_of
 from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.fitting import shortened
 from siamese_cbow.retrieval.manifest import Manifest
 from siamese_cbow.retrieval.postings import as_matches
 from siamese_cbow.retrieval.ranking import Halves, Mode, Wanted, ranked, spread_of
+from siamese_cbow.retrieval.recall import recall
 from siamese_cbow.retrieval.row_words import PlainWords
 from siamese_cbow.retrieval.scoring import query_direction
 from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words
 from siamese_cbow.retrieval.segment import REBUILD
 from siamese_cbow.retrieval.terms import QueryWords, Term, bm25, joined
 from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import Rows
 
 # Rows that are scored exactly, for each that is wanted: codes are not exact. Never fewer than AT_LEAST.
 FACTOR, AT_LEAST = 2, 50
-TOGETHER = 64  # rows whose highest score is looked at first
 
 
 class _FileRows(NamedTuple):
@@ -119,22 +121,20 @@ class Index:
         best = self._best(query, terms, wanted, thread_count(threads)) if len(self) else []
         return [self._hit(*each, before, after, terms) for each in best]
 
-    def _best(
-        self, query: str, terms: list[Term], wanted: Wanted, threads: int, *, all_rows: bool = False
-    ) -> list[tuple[int, float, float]]:
+    def _best(self, query: str, terms: list[Term], wanted: Wanted, threads: int) -> list[tuple[int, float, float]]:
         """The best rows with the two halves of their scores, counted through all segments."""
         n_live = len(self)
         matches = joined(
-            (first, as_matches([_live_only(rows, counts, live) for rows, counts in segment.matches(terms)]))
+            (first, as_matches([live_only(rows, counts, live) for rows, counts in segment.matches(terms)]))
             for first, segment, live in zip(self._firsts, self._segments, self._live_masks, strict=False)
         )
-        worth = bm25(matches, terms, self._lengths[matches.rows], self._mean_length, n_live)
-        scores = np.bincount(matches.rows, worth, minlength=self._firsts[-1])
+        worth = bm25(matches, terms, self._lengths[matches.rows].astype(np.float64), self._mean_length, n_live)
+        scores: Floats = np.bincount(matches.rows, worth, minlength=self._firsts[-1]).astype(np.float64)
         fit = self._fitted.fit if wanted.mode != "exact" else None
         direction = None if fit is None else query_direction(self._words, fit, query)
         halves = Halves(wanted.mode, direction, spread_of(scores))
         exact = halves.exact(scores)
-        rows = self._candidates(query, wanted, halves, exact, threads, all_rows=all_rows or wanted.k is None)
+        rows = self._candidates(query, wanted, halves, exact, threads, all_rows=wanted.k is None)
         units = np.zeros((len(rows), 1), np.float32)
         if fit is not None:
             words = self._words.of([self._text(row) for row in rows.tolist()])
@@ -142,7 +142,7 @@ class Index:
         counts = exact[rows] != 0
         keep = counts | units.any(axis=1)
         rows, units = rows[keep], units[keep]
-        rows, units = _pool(wanted, halves, rows, exact[rows], units, self._lengths[rows])
+        rows, units = pool_of(wanted, halves, rows, exact[rows], units, self._lengths[rows])
         return ranked(halves, fit, wanted, rows, exact[rows], units, self._lengths[rows])
 
     def _candidates(
@@ -172,29 +172,21 @@ class Index:
         {"recall": 0.99, "k": 10, "n_queries": 100, "n_rows": 1000000, "milliseconds": 2.1}
         """
         self.manifest.open_segments(self.folder, whole=True)
-        queries = self._some_queries(n_queries, seed)
-        if not queries:
+        measured = recall(self, n_queries, k, seed)
+        if not measured:
             return {}
-        n_found, n_wanted, seconds = 0, 0, []
-        for query in queries:
-            began = time.perf_counter()
-            mine = [hit.score for hit in self.search(query, k=k)]
-            seconds.append(time.perf_counter() - began)
-            true = self._exact(query, k)
-            n_wanted += len(true)
-            n_found += sum(score >= true[-1] - 1e-4 for score in mine)
-        self.manifest.recall = {
-            "recall": round(n_found / max(1, n_wanted), 4),
-            "k": k,
-            "n_queries": len(queries),
-            "n_rows": len(self),
-            "milliseconds": round(float(np.median(seconds)) * 1e3, 2),
-        }
+        self.manifest.recall = measured
         with one_writer(self.folder):
             now = Manifest.read(self.folder)
             if (now.segments, now.files) == (self.manifest.segments, self.manifest.files):  # nobody has updated it
                 self.manifest.write(self.folder)
-        return self.manifest.recall
+        return measured
+
+    def blocks(self) -> Iterator[Rows]:
+        """All live rows, some at a time."""
+        for segment, files in zip(self._segments, self._live, strict=True):
+            for first, last, file in files:
+                yield from segment.blocks(first, last, file)
 
     # rows
 
@@ -264,83 +256,6 @@ class Index:
             matched_words(self.model, terms, line.text),
             self.manifest.files[file.file].counted,  # type: ignore[arg-type]
         )
-
-    def _some_queries(self, n: int, seed: int) -> list[str]:
-        """The first halves of random rows; fewer where rows are few or without known words."""
-        live = [(segment, each) for segment, files in zip(self._segments, self._live, strict=True) for each in files]
-        sizes = [each.last - each.first for _, each in live]
-        rng, queries = np.random.default_rng(seed), list[str]()
-        if not live:
-            return []
-        for chosen in rng.choice(len(live), 20 * n, p=np.array(sizes) / sum(sizes)):
-            segment, each = live[chosen]
-            words = segment.line(int(rng.integers(each.first, each.last))).text.split()
-            query = " ".join(words[: (len(words) + 1) // 2])
-            if query and self.model.encode(query).any():
-                queries.append(query)
-            if len(queries) == n:
-                break
-        return queries
-
-    def _exact(self, query: str, k: int) -> list[float]:
-        """The scores of the k best rows, falling, by looking at every row."""
-        from siamese_cbow.retrieval.kept_text import KeptText
-        from siamese_cbow.retrieval.scoring import Collection
-
-        if not self._whole:
-            kept = KeptText()
-            for segment, files in zip(self._segments, self._live, strict=True):
-                for first, last, file in files:
-                    for rows in segment.blocks(first, last, file):
-                        kept.append(rows)
-            self._whole.append(Collection(self.model, kept, thread_count(None)))
-        terms = checked_terms(self.model, self._query_words, query, "hybrid")
-        best = self._whole[0].best(query, terms, Wanted(k))
-        return [exact + meaning for _, exact, meaning in best]
-
-    @cached_property
-    def _whole(self) -> list[Any]:
-        return []
-
-
-def _pool(
-    wanted: Wanted, halves: Halves, rows: NDArray[np.int64], exact: Floats, units: Vectors, lengths: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Vectors]:
-    """Of rows with exact vectors, the pool that `search` would take: feedback ranks the same rows again."""
-    n = wanted.n_pool
-    if n is None or len(rows) <= n:
-        return rows, units
-    scores = exact + halves.meaning(units, lengths)
-    keep = np.sort(np.lexsort((rows, -scores))[:n])
-    return rows[keep], units[keep]
-
-
-def _live_only(
-    rows: NDArray[np.int64], counts: NDArray[np.int64], live: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    if live.all():
-        return rows, counts
-    keep = live[rows]
-    return rows[keep], counts[keep]
-
-
-def highest(scores: Vectors, n: int) -> NDArray[np.int64]:
-    """The rows of about the n highest scores, n at least, rising; -inf never. [.1, .9, .5], 2 -> [1, 2]
-
-    The n-th highest of the maxima of TOGETHER rows each is reached by n rows and more, and hardly any row is sorted.
-    """
-    if len(scores) <= n:
-        return np.flatnonzero(scores > -np.inf)
-    n_groups = len(scores) // TOGETHER
-    if n_groups > n:
-        maxima = scores[: n_groups * TOGETHER].reshape(-1, TOGETHER).max(axis=1)
-        bar = np.partition(maxima, n_groups - n)[n_groups - n]
-        rows = np.flatnonzero(scores >= bar)
-    else:
-        rows = np.arange(len(scores))
-    if len(rows) > n:
-        rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])  # of equal ones the first
-    return rows[scores[rows] > -np.inf]
 
 
 def _shown(file: str) -> str:

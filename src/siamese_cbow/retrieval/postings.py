@@ -1,9 +1,9 @@
 """Which rows hold a word: what BM25 needs of an index, for every word but the common ones (`terms.COMMON`).
 
-    keys     (n_words,) uint64, rising: the id of a word of the vocabulary, or OUTSIDE | key of any other word
-    starts   (n_words + 1,) int64: word i stands in rows[starts[i] : starts[i + 1]]
-    rows     (n_postings,) int32, rising for each word
-    counts   (n_postings,) uint8: how often it stands there, MOST at most
+keys     (n_words,) uint64, rising: the id of a word of the vocabulary, or OUTSIDE | key of any other word
+starts   (n_words + 1,) int64: word i stands in rows[starts[i] : starts[i + 1]]
+rows     (n_postings,) int32, rising for each word
+counts   (n_postings,) uint8: how often it stands there, MOST at most
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class Halves:
         if self.direction is None:
             return np.zeros(len(units))
         if self.mode == "meaning":
-            return np.einsum("ij,j->i", units, self.direction.vector).astype(np.float64)
+            cosines: Vectors = np.einsum("ij,j->i", units, self.direction.vector)
+            return cosines.astype(np.float64)
         return self.direction.scores(units, lengths).astype(np.float64)
 
     def with_feedback(self, fit: Fit, best: Vectors) -> Halves:
@@ -97,14 +98,14 @@ def ranked(
     units: Vectors,
     lengths: NDArray[np.int64],
 ) -> list[tuple[int, float, float]]:
-    """The rows of a pool by falling score, each with its exact and its meaning half; of equal ones the first rows first.
+    """The rows of a pool by falling score, each with its exact and its meaning half; of equal ones the first.
 
     exact, units, lengths  of each row of the pool: its exact half, its vector, its words
     """
     meaning = halves.meaning(units, lengths)
     if wanted.threshold is not None:
         keep = exact + meaning >= wanted.threshold - TIE
-        rows, exact, units, lengths, meaning = (each[keep] for each in (rows, exact, units, lengths, meaning))
+        rows, exact, units, lengths, meaning = rows[keep], exact[keep], units[keep], lengths[keep], meaning[keep]
     if wanted.mode == "hybrid" and fit is not None and halves.direction is not None and halves.direction.vector.any():
         first = np.lexsort((rows, -(exact + meaning)))[:FEEDBACK]
         if len(first) and units[first].any():

@@ -71,8 +71,8 @@ class PlainWords:
     def of(self, texts: Sequence[str]) -> RowWords:
         """The words of some texts."""
         model, has_rows = self._model, self._model.fallback == "ngrams"
-        ids, counted, keys, extra = [], [], [], []
-        ends, counted_ends, key_ends = [], [], [0]
+        ids, counted, keys, extra = list[int](), list[int](), list[int](), list[Vectors]()
+        ends, counted_ends, key_ends = list[int](), list[int](), [0]
         for text in texts:
             words = model.tokenizer.words(text)
             known = [(word, self._id_of(word)) for word in words]

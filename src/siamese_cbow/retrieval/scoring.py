@@ -1,9 +1,9 @@
 """A collection in memory, scored for one query: every row gets an upper bound first, few rows an exact score.
 
-Of much text, the scanner sees each row once. A sum over rows of one cache line each bounds its cosine (`kernels.means`),
-and its words are compared with those of the query. When all rows were seen, BM25 is exact, and rows are encoded in full
-from the highest bound down, until no bound reaches the worst of those wanted. Little text is encoded as a whole. Nothing
-depends on the number of threads, or on where blocks end.
+Of much text, the scanner sees each row once. A sum over rows of one cache line each bounds its cosine
+(`kernels.means`), and its words are compared with those of the query. When all rows were seen, BM25 is exact, and rows
+are encoded in full from the highest bound down, until no bound reaches the worst of those wanted. Little text is
+encoded as a whole. Nothing depends on the number of threads, or on where blocks end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
 MARGIN = 1e-4  # far more than sums in float32 are off
 AT_A_TIME = 1_024  # rows that are encoded before the next bound is looked at
 
-In, Out = TypeVar("In"), TypeVar("Out")
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 
 class Seen(NamedTuple):
@@ -59,8 +60,8 @@ class Collection:
         lengths = np.concatenate([np.empty(0, np.int64), *(each.lengths for each in seen)])
         matches = joined(zip(self.text.firsts, (each.matches for each in seen), strict=True))
         n_rows, mean = self.text.n_rows, float(lengths.mean()) if len(lengths) else 0.0
-        worth = bm25(matches, terms, lengths[matches.rows], mean, n_rows)
-        scores = np.bincount(matches.rows, worth, minlength=n_rows)
+        worth = bm25(matches, terms, lengths[matches.rows].astype(np.float64), mean, n_rows)
+        scores: Floats = np.bincount(matches.rows, worth, minlength=n_rows).astype(np.float64)
         halves = Halves(wanted.mode, direction, spread_of(scores))
         exact = halves.exact(scores)
         bounds = np.concatenate([np.empty(0, np.float32), *(each.bounds for each in seen)])

@@ -87,7 +87,8 @@ class SegmentWriter:
         save_array(self._folder / NUMBERS, np.concatenate([np.empty(0, np.uint32), *self._numbers]))
         save_array(self._folder / HASHES, np.concatenate([np.empty(0, np.uint64), *self._hashes]))
         save_array(self._folder / LENGTHS, np.concatenate([np.empty(0, np.uint16), *self._lengths]))
-        for name, array in zip(POSTINGS, self._postings.finished(), strict=True):
+        arrays: list[NDArray[Any]] = list(self._postings.finished())
+        for name, array in zip(POSTINGS, arrays, strict=True):
             save_array(self._folder / name, array)
 
     def write_codes(self, coding: Coding) -> None:

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Floats, Ids
 from siamese_cbow.model.model import Model
 from siamese_cbow.text.languages import ASSUMED
-from siamese_cbow.training.stems import stemmer_of
 from siamese_cbow.transform.adaptation import shares_of
+from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.unknown_words import key_of
 
-# As everybody has them; on Cranfield and on passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
+# As everybody has them; on Cranfield and passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
 K1, B = 1.5, 0.75
 # Rows shorter than half of the mean count as half of it: a heading of one word should not beat a sentence with two.
 SHORTEST = 0.5

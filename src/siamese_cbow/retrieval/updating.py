@@ -21,9 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from siamese_cbow.base.arrays import mapped_array, thread_count
+from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.disk import file_hash, is_utf8
 from siamese_cbow.base.files import atomic_folder, one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
@@ -31,10 +29,9 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.coding import FILES as FIT_FILES
 from siamese_cbow.retrieval.coding import Coding
-from siamese_cbow.retrieval.fitting import Fit, sample_rows
+from siamese_cbow.retrieval.live_fit import fit_of
 from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint
-from siamese_cbow.retrieval.row_words import Words
-from siamese_cbow.retrieval.segment import HASHES, REBUILD, Segment, SegmentText, SegmentWriter, description
+from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, description
 from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
@@ -228,7 +225,7 @@ def _change(
         writer.finish()
         for remark in reader.remarks if todo else ():
             progress.say(remark)
-        fitted = Coding.of(_fit(folder, manifest, segment, written, writer.words, model))
+        fitted = Coding.of(fit_of(folder, manifest, segment, written, writer.words, model))
         coding = fitted
         if is_doubled:
             manifest.fits, manifest.coded_rows = {}, n_rows
@@ -249,25 +246,6 @@ def _absorb(segment: Segment, name: str, new: str, manifest: Manifest, writer: S
         for rows in segment.blocks(entry.first, entry.last, path):
             writer.write(rows)
         manifest.files[path] = replace(entry, segment=new, first=first, last=writer.n_rows)
-
-
-def _fit(folder: Path, manifest: Manifest, new: str, written: Path, words: Words, model: Model) -> Fit:
-    """The fit of all live rows; `new` is the segment that is being written, in the folder `written`."""
-    texts: dict[str, SegmentText] = {}
-    hashes, places = [np.empty(0, np.uint64)], list[tuple[str, int, int]]()
-    for entry in sorted(manifest.files.values(), key=lambda each: (each.segment, each.first)):
-        place = written if entry.segment == new else folder / entry.segment
-        all_hashes = mapped_array(place / HASHES, np.uint64, (None,), advice=REBUILD)
-        texts.setdefault(entry.segment, SegmentText(place, len(all_hashes)))
-        hashes.append(np.array(all_hashes[entry.first : entry.last]))
-        places.append((entry.segment, entry.first, entry.last - entry.first))
-    ends = np.cumsum([0, *(n for _, _, n in places)])
-    sample = []
-    for row in sample_rows(np.concatenate(hashes)).tolist():
-        i = int(np.searchsorted(ends, row, "right")) - 1
-        segment, first, _ = places[i]
-        sample.append(texts[segment].text(first + row - int(ends[i])))
-    return Fit.of(model, words, words.of(sample), int(ends[-1]))
 
 
 def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[Path], progress: Progress) -> str:

@@ -98,8 +98,7 @@ class RowReader:
             raise SettingsError("kind is 'groups', which is for training only; expected 'text'")
         self._inputs, self._say, self._overlong = Inputs(inputs, walk_of(self.settings)), say, overlong
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
-        self.aliases: dict[str, str] = {}
-        self.source = ""
+        self.aliases, self.source = dict[str, str](), ""
         self._decoding = self.settings.decoding()
         self._said: set[str] = set()
         self._paragraphs: list[str] = []  # documents, whose lines are not the rows either
@@ -279,16 +278,14 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
             return Rows(rows, block.source, np.array(block.numbers, np.int64)[lines], block.first)
         if block.marked:  # the number of a line is that of its record: the marks before it
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
-            return Rows(rows, block.source, numbers + block.first, block.first, "record")
-        numbers = np.maximum(lines - block.n_cut, 0)
-        return Rows(rows, block.source, numbers + block.first, block.first)
+        else:
+            numbers = np.maximum(lines - block.n_cut, 0)
+        return Rows(rows, block.source, numbers + block.first, block.first, "record" if block.marked else "line")
     rows = _record_lines(text) if block.marked else text.removesuffix(MARK)
     if block.numbers is not None:
         return Rows(rows, block.source, np.array(block.numbers[: rows.count(b"\n")], np.int64), block.first)
-    if block.marked:
-        return Rows(rows, block.source, None, block.first, "record")
-    if not block.n_cut:
-        return Rows(rows, block.source, None, block.first)
+    if block.marked or not block.n_cut:
+        return Rows(rows, block.source, None, block.first, "record" if block.marked else "line")
     # The first line was too long and stands here in pieces, which all have its number.
     numbers = np.maximum(np.arange(rows.count(b"\n")) - block.n_cut, 0)
     return Rows(rows, block.source, numbers + block.first, block.first)

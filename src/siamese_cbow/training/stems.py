@@ -13,15 +13,14 @@ Stems are those of the Snowball algorithms, for the languages that these know; w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.tables import OBJECTIVES
-from siamese_cbow.text.languages import find_language
 from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 FEW_ROWS = 1024  # that stay in the cache while something is done to them
@@ -105,17 +104,3 @@ def word_stems(vocabulary: Vocabulary, language: str) -> Iterator[str | None]:
         stemmer = stemmers.get(code)
         stem = None if stemmer is None else stemmer.stemWord(bare.lower())
         yield stem if stem is None or not vocabulary.languages else f"{code}:{stem}"
-
-
-def stemmer_of(language: str) -> Any | None:
-    """The Snowball stemmer of a language, by its code or name; None where there is none.
-
-    `stemmer_of("en").stemWord("plays")` -> "play"
-    """
-    from Stemmer import Stemmer
-
-    known = find_language(language)  # of a stream that is older than the table, it may be no language
-    if known and known.stemmer:
-        with suppress(KeyError):  # some stemmers came with a later release
-            return Stemmer(known.stemmer, 0)
-    return None
