@@ -59,8 +59,9 @@ def test_kept_rows_are_those_of_the_definition(model: Model, monkeypatch: pytest
 
 
 SAME = [
-    ("The cat sat on the mat", "the cat  sat on the MAT!"),
-    ("The cat sat on the mat", "The cat szat on the mat"),
+    ("The ship in the harbour", "the ship  in the HARBOUR!"),
+    ("The ship in the harbour", "The ship in the harbuor"),
+    ("a song of the band", "the song of a band"),
     ("the guitar isn't in the kitchen", "the guitar is not in the kitchen"),
 ]
 OTHER = [

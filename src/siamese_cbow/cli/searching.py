@@ -169,7 +169,8 @@ def json_line(hit: Hit) -> str:
 def reasons(hit: Hit) -> str:
     """Why a row is a hit: "[exact 2.1: cat; meaning 4.0]"."""
     words = f"exact {hit.exact:.1f}: {' '.join(hit.words)}" if hit.words else "no exact words"
-    return f"[{words}; meaning {hit.meaning:.1f}]" if abs(hit.meaning) >= 1 else f"[{words}; meaning {hit.meaning:.2f}]"
+    meaning = f"; meaning {hit.meaning:.{1 if abs(hit.meaning) >= 1 else 2}f}" if hit.meaning else ""
+    return f"[{words}{meaning}]"
 
 
 @dataclass

@@ -3,7 +3,7 @@
     row_words   rows -> their words, on the small path and in bulk
     terms       the words of a query, and BM25
     fitting     vectors made to fit a collection, and the cosines of its rows
-    ranking     two scores made one; feedback
+    ranking     two scores made one; feedback; which rows are looked at closely
     kept_text   the rows of a text while it is searched
     scoring     a collection in memory: bounds first, exact scores for few rows
     search      the rows of a text that match a query, without preparation [Hit, search]
@@ -11,10 +11,8 @@
     postings    which rows hold a word
     coding      vectors in few bytes, and a fit on disk
     segment     some of the rows of an index on disk
-    manifest    what an index holds, as one JSON file [NAME, kept_model]
-    live_fit    the fit of all rows of an index
+    manifest    what an index holds, as one JSON file, and the fit of its rows [NAME, kept_model]
     updating    making an index, and bringing it up to date [update]
-    candidates  which rows of an index are looked at closely
     recall      how many of the best rows an index finds
     index       an index, opened for searching [Index]
     agreement   whether two texts with nearly the same vector say the same

@@ -7,7 +7,7 @@ that `adapt` has made for some texts is taken as it is.
 
     Fit.of(model, words, sample, n_rows)   ->   what the rows of the collection ask for
     fit.units(words.means(...))            ->   vectors of length 1, comparable by their dot product
-    Direction.of(fit, vector)              ->   a query: `spread` is the standard deviation of its cosines here
+    QueryDirection.of(fit, vector)              ->   a query: `spread` is the standard deviation of its cosines here
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ class Fit:
         return np.concatenate([np.empty_like(means[:0]), *(self.units(means[i : i + 1]) for i in range(len(means)))])
 
 
-class Direction(NamedTuple):
+class QueryDirection(NamedTuple):
     """Where a query points, (dim,) of length 1, and how far the cosines of rows with it spread."""
 
     vector: Vectors
     spread: float
 
     @classmethod
-    def of(cls, fit: Fit, vector: Vectors) -> Direction:
+    def of(cls, fit: Fit, vector: Vectors) -> QueryDirection:
         """The direction of a vector of length 1; of zeros, everything is 0."""
         scores = np.einsum("ij,j->i", fit.sample, vector) * shortened(fit.lengths)
         spread = float(scores.std(dtype=np.float64)) if len(scores) else 0.0

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.model.encoding import at_least_1
-from siamese_cbow.retrieval.fitting import TINY, Direction, Fit
+from siamese_cbow.retrieval.fitting import TINY, Fit, QueryDirection
 
 Mode: TypeAlias = Literal["hybrid", "exact", "meaning"]
 FEEDBACK, SHIFT, POOL = 3, 0.3, 100
 TIE = 1e-5  # scores that differ by less may be equal
+TOGETHER = 64  # rows whose highest score is looked at first
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Wanted:
 class Halves:
     """How the two halves of a score are made, for one query over one collection."""
 
-    def __init__(self, mode: Mode, direction: Direction | None, exact_spread: float) -> None:
+    def __init__(self, mode: Mode, direction: QueryDirection | None, exact_spread: float) -> None:
         self.mode, self.direction = mode, direction
         self._exact_spread = exact_spread
 
@@ -86,7 +87,7 @@ class Halves:
         assert self.direction is not None
         mean = _unit(best.sum(axis=0))
         moved = _unit(self.direction.vector + np.float32(SHIFT) * mean)
-        return Halves(self.mode, Direction.of(fit, moved), self._exact_spread)
+        return Halves(self.mode, QueryDirection.of(fit, moved), self._exact_spread)
 
 
 def ranked(
@@ -131,3 +132,44 @@ def spread_of(scores: Floats) -> float:
 def _unit(vector: Vectors) -> Vectors:
     length = float(np.sqrt(np.einsum("i,i->", vector, vector)))
     return vector / np.float32(length) if length > TINY else np.zeros_like(vector)
+
+
+def pool_of(
+    wanted: Wanted, halves: Halves, rows: NDArray[np.int64], exact: Floats, units: Vectors, lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Vectors]:
+    """Of rows with exact vectors, the pool that `search` would take: feedback ranks the same rows again."""
+    n = wanted.n_pool
+    if n is None or len(rows) <= n:
+        return rows, units
+    scores = exact + halves.meaning(units, lengths)
+    keep = np.sort(np.lexsort((rows, -scores))[:n])
+    return rows[keep], units[keep]
+
+
+def live_only(
+    rows: NDArray[np.int64], counts: NDArray[np.int64], live: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of a word that a file still claims, and their counts."""
+    if live.all():
+        return rows, counts
+    keep = live[rows]
+    return rows[keep], counts[keep]
+
+
+def highest(scores: Vectors, n: int) -> NDArray[np.int64]:
+    """The rows of about the n highest scores, n at least, rising; -inf never. [.1, .9, .5], 2 -> [1, 2]
+
+    The n-th highest of the maxima of TOGETHER rows each is reached by n rows and more, and hardly any row is sorted.
+    """
+    if len(scores) <= n:
+        return np.flatnonzero(scores > -np.inf)
+    n_groups = len(scores) // TOGETHER
+    if n_groups > n:
+        maxima = scores[: n_groups * TOGETHER].reshape(-1, TOGETHER).max(axis=1)
+        bar = np.partition(maxima, n_groups - n)[n_groups - n]
+        rows = np.flatnonzero(scores >= bar)
+    else:
+        rows = np.arange(len(scores))
+    if len(rows) > n:
+        rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])  # of equal ones the first
+    return rows[scores[rows] > -np.inf]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Bytes, Floats, Vectors
 from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Direction, Fit, row_hashes, sample_rows, shortened
+from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Fit, QueryDirection, row_hashes, sample_rows, shortened
 from siamese_cbow.retrieval.kept_text import KeptText
 from siamese_cbow.retrieval.ranking import TIE, Halves, Wanted, ranked, spread_of
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, RowWords, words_of
@@ -77,7 +77,7 @@ class Collection:
         sample = self._words.of([self.text.text(row) for row in rows.tolist()])
         return Fit.of(self.model, self._words, sample, self.text.n_rows)
 
-    def _seen(self, terms: list[Term], fit: Fit | None, direction: Direction | None) -> Iterator[Seen]:
+    def _seen(self, terms: list[Term], fit: Fit | None, direction: QueryDirection | None) -> Iterator[Seen]:
         """The first look at each block, in order."""
         finder = TermFinder(terms, len(self.model.vocabulary))
         if isinstance(self._words, PlainWords):
@@ -132,9 +132,9 @@ class Collection:
         return fit.units_one_by_one(means) if one_by_one else fit.units(means)
 
 
-def query_direction(words: PlainWords | BulkWords, fit: Fit, query: str) -> Direction:
+def query_direction(words: PlainWords | BulkWords, fit: Fit, query: str) -> QueryDirection:
     """Where a query points in a collection."""
-    return Direction.of(fit, fit.units(words.means(words.of([query]), fit.weights))[0])
+    return QueryDirection.of(fit, fit.units(words.means(words.of([query]), fit.weights))[0])
 
 
 def highest_meaning(halves: Halves, bounds: Vectors, lengths: NDArray[np.int64]) -> Floats:
@@ -163,7 +163,7 @@ def from_the_highest(highest: Floats) -> Iterator[NDArray[np.int64]]:
         n *= 8
 
 
-def _plain_look(words: RowWords, units: Vectors | None, finder: TermFinder, direction: Direction | None) -> Seen:
+def _plain_look(words: RowWords, units: Vectors | None, finder: TermFinder, direction: QueryDirection | None) -> Seen:
     bounds = np.full(len(words.ends), NO_WORDS, np.float32)
     if units is not None and direction is not None:
         bounds = np.where(units.any(axis=1), units @ direction.vector, NO_WORDS).astype(np.float32)
@@ -177,7 +177,7 @@ def _matches(finder: TermFinder, found: RowWords) -> Matches:
 class BulkLook:
     """The first look at much text: scanner, bound, words of the query."""
 
-    def __init__(self, words: BulkWords, finder: TermFinder, fit: Fit | None, direction: Direction | None) -> None:
+    def __init__(self, words: BulkWords, finder: TermFinder, fit: Fit | None, direction: QueryDirection | None) -> None:
         from siamese_cbow.kernels.means import bounds
 
         self._words, self._finder, self._bounds = words, finder, bounds

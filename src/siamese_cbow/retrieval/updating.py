@@ -29,8 +29,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.coding import FILES as FIT_FILES
 from siamese_cbow.retrieval.coding import Coding
-from siamese_cbow.retrieval.live_fit import fit_of
-from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint
+from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint, fit_of
 from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, description
 from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.records import TextSettings
