@@ -6,8 +6,8 @@ Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and 
 dimensions; with it, the first lines of that text (a sentence a line) and the model of --model, or the one that comes
 with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
 index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
-program starts in a fresh process, loads the model, reads the file, and prints the ten nearest lines. The peers load the
-folder that we save and hold all vectors in memory, which is how it is done with them; taking 100,000 lines at a time
+program starts in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words
+and meaning, the peers by cosine. These load the folder that we save and hold all vectors in memory, which is how it is done with them; taking 100,000 lines at a time
 makes no difference to their speed. All take turns, and the best of equally many rounds counts.
 """
 
@@ -30,6 +30,7 @@ from benchmarks.tables import machine, markdown, report, zipf_words
 from siamese_cbow import Index, Model, Vocabulary, load
 
 N_WORDS, DIM = 50_000, 300
+N_CHECKED = 50  # queries, for each of which all lines are gone through
 PROGRAMS = {
     "siamese-cbow search": (
         "from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}, '--json'])"
@@ -86,16 +87,13 @@ def plain_pretrained(folder: Path) -> None:
 
 
 def cold(names: dict[str, str], rounds: int) -> dict[str, tuple[float, float]]:
-    """The best round of each program; all must name the same lines."""
+    """The best round of each program; each must name ten lines."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    answers: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, program in names.items():
             clock, cpu, printed = run(program)
             times[name].append((clock, cpu))
-            answers[name] = [json.loads(line)["score"] for line in printed.splitlines()]
-    for name, scores in answers.items():
-        np.testing.assert_allclose(scores, next(iter(answers.values())), atol=1e-4, err_msg=name)
+            assert len(printed.splitlines()) == 10, name
     return {name: (min(clock for clock, _ in each), min(cpu for _, cpu in each)) for name, each in times.items()}
 
 
@@ -125,7 +123,7 @@ def built(text: Path, model: Path, folder: Path) -> tuple[Index, tuple[float, fl
 
 def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -> tuple[str, dict[str, Any]]:
     index, building = built(text, model, folder)
-    checked = index.check(n_queries=200)
+    checked = index.check(n_queries=N_CHECKED)
     lines = text.read_text("utf-8").split("\n")
     queries = [" ".join(lines[i].split()[:6]) for i in range(0, len(lines) - 1, len(lines) // 200)]
     median, slow = warm(index, [each for each in queries if index.model.encode(each).any()])
@@ -146,7 +144,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         ["a whole command, from nothing to the answer", milliseconds(whole)],
         ["a whole command over 100 lines without an index: starting Python, loading the model",
          milliseconds(starting)],
-        [f"recall@10 of exact search, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
+        [f"recall@10 of a search without index, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
         ["making the index", f"{building[1]:.0f} s of CPU time on two cores, {size / 1e6:,.0f} MB"],
     ]  # fmt: skip
     found = {"median_ms": median, "p95_ms": slow, "command": whole, "starting": starting, "building": building}
@@ -193,7 +191,7 @@ def main() -> None:
     ]
     words = f"{len(loaded.vocabulary):,} words, {loaded.dim} dimensions"
     page = (
-        f"{machine('model2vec', 'usearch', 'numpy', 'numba')}; {options.lines:,} lines of "
+        f"{machine('model2vec', 'numpy', 'numba')}; {options.lines:,} lines of "
         f"{'Wikipedia' if options.text else 'text by Zipf law'}, {n_bytes / 1e6:.0f} MB; {words}. "
         f"Load of the machine before and after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
         "## Without an index: a whole process, from nothing to the ten nearest lines\n\n"

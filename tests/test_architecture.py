@@ -38,7 +38,7 @@ ROOT = {"__init__", "__main__", "errors", "progress"}  # modules beside the room
 USERS_OF_THE_DOOR = {"model.model"}
 
 LONGEST = 300  # lines of a module
-MOST_MODULES = 216  # 200, the 12 of `cluster`, `text.file_parts`, `words.patterns`, `words.cutting`, `model.text_watch`
+MOST_MODULES = 228  # 200, `cluster` 12, `text.file_parts`, rule 2 of words 2, search by words and meaning 13
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
 HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64", "pooch"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,8 +43,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> t
 
 
 def rest(line: str) -> str:
-    score, _, text = line.partition("\t")
-    assert not score or -1 <= float(score) <= 1
+    """A line without its score and its reasons."""
+    score, text, reasons = line.split("\t")
+    assert float(score) > -10
+    assert re.fullmatch(r"\[(exact [\d.]+: .+|no exact words); meaning -?[\d.]+\]", reasons)
     return text
 
 
@@ -63,9 +66,9 @@ def test_context_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [line.partition("\t")[0] != "" for line in first] == [False, True, False]
     song, soup = "a song of the band", "soup"
     around = {"2-", f"3:{song}", f"4-{soup}", f"3-{song}", f"4:{soup}", "5-the storm"}
-    assert {line.partition("\t")[2] for line in first} <= around
+    assert {line.split("\t")[1] for line in first} <= around
     found = [json.loads(line) for line in run(capsys, "song band", "a.txt", "-k1", "-A2", "--json")[0]]
-    assert found[0].pop("score") > 0.5
+    assert found[0].pop("score") == pytest.approx(found[0].pop("exact") + found[0].pop("meaning"), abs=1e-5)
     assert found == [
         {
             "source": "a.txt",
@@ -73,15 +76,17 @@ def test_context_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
             "text": "a song of the band",
             "before": [],
             "after": [{"number": 4, "text": "soup"}, {"number": 5, "text": "the storm"}],
+            "words": ["song", "band"],
         }
     ]
 
 
 def test_threshold_and_exit_code(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines, _ = run(capsys, "song guitar", ".", "-k", "0", "--threshold", "0.5")
+    lines, _ = run(capsys, "song guitar", ".", "-k", "0", "--threshold", "0.5", "--meaning")
     assert {rest(line).rpartition(":")[2] for line in lines} == {"a song of the band", "the guitar"}
-    assert run(capsys, "song", "a.txt", "--threshold", "0.9999", code=1)[0] == []
-    assert run(capsys, "kitchen", "a.txt", "--threshold", "0.99", code=1)[0] == []
+    assert run(capsys, "song", "a.txt", "--threshold", "0.9999", "--meaning", code=1)[0] == []
+    assert run(capsys, "kitchen", "a.txt", "--threshold", "99", code=1)[0] == []
+    assert run(capsys, "kitchen", "a.txt", "--exact", code=1)[0] == []
     assert "neither k nor a threshold" in run(capsys, "song", "a.txt", "-k", "0", code=2)[1]
 
 
@@ -102,8 +107,22 @@ def test_unknown_words_are_told(folder: Path, capsys: pytest.CaptureFixture[str]
     lines, said = run(capsys, "blorf song", "a.txt", "-k1")
     assert rest(lines[0]) == "3:a song of the band"
     assert "does not know blorf" in said
-    assert "no word that the model knows" in run(capsys, "blorf", "a.txt", code=2)[1]
+    assert "no word that the model knows" in run(capsys, "blorf", "a.txt", "--meaning", code=2)[1]
     assert "query is empty" in run(capsys, "", "a.txt", code=2)[1]
+
+
+def test_what_was_typed_wrongly_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "siamese-cbow search 'a loud guitar' a.txt" in run(capsys, "a.txt", "a loud guitar", code=2)[1]
+    assert "expected one of them" in run(capsys, "song", "a.txt", "--exact", "--meaning", code=2)[1]
+    assert f"search QUERY {folder}" in run(capsys, "song", "--index", str(folder), "--model", ".model", code=2)[1]
+
+
+def test_tables_count_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "c.csv").write_text('id,text\n1,"two\nlines"\n2,a guitar\n')
+    assert rest(run(capsys, "guitar", "c.csv", "-k1")[0][0]) == "record 2:a guitar"
+    hit = json.loads(run(capsys, "guitar", "c.csv", "-k1", "--json")[0][0])
+    assert hit["record"] == 2
+    assert "line" not in hit
 
 
 def test_bad_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,14 +67,15 @@ def test_a_first_index_that_was_killed_is_made_by_the_same_command(model: Model,
     main(command)
     kept = Index(folder, model=model)
     assert len(kept) == 300
-    assert {path.name for path in folder.iterdir()} == {"index.json", *kept.manifest.segments}, "leftovers are gone"
+    ours = {"index.json", *kept.manifest.segments, *kept.manifest.fits}
+    assert {path.name for path in folder.iterdir()} == ours, "leftovers are gone"
 
 
 def test_ctrl_c_leaves_nothing_and_says_one_line(model: Model, tmp_path: Path) -> None:
     text, folder = write_lines(tmp_path / "a.txt", LINES[:300]), tmp_path / "index"
     model.save(tmp_path / "model")
     command = ["index", str(text), "-o", str(folder), "--model", str(tmp_path / "model")]
-    moment = "updating.description = lambda folder: os.kill(os.getpid(), signal.SIGINT)"
+    moment = "updating.description = lambda *_: os.kill(os.getpid(), signal.SIGINT)"
     stopped = subprocess.run(
         [sys.executable, "-c", KILLED, moment, *command], capture_output=True, text=True, check=False
     )
@@ -117,7 +118,7 @@ def in_middle(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("name", ["graph.usearch", "rows.txt"])
+@pytest.mark.parametrize("name", ["codes.npy", "rows.txt"])
 def test_a_byte_between_the_samples(model: Model, index: Path, name: str) -> None:
     path = next(index.glob("segment-*")) / name
     in_middle(path)
@@ -130,7 +131,7 @@ def test_a_byte_between_the_samples(model: Model, index: Path, name: str) -> Non
 def test_an_index_that_was_copied_is_read_once_as_a_whole(
     model: Model, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from siamese_cbow.retrieval import segment
+    from siamese_cbow.retrieval import coding, segment
 
     for path in index.rglob("*"):
         os.utime(path, ns=(1, 1))
@@ -138,7 +139,7 @@ def test_an_index_that_was_copied_is_read_once_as_a_whole(
     real = segment.file_hash
     monkeypatch.setattr(segment, "file_hash", lambda path: (hashed.append(path.name), real(path))[1])
     Index(index, model=model)
-    assert sorted(hashed) == sorted(segment.FILES)
+    assert sorted(hashed) == sorted([*segment.FILES, *coding.FILES])
     update(index, model=model)
     hashed.clear()
     Index(index, model=model)
@@ -167,11 +168,13 @@ ARRAYS = {
     "one start fewer": changed("starts.npy", lambda a: a[:-1]),
     "starts of another type": changed("starts.npy", lambda a: a.astype(np.float64)),
     "numbers of two dimensions": changed("numbers.npy", lambda a: a.reshape(1, -1)),
-    "copies beyond the rows": changed("copies.npy", lambda a: a + 10**9),
-    "copies below 0": changed("copies.npy", lambda a: a - 10**9),
-    "copies in one column": changed("copies.npy", lambda a: a.ravel()),
-    "a graph of nothing": lambda segment: (segment / "graph.usearch").write_bytes(b""),
-    "a graph of text": lambda segment: (segment / "graph.usearch").write_bytes(b"usearch? " * 100),
+    "words in rows beyond the text": changed("word_rows.npy", lambda a: a + 10**6),
+    "words in rows below 0": changed("word_rows.npy", lambda a: a - 10**6),
+    "starts of words fall": changed("word_starts.npy", lambda a: a[::-1].copy()),
+    "one count fewer": changed("word_counts.npy", lambda a: a[:-1]),
+    "codes in one column": changed("codes.npy", lambda a: a[:, :1].copy()),
+    "codes of nothing": lambda segment: (segment / "codes.npy").write_bytes(b""),
+    "codes of text": lambda segment: (segment / "codes.npy").write_bytes(b"codes? " * 100),
 }
 
 

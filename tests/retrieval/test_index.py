@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,16 +41,16 @@ def test_finds_what_exact_search_finds(model: Model, notes: Path, tmp_path: Path
     for query in ("guitar song", "storm", "the kitchen"):
         found = index.search(query, k=10, before=1, after=1)
         wanted = sc.search(query, notes, model=model, k=10)
-        np.testing.assert_allclose([hit.score for hit in found], [hit.score for hit in wanted], atol=1e-6)
+        np.testing.assert_allclose([hit.score for hit in found], [hit.score for hit in wanted], atol=1e-5)
         for hit in found:
             lines = LINES[:1200] if hit.source.endswith("a.txt") else LINES[1200:]
             assert hit.text == lines[hit.line - 1]
             assert [text for _, text in hit.before] == lines[max(hit.line - 2, 0) : hit.line - 1]
             assert [text for _, text in hit.after] == lines[hit.line : hit.line + 1]
-    everything = index.search("guitar", k=None, threshold=0.4)
-    wanted = sc.search("guitar", notes, model=model, k=None, threshold=0.4)
+    everything = index.search("guitar", k=None, threshold=3)
+    wanted = sc.search("guitar", notes, model=model, k=None, threshold=3)
     assert {(hit.text, hit.line) for hit in everything} == {(hit.text, hit.line) for hit in wanted}
-    assert all(hit.score >= 0.6 for hit in index.search("guitar", threshold=0.6))
+    assert all(hit.score >= 6 for hit in index.search("guitar", threshold=6))
 
 
 def test_check_measures_recall(model: Model, notes: Path, tmp_path: Path) -> None:
@@ -72,8 +71,6 @@ def test_many_equal_rows_hide_nothing(model: Model, tmp_path: Path) -> None:
     assert "song" in {hit.text for hit in index.search("song", k=3)}
     assert index.search("wave", k=1)[0].line == len(lines)
     assert {hit.text for hit in index.search("guitar", k=6100)} >= {"the guitar", "The GUITAR", "song", "guitar song"}
-    marks = graph.fingerprints(graph.shrunk(np.eye(30, 21, dtype=np.float32)[:21]))
-    assert len(set(marks)) == 21
 
 
 def test_only_what_has_changed_is_read(
@@ -103,7 +100,7 @@ def test_only_what_has_changed_is_read(
         np.testing.assert_allclose(
             [hit.score for hit in index.search(query, k=20)],
             [score for _, score in exact(model, query, live, 20)],
-            atol=1e-6,
+            atol=1e-4,
         )
 
     (notes / "b.txt").unlink()
@@ -121,12 +118,16 @@ def test_small_segments_are_taken_in(model: Model, tmp_path: Path) -> None:
         update(folder, tmp_path / f"{i}.txt", model=model)
     index = Index(folder, model=model)
     assert len(index._segments) <= 4
-    assert {path.name for path in folder.iterdir()} == {"index.json", *index.manifest.segments}
+    assert {path.name for path in folder.iterdir()} == {
+        "index.json",
+        *index.manifest.segments,
+        *index.manifest.fits,
+    }
     assert len(index) == 600
     np.testing.assert_allclose(
         [hit.score for hit in index.search("storm", k=20)],
         [score for _, score in exact(model, "storm", LINES[:600], 20)],
-        atol=1e-6,
+        atol=1e-4,
     )
 
 
@@ -151,7 +152,7 @@ def test_damage_is_found_said_and_repaired(model: Model, notes: Path, tmp_path: 
     update(folder, notes, model=model)
     texts = {path: path.read_bytes() for path in notes.iterdir()}
     segment = next(folder.glob("segment-*"))
-    for name in ("graph.usearch", "rows.txt", "starts.npy", "numbers.npy", "copies.npy"):
+    for name in ("codes.npy", "rows.txt", "starts.npy", "numbers.npy", "word_rows.npy", "lengths.npy"):
         for damage in ("cut", "flip", "gone"):
             copy = tmp_path / f"{name}-{damage}"
             shutil.copytree(folder, copy)
@@ -173,19 +174,19 @@ def test_damage_is_found_said_and_repaired(model: Model, notes: Path, tmp_path: 
 
 def test_a_flipped_bit_anywhere_is_found_by_check(model: Model, notes: Path, tmp_path: Path) -> None:
     update(tmp_path / "index", notes, model=model)
-    path = next((tmp_path / "index").glob("segment-*")) / "graph.usearch"
+    path = next((tmp_path / "index").glob("segment-*")) / "codes.npy"
     data = bytearray(path.read_bytes())
     data[len(data) // 31 + 5000] ^= 1
     path.write_bytes(data)
-    with pytest.raises(FormatError, match=r"graph\.usearch"):
+    with pytest.raises(FormatError, match=r"codes\.npy"):
         Index(tmp_path / "index", model=model).check()
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "can't be read"),
-        ("[]", "is not the list"),
+        ("", "is not JSON"),
+        ("[]", "is not the index of a siamese-cbow index"),
         ('{"format": "siamese-cbow index", "format_version": 99}', "format version 99"),
         ('{"format": "siamese-cbow index", "format_version": 2, "model": 3}', "lacks what belongs there"),
     ],
@@ -203,26 +204,60 @@ def test_a_broken_list(model: Model, notes: Path, tmp_path: Path, content: str, 
     assert update(folder, notes, model=model, rebuild=True).n_rows == len(LINES)
 
 
-@pytest.mark.parametrize("sentences", [False, True])
-def test_an_index_of_version_2_is_read_and_updated(model: Model, notes: Path, tmp_path: Path, sentences: bool) -> None:
-    """0.1.0 wrote `sentences` where there is a unit now."""
-    folder, unit = tmp_path / "index", TextSettings(unit="sentence" if sentences else "line")
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_index_of_another_version_is_made_anew_from_its_files(
+    model: Model, notes: Path, tmp_path: Path, version: int
+) -> None:
+    """0.1.0 wrote version 2, and `sentences` where there is a unit now."""
+    folder, unit = tmp_path / "index", TextSettings(unit="sentence")
     update(folder, notes, model=model, text=unit)
     content = json.loads((folder / "index.json").read_text())
-    assert (content["format_version"], content["settings"]["unit"]) == (3, unit.unit)
     wanted = Index(folder, model=model).search("guitar", k=5)
-    content |= {"format_version": 2, "settings": {"sentences": sentences, "language": "en", "text_column": "text"}}
+    content |= {"format_version": version}
+    if version == 2:
+        content["settings"] = {"sentences": True, "language": "en", "text_column": "text"}
     (folder / "index.json").write_text(json.dumps(content))
-    index = Index(folder, model=model)
-    assert index.manifest.settings == replace(unit, language="en")
-    assert index.search("guitar", k=5) == wanted
-    write_lines(notes / "c.txt", ["a piano concert"])
-    assert update(folder, notes, model=model).n_rows == len(index) + 1
-    assert json.loads((folder / "index.json").read_text())["format_version"] == 3
+    for attempt in (lambda: Index(folder, model=model), lambda: update(folder, notes, model=model)):
+        with pytest.raises(FormatError, match=f"format version {version}.*index -o .* --rebuild"):
+            attempt()
+    update(folder, model=model, rebuild=True)
+    assert Index(folder, model=model).search("guitar", k=5) == wanted
     content["settings"] = {"unit": "word"}
     (folder / "index.json").write_text(json.dumps(content))
     with pytest.raises(FormatError, match="--rebuild"):
         Index(folder, model=model)
+
+
+def test_files_that_have_changed_since_are_said(
+    model: Model, notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model.save(tmp_path / "m")
+    main(["index", "notes", "-o", "ix", "--model", "m"])
+    assert Index(tmp_path / "ix", model=model).stale() == []
+    write_lines(notes / "a.txt", ["another text"])
+    (notes / "b.txt").unlink()
+    assert Index(tmp_path / "ix", model=model).stale() == ["notes/a.txt", "notes/b.txt"]
+    main(["search", "guitar", "--index", "ix", "-k1"])
+    assert "2 files changed or gone since ix was made (notes/a.txt, notes/b.txt)" in capsys.readouterr().err
+    main(["index", "-o", "ix"])
+    assert Index(tmp_path / "ix", model=model).stale() == []
+
+
+def test_an_index_that_has_grown_is_one_that_was_made_at_once(model: Model, tmp_path: Path) -> None:
+    lines = topic_lines(9000, seed=5)  # more than a sample
+    for i, n in enumerate((0, 500, 1500, 7000, 9000)):
+        write_lines(tmp_path / f"{i}.txt", lines[n : (500, 1500, 7000, 9000, 9000)[i]])
+        grown = Index.update(tmp_path / "grown", tmp_path / f"{i}.txt", model=model)
+    write_lines(tmp_path / "1.txt", lines[500:600])  # and has lost rows
+    grown = Index.update(tmp_path / "grown", model=model)
+    whole = Index.update(tmp_path / "whole", [tmp_path / f"{i}.txt" for i in range(5)], model=model)
+    files = [tmp_path / f"{i}.txt" for i in range(5)]
+    for query in ("guitar song", "the storm of a sailor", "bread"):
+        for mode in ("hybrid", "exact", "meaning"):
+            wanted = [hit.score for hit in sc.search(query, files, model=model, mode=mode)]
+            np.testing.assert_allclose([hit.score for hit in whole.search(query, mode=mode)], wanted, atol=1e-4)
+            np.testing.assert_allclose([hit.score for hit in grown.search(query, mode=mode)], wanted, atol=1e-4)
 
 
 def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> None:
@@ -244,16 +279,16 @@ def test_unknown_words_count_as_when_the_index_was_made(
     text = write_lines(tmp_path / "a.txt", ["stormy", "guitarists", "the songs of the band", "soup"])
     near = model.with_fallback("prefix")
     index = Index.update(tmp_path / "index", text, model=near)
-    assert [hit.text for hit in index.search("guitar", k=1)] == ["guitarists"]
+    assert [hit.text for hit in index.search("guitar", k=1, mode="meaning")] == ["guitarists"]
     for attempt in (lambda: Index(tmp_path / "index", model=model), lambda: update(tmp_path / "index", model=model)):
         with pytest.raises(FormatError, match=r"fallback 'prefix'.*with_fallback\(\"prefix\"\)"):
             attempt()
     model.save(tmp_path / "m")
     main(["index", "a.txt", "-o", "near", "--model", "m", "--fallback", "prefix"])
     main(["index", "-o", "near"])  # as it was made, without saying it again
-    main(["search", "guitarist", "--index", "near", "-k1"])
+    main(["search", "guitarist", "--index", "near", "-k1", "--meaning"])
     captured = capsys.readouterr()
-    assert captured.out.splitlines()[-1].endswith("2:guitarists")
+    assert "2:guitarists" in captured.out.splitlines()[-1]
     assert "guitarist counts as guitar" in captured.err
     with pytest.raises(SystemExit):
         main(["search", "guitar", "--index", "near", "--fallback", "none"])
@@ -268,7 +303,7 @@ def test_an_update_that_fails_changes_nothing(
     before = sorted((path.name, path.stat().st_size) for path in folder.rglob("*"))
     write_lines(notes / "c.txt", LINES[:100])
 
-    def fail(path: Path) -> None:
+    def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(updating, "description", fail)
@@ -300,20 +335,18 @@ def test_missing_usearch_says_what_to_type(model: Model, notes: Path, monkeypatc
 
 
 @pytest.mark.parametrize("size", [1, 2, 700])
-def test_a_small_graph_is_gone_through_as_a_whole(size: int, tmp_path: Path) -> None:
+def test_a_small_graph_is_gone_through_as_a_whole(size: int) -> None:
     vectors = np.random.default_rng(1).standard_normal((size, 24), dtype=np.float32)
     rows = graph.shrunk(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     built = graph.new_graph(24)
     graph.add(built, np.arange(size), rows, threads=2)
-    built.save(str(tmp_path / "graph"))
     queries = np.eye(24, dtype=np.float32)
     wide = rows.astype(np.float64)
     cosines = graph.shrunk(queries) @ wide.T / np.linalg.norm(wide, axis=1) / np.linalg.norm(graph.shrunk(queries)[0])
-    for each in (built, graph.mapped_graph(tmp_path / "graph")):
-        for expected, (keys, found) in zip(cosines, graph.nearest(each, queries, 50, effort=700), strict=True):
-            assert len(set(keys.tolist())) == min(50, size)
-            np.testing.assert_allclose(found, np.sort(expected)[::-1][:50], atol=1e-3)
-            np.testing.assert_allclose(expected[keys], found, atol=1e-3)
+    for expected, (keys, found) in zip(cosines, graph.nearest(built, queries, 50, effort=700), strict=True):
+        assert len(set(keys.tolist())) == min(50, size)
+        np.testing.assert_allclose(found, np.sort(expected)[::-1][:50], atol=1e-3)
+        np.testing.assert_allclose(expected[keys], found, atol=1e-3)
 
 
 def test_shrunk_vectors_keep_their_direction() -> None:

@@ -4,7 +4,7 @@
       [BROKEN_NPY, Bytes, Counts, Floats, Ids, Offsets, Vectors, append_array, as_mapped, check_ids, check_offsets,
       mapped_array, save_array, thread_count, without_caches]
     disk      hashes, syncs, locks and swaps, errors of the disk in plain words, what files say of their writer
-      [SHORT_WRITE, UNWRITABLE, clear_disk_errors, file_hash, file_text, is_utf8, sample_hash, what_reads, written_by]
+      [UNWRITABLE, clear_disk_errors, file_hash, file_text, is_utf8, sample_hash, what_reads, written_by]
     targets   what may be written where: which files are ours, links, pipes [check_replaceable, remove_ours]
     files     files and folders that are written whole or not at all [atomic_file, atomic_folder, one_writer]
     option_fields  settings as fields that are checked [Option, check_options, option, options]

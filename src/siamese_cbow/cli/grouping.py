@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--pairs", is_flag=True, help="Print the duplicates instead: cosine, place and text, place of the kept one."
 )
+@click.option("--review", is_flag=True, help="Print the duplicates with both texts, one above the other, to look at.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines, of what is kept or of the pairs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write what is kept to a .csv, .jsonl or .parquet file, with all columns of a table.")  # fmt: skip
@@ -45,6 +46,7 @@ def dedup(
     folder: Path | None,
     threshold: float,
     pairs: bool,
+    review: bool,
     as_json: bool,
     output: Path | None,
     text: TextSettings,
@@ -52,24 +54,29 @@ def dedup(
 ) -> None:
     """Print text without lines that say what an earlier line has said.
 
-    FILES: files, folders, globs or - for standard input, as for `search`. Lines without a known word are kept.
+    FILES: files, folders, globs or - for standard input, as for `search`. A line is left out only if it agrees with
+    the earlier one in numbers, names, unknown words, negations and the order of words, as far as these can be told:
+    names by their capitals, negations in 16 languages. Other words may differ where the vectors are near enough, so
+    look at --review before you delete anything. -o keeps rows of tables whole.
     """
     from siamese_cbow.retrieval.duplicates import duplicates
     from siamese_cbow.text.row_reader import RowReader
 
-    if output is not None and (pairs or as_json):
-        raise click.UsageError(f"got -o {output} and --pairs or --json, which print; expected one of them")
+    if output is not None and (pairs or as_json or review):
+        raise click.UsageError(f"got -o {output} and --pairs, --review or --json, which print; expected one of them")
+    if pairs and review:
+        raise click.UsageError("got --pairs and --review; expected one of them")
     reader, model = RowReader(files_or_stdin(files), text, say=say), open_model(folder)
     with progress_bar("comparing", reader.total_bytes) as progress:
         rows = duplicates(reader, model=model, threshold=threshold, threads=threads, progress=progress)
         if output is not None:
             n, n_kept = _write_kept(rows, output, reader.files, text)
         else:
-            n, n_kept = _print_rows(rows, pairs=pairs, as_json=as_json)
+            n, n_kept = _print_rows(rows, pairs=pairs or review, review=review, as_json=as_json)
     say(f"kept {n_kept:,} of {n:,} lines")
 
 
-def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, as_json: bool) -> tuple[int, int]:
+def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_json: bool) -> tuple[int, int]:
     """Prints what is kept, or the duplicates; how many rows there are, and how many are kept."""
     n = n_kept = 0
     for row in rows:
@@ -77,10 +84,17 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, as_json: bool) -> tu
         n_kept += row.of is None
         if (row.of is None) == pairs:
             continue
-        of = {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1]}} if row.of else {}
+        of = (
+            {"score": round(row.score, 6), "of": {"source": row.of[0], "line": row.of[1], "text": row.of_text}}
+            if row.of
+            else {}
+        )
         if as_json:
             entry = {"source": row.source, "line": row.line, "text": row.text, **of}
             click.echo(json.dumps(entry, ensure_ascii=False))
+        elif row.of and review:
+            click.echo(f"{row.score:.4f}\tkept\t{row.of[0]}:{row.of[1]}:{row.of_text}")
+            click.echo(f"\tleft out\t{row.source}:{row.line}:{row.text}\n")
         elif row.of:
             click.echo(f"{row.score:.4f}\t{row.source}:{row.line}:{row.text}\t{row.of[0]}:{row.of[1]}")
         else:

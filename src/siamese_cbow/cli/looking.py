@@ -102,9 +102,12 @@ def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple
 @model_option
 @click.option("--negative", metavar="WORD", multiple=True, help="A word to subtract; may be given several times.")
 @click.option("-k", default=10, metavar="N", help="How many to print.")
+@click.option("--all-forms", is_flag=True, help="Also rare words, and every form of a word: guitar's, guitars.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
-def neighbours(words: tuple[str, ...], folder: Path | None, negative: tuple[str, ...], k: int, as_json: bool) -> None:
-    """Print the words nearest to a word or a text, with their cosines.
+def neighbours(
+    words: tuple[str, ...], folder: Path | None, negative: tuple[str, ...], k: int, all_forms: bool, as_json: bool
+) -> None:
+    """Print the words nearest to a word or a text, with their cosines; of each stem the nearest form.
 
     Of several words the sum is taken, less the --negative ones: neighbours king woman --negative man
     """
@@ -112,7 +115,10 @@ def neighbours(words: tuple[str, ...], folder: Path | None, negative: tuple[str,
         raise click.UsageError("got no word; expected at least one, or a text in quotes")
     model = open_model(folder)
     is_plain = len(words) == 1 and not negative
-    nearest = model.neighbours(words[0], k) if is_plain else model.most_similar(words, negative, topn=k)
+    if is_plain:
+        nearest = model.neighbours(words[0], k, all_forms=all_forms)
+    else:
+        nearest = model.most_similar(words, negative, topn=k, all_forms=all_forms)
     if is_plain:
         tell_unknown(model, words[0])
     for word, cosine in nearest:

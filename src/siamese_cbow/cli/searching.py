@@ -1,4 +1,4 @@
-"""`siamese-cbow search` and `index`: semantic grep, and an index on disk for large collections."""
+"""`siamese-cbow search` and `index`: grep by words and meaning, and an index on disk for large collections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from siamese_cbow.cli.options import (
     text_options_of,
     threads_option,
 )
+from siamese_cbow.errors import counted
 from siamese_cbow.progress import bar
+from siamese_cbow.text.encodings import listed
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
@@ -42,15 +44,17 @@ if TYPE_CHECKING:
               help="Search in an index that `siamese-cbow index` has made, instead of FILES.")  # fmt: skip
 @click.option("-k", default=10, metavar="N", type=click.IntRange(min=0),
               help="How many to print; 0 for all that reach --threshold.")  # fmt: skip
-@click.option("--threshold", type=float, metavar="SCORE", help="Only hits with at least this cosine.")
-@click.option("-A", "--after-context", default=0, metavar="N", type=click.IntRange(min=0), help="Lines after each hit.")
+@click.option("--exact", is_flag=True, help="By exact words alone (BM25): codes, names, numbers.")
+@click.option("--meaning", is_flag=True, help="By meaning alone: the score is the cosine.")
+@click.option("--threshold", type=float, metavar="SCORE", help="Only hits with at least this score.")
+@click.option("-A", "--after-context", default=0, metavar="N", type=click.IntRange(min=0), help="Rows after each hit.")
 @click.option("-B", "--before-context", default=0, metavar="N", type=click.IntRange(min=0),
-              help="Lines before each hit.")  # fmt: skip
-@click.option("-C", "--context", metavar="N", type=click.IntRange(min=0), help="Lines before and after each hit.")
+              help="Rows before each hit.")  # fmt: skip
+@click.option("-C", "--context", metavar="N", type=click.IntRange(min=0), help="Rows before and after each hit.")
 @click.option("-H/-h", "--with-filename/--no-filename", "with_file", default=None,
               help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
 @click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
-              help="Whether hits tell their line.")  # fmt: skip
+              help="Whether hits tell their line, or record in a table.")  # fmt: skip
 @text_options_of("auto")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
@@ -62,6 +66,8 @@ def search(
     folder: Path | None,
     index: Path | None,
     k: int,
+    exact: bool,
+    meaning: bool,
     threshold: float | None,
     after_context: int,
     before_context: int,
@@ -73,21 +79,29 @@ def search(
     color: str,
     threads: int | None,
 ) -> None:
-    """Find the lines that are nearest in meaning to a query, best first.
+    """Find the lines that match a query by their words and by their meaning, best first.
 
     FILES: files, folders, globs or - for standard input; plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
-    Parquet, also compressed (.gz .bz2 .xz .zst). Prints the cosine, then file, line and text as grep does; leaves with
-    exit code 1 where nothing was found.
+    Parquet, also compressed (.gz .bz2 .xz .zst). Prints the score, then file, line and text as grep does, and why it is
+    a hit: what exact words and what meaning add to its score, and which words of the query it has. Leaves with exit
+    code 1 where nothing was found.
     """
+    if exact and meaning:
+        raise click.UsageError("got --exact and --meaning; expected one of them, or neither for both at once")
+    mode = "exact" if exact else "meaning" if meaning else "hybrid"
+    _check_swapped(query, files)
     before, after = (before_context, after_context) if context is None else (context, context)
-    wanted: Any = {"k": k or None, "threshold": threshold, "before": before, "after": after}
+    wanted: Any = {
+        "k": k or None, "threshold": threshold, "before": before, "after": after, "mode": mode
+    }  # fmt: skip
     if index is not None:
         if files:
             raise click.UsageError(f"got FILES ({files[0]}) and --index; expected one of them")
         model, hits, several = _in_index(query, index, folder, wanted)
     else:
         model, hits, several = _in_files(query, files_or_stdin(files), folder, text, {**wanted, "threads": threads})
-    tell_unknown(model, query)
+    if mode != "exact":
+        tell_unknown(model, query)
     with_file = several if with_file is None else with_file
     lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
     for i, hit in enumerate(hits):
@@ -95,6 +109,17 @@ def search(
             click.echo(line, color=lines.coloured)
     if not hits:
         click.get_current_context().exit(1)
+
+
+def _check_swapped(query: str, files: tuple[str, ...]) -> None:
+    """`search notes.txt "a loud guitar"` has them the wrong way round."""
+    from siamese_cbow.text.inputs import is_name
+
+    if len(files) == 1 and is_name(query) and query != "-" and not is_name(files[0]):
+        raise click.UsageError(
+            f"{query!r} is a file or folder and {files[0]!r} is not; the query comes first: "
+            f"siamese-cbow search {files[0]!r} {query}"
+        )
 
 
 def _in_files(
@@ -118,6 +143,11 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
 
     kept, fallback = kept_model(index)
     opened = Index(index, model=open_model(folder or kept, fallback=fallback))
+    if changed := opened.stale():
+        say(
+            f"{counted(len(changed), 'file')} changed or gone since {index} was made ({listed(changed)}); hits show "
+            f"the text as it was: `siamese-cbow index -o {index}` brings it up to date"
+        )
     return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
 
 
@@ -125,9 +155,23 @@ LONGEST = 2_000  # characters of a line on a terminal
 
 
 def json_line(hit: Hit) -> str:
-    """{"score": 0.71, "source": "notes.txt", "line": 12, "text": "my cat sat", "before": [], "after": []}"""
+    """{"score": 6.1, "source": "notes.txt", "line": 12, "text": "my cat sat", "exact": 2.1, "meaning": 4.0, ...}
+
+    Of a table "record" stands for "line".
+    """
+    own = asdict(hit)
+    number = {own.pop("counted"): own.pop("line")}
     context = {name: [line._asdict() for line in getattr(hit, name)] for name in ("before", "after")}
-    return json.dumps({**asdict(hit), **context, "score": round(hit.score, 6)}, ensure_ascii=False)
+    rounded = {name: round(own[name], 6) for name in ("score", "exact", "meaning")}
+    entries = {"score": 0, "source": 0, **number, **own, **context, **rounded, "words": list(hit.words)}
+    return json.dumps(entries, ensure_ascii=False)
+
+
+def reasons(hit: Hit) -> str:
+    """Why a row is a hit: "[exact 2.1: cat; meaning 4.0]"."""
+    words = f"exact {hit.exact:.1f}: {' '.join(hit.words)}" if hit.words else "no exact words"
+    meaning = f"; meaning {hit.meaning:.{1 if abs(hit.meaning) >= 1 else 2}f}" if hit.meaning else ""
+    return f"[{words}{meaning}]"
 
 
 @dataclass
@@ -149,19 +193,24 @@ class HitLines:
         return self.color == "always"
 
     def of(self, hit: Hit, *, first: bool) -> Iterator[str]:
-        r"""The lines of a hit: "0.7100\tnotes.txt:12:my cat sat"; rows around it have dashes for colons, as in grep."""
+        r"""The lines of a hit: "6.1000\tnotes.txt:12:my cat sat\t[exact 2.1: cat; meaning 4.0]".
+
+        Rows around it have dashes for colons, as in grep.
+        """
         if self.context and not first:
             yield self._style("--", fg="cyan")
         for number, text in hit.before:
-            yield f"\t{self._place(hit.source, number, '-')}{self._cut(text)}"
+            yield f"\t{self._place(hit, number, '-')}{self._cut(text)}"
         text = self._marked(self._cut(hit.text)) if self.coloured else self._cut(hit.text)
-        yield f"{self._style(f'{hit.score:.4f}', fg='yellow')}\t{self._place(hit.source, hit.line, ':')}{text}"
+        score = self._style(f"{hit.score:.4f}", fg="yellow")
+        yield f"{score}\t{self._place(hit, hit.line, ':')}{text}\t{self._style(reasons(hit), fg='cyan')}"
         for number, text in hit.after:
-            yield f"\t{self._place(hit.source, number, '-')}{self._cut(text)}"
+            yield f"\t{self._place(hit, number, '-')}{self._cut(text)}"
 
-    def _place(self, source: str, line: int, mark: str) -> str:
-        file = self._style(source, fg="magenta") + self._style(mark, fg="cyan") if self.with_file else ""
-        return file + (self._style(str(line), fg="green") + self._style(mark, fg="cyan") if self.with_line else "")
+    def _place(self, hit: Hit, number: int, mark: str) -> str:
+        file = self._style(hit.source, fg="magenta") + self._style(mark, fg="cyan") if self.with_file else ""
+        line = f"record {number}" if hit.counted == "record" else str(number)
+        return file + (self._style(line, fg="green") + self._style(mark, fg="cyan") if self.with_line else "")
 
     def _cut(self, text: str) -> str:
         return text if len(text) <= LONGEST or not sys.stdout.isatty() else f"{text[:LONGEST]}…"
@@ -193,7 +242,7 @@ class HitLines:
 @model_option
 @text_options_of("auto")
 @click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
-@click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
+@click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten best are found.")
 @threads_option
 def index(
     files: tuple[str, ...],

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from siamese_cbow.cli.options import model_option, open_model
-from siamese_cbow.errors import InputError, MissingExtra, SettingsError
+from siamese_cbow.cli.options import model_option, open_model, say
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError, counted
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
@@ -22,6 +22,8 @@ MEGABYTE = 1 << 20
 @click.command(name="serve", context_settings={"show_default": True})
 @click.argument("given", metavar="[[NAME=]MODEL]...", nargs=-1)
 @model_option
+@click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
+              help="Let /search answer from an index that `siamese-cbow index` has made.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 for the whole network.")
 @click.option("--port", default=8080, type=click.IntRange(0, 65_535), metavar="N", help="0 takes any that is free.")
 @click.option(
@@ -46,6 +48,7 @@ MEGABYTE = 1 << 20
 def serve(
     given: tuple[str, ...],
     folder: Path | None,
+    index: Path | None,
     host: str,
     port: int,
     allowed_hosts: tuple[str, ...],
@@ -83,17 +86,32 @@ def serve(
         idle_seconds=max_idle,
     )
     hosts = Hosts(host, allowed_hosts)
-    models = _models(given, folder)
-    app = build(models, limits=limits, api_key=api_key, hosts=hosts)
+    models, opened = _models(given, folder, index), None
+    if index is not None:
+        from siamese_cbow.retrieval.index import Index
+
+        opened = Index(index, model=next(iter(models.values())))
+        if changed := opened.stale():
+            say(
+                f"{counted(len(changed), 'file')} changed or gone since {index} was made: "
+                f"`siamese-cbow index -o {index}` brings it up to date"
+            )
+    app = build(models, limits=limits, api_key=api_key, hosts=hosts, index=opened)
     with listen(host, port) as listening:
         address = f"[{host}]" if ":" in host else host
         click.echo(f"serving {', '.join(models)} on http://{address}:{listening.getsockname()[1]}", err=True)
         run(app, listening, limits, log_level="info" if verbose else "warning")
 
 
-def _models(given: tuple[str, ...], folder: Path | None) -> dict[str, Model]:
-    """The models by name: ("books=models/a", "models/b") -> {"books": ..., "b": ...}."""
+def _models(given: tuple[str, ...], folder: Path | None, index: Path | None) -> dict[str, Model]:
+    """The models by name: ("books=models/a", "models/b") -> {"books": ..., "b": ...}; or the one of an index."""
     models: dict[str, Model] = {}
+    fallback = None
+    if index is not None:
+        from siamese_cbow.retrieval.manifest import kept_model
+
+        kept, fallback = kept_model(index)
+        folder = folder or (kept if not given else None)
     for one in given or ("",):
         name, equals, path = one.partition("=")
         if not equals or Path(one).exists():
@@ -102,5 +120,5 @@ def _models(given: tuple[str, ...], folder: Path | None) -> dict[str, Model]:
         name = name or (at.resolve().name if at else "siamese-cbow")
         if name in models:
             raise InputError(f"two models are called {name!r}; give one another name: NAME={path}")
-        models[name] = open_model(at)
+        models[name] = open_model(at, fallback=fallback)
     return models

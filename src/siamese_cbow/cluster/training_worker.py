@@ -125,7 +125,7 @@ class TrainingWorker:
     def _due(self, number: int, n_rounds: int) -> Bytes:
         """The rows that are averaged after a round, (n_rows,); all of them in the end."""
         plan = self._trainer.run.plan
-        n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.epochs / (n_rounds * self._job.n_workers)
+        n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.n_epochs / (n_rounds * self._job.n_workers)
         due = number % periods_of(self._shares, n_words) == 0
         return np.asarray(due | (number == n_rounds), np.uint8)
 

@@ -4,8 +4,10 @@
           [OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName, sampled_objectives, users_of]
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train
-    means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, compose, mean_of_rows, signs]
-    means            the same at the speed of the memory, and a bound that spares most of them [means, promising]
+    means_reference  means of rows in plain NumPy, which answer small calls
+          [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
+    means            the same at the speed of the memory, and a bound that spares most of them [bounds, means]
+    code_scores      vectors of one byte a number, compared with a query [code_scores]
     merging          rows that several workers have moved become one
           [NOBODY, merge_means, merge_moves, merge_reference, put_rows, take_rows]
     ngram_rows       rows of unknown words, made of their n-grams

@@ -12,8 +12,8 @@ The bound says which texts may come near a query, so that the others need no mea
 
     cosine = q.s / |s|  <=  q.s / |s B|              as |s B| <= |s|; and q.s is the first number of s B
 
-So a sum over rows of one cache line each bounds what would take rows of twenty. With a basis of the main directions of
-such sums, a hundredth of a million sentences of Wikipedia is left after 16 columns, for which the mean is computed.
+So a sum over rows of one cache line each bounds what would take rows of twenty: with a basis of the main directions of
+such sums, few texts are left for which the mean is computed. A cosine below 0 has the bound 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
-from siamese_cbow.kernels.means_reference import COLUMNS, GROUP
+from siamese_cbow.kernels.means_reference import COLUMNS, GROUP, NO_WORDS
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import prefetch_item
 
@@ -162,29 +162,23 @@ def _squares(out: Vectors, row: int) -> float:
 
 
 @njit(**LEAN)
-def promising(
-    low: Vectors,
-    ids: Ids,
-    ends: Offsets,
-    extra: Vectors,
-    extra_offsets: Offsets,
-    cutoff: float,
-    total: Vectors,
-    out: Ids,
-) -> int:
-    """Writes to `out` the texts whose cosine may reach `cutoff` and returns how many; texts without words never may.
+def bounds(
+    low: Vectors, ids: Ids, ends: Offsets, extra: Vectors, extra_offsets: Offsets, total: Vectors, out: Vectors
+) -> None:
+    """out[i] becomes the highest cosine that text i may have with the query; NO_WORDS where it has none.
 
     low    (n_words, COLUMNS) float32
     ends   (n_texts,) text i is ids[ends[i - 1] : ends[i]]
     extra  (n_unknown, COLUMNS) the same for words out of the vocabulary; text i has those from extra_offsets[i] on
     total  (COLUMNS,) float32, scratch memory
-    out    (n_texts,) int32
+    out    (n_texts,) float32
     """
     if len(ends) == 0:
-        return 0
-    n, start, last = 0, 0, ends[-1]
+        return
+    start, last = 0, ends[-1]
     for i in range(len(ends)):
         end = ends[i]
+        out[i] = NO_WORDS
         if end > start or extra_offsets[i + 1] > extra_offsets[i]:
             total[:] = 0
             for j in range(start, end):
@@ -199,8 +193,6 @@ def promising(
             squares = np.float32(0)
             for d in range(COLUMNS):
                 squares += total[d] * total[d]
-            if cutoff <= 0 or (total[0] > 0 and total[0] * total[0] >= cutoff * cutoff * squares):
-                out[n] = i
-                n += 1
+            # A text that the basis does not see at all may point anywhere else, but not along the query.
+            out[i] = total[0] / np.sqrt(squares) if squares > 0 and total[0] > 0 else np.float32(0)
         start = end
-    return n

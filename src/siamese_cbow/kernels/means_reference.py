@@ -19,7 +19,8 @@ from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
 GOLDEN = 0x9E3779B97F4A7C15
-COLUMNS = 16  # of the rows in `means.promising`: one cache line; here, as those who prepare them load no numba
+COLUMNS = 16  # of the rows in `means.bounds`: one cache line; here, as those who prepare them load no numba
+NO_WORDS = np.float32(-2)  # instead of the bound of a cosine
 
 
 class Takes(Protocol):

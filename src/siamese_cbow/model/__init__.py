@@ -9,11 +9,12 @@
     text_watch    says, once, that a text is of another language or mostly of unknown words
     encoding      texts -> means of rows; the switch between the small and the bulk path
       [Texts, as_list, at_least_1, check_strings, is_much]
+    forms         neighbours worth reading: one form of each word
     word_vectors  what a model is made of, and what can be asked of its words
     model         what can be done with whole texts; the verbs of all rooms [Model]
     plots         pictures with matplotlib
     folder_format  folders that describe themselves: config.json with format, version, hashes
-      [ANEW, CONFIG, FolderFormat]
+      [ANEW, CONFIG, FolderFormat, read_table]
     tensor_file   rows as a safetensors file, and back, mapped into memory [map_float32, write_rows]
     card          what there is to say of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read

@@ -42,22 +42,10 @@ class FolderFormat(NamedTuple):
 
     def read_config(self, folder: Path) -> dict[str, Any]:
         """The content of config.json."""
-        path = folder / CONFIG
         if not folder.is_dir():
             raise InputError(f"no folder {folder}; expected {self.expected}")
-        try:
-            config = json.loads(file_text(path))
-        except FileNotFoundError:
-            raise FormatError(f"{path} is missing; expected a folder written by `{self.noun}.save`") from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise FormatError(f"{path} is not JSON ({error}); {ANEW}") from None
-        if not isinstance(config, dict) or config.get("format") != self.name:
-            of = f"the config of a {self.name}; expected a folder written by `{self.noun}.save`"
-            raise FormatError(f"{path} is not {of}")
-        if config.get("format_version") != self.version:
-            found = f"format version {config.get('format_version')!r}, this siamese-cbow reads {self.version}"
-            raise FormatError(f"{path} has {found}; {what_reads(config)}")
-        return config
+        written = f"expected a folder written by `{self.noun}.save`"
+        return read_table(folder / CONFIG, self.name, (self.version,), written=written, anew=ANEW)
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder is one of these, and this version can read it."""
@@ -86,3 +74,28 @@ class FolderFormat(NamedTuple):
 def write_json(path: Path, content: Any, *, indent: int = 2) -> None:
     """The same bytes on every system."""
     path.write_text(json.dumps(content, indent=indent, ensure_ascii=False) + "\n", "utf-8", UNWRITABLE, newline="\n")
+
+
+def read_table(
+    path: Path, name: str, readable: tuple[int, ...], *, written: str, anew: str, or_else: str = ""
+) -> dict[str, Any]:
+    """The table in a JSON file of ours; an error that says what to do where it is none of these formats and versions.
+
+    readable  versions, the newest last
+    written   what to expect where it is missing, or something else
+    anew      how to make it again
+    or_else   what else helps where another version has written it
+    """
+    try:
+        table = json.loads(file_text(path))
+    except FileNotFoundError:
+        raise FormatError(f"{path} is missing; {written}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise FormatError(f"{path} is not JSON ({error}); {anew}") from None
+    if not isinstance(table, dict) or table.get("format") != name:
+        raise FormatError(f"{path} is not the {path.stem} of a {name}; {written}")
+    version = table.get("format_version")
+    if version not in readable:
+        found = f"format version {version!r}, this siamese-cbow reads {' and '.join(map(str, readable))}"
+        raise FormatError(f"{path} has {found}; {what_reads(table)}{or_else}")
+    return table

@@ -20,6 +20,7 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.forms import one_of_each_stem
 from siamese_cbow.model.geometry import Undo, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
@@ -166,13 +167,15 @@ class WordVectors:
 
     __getitem__ = vector
 
-    def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
+    def neighbours(self, word_or_text: str, k: int = 10, *, all_forms: bool = False) -> list[tuple[str, float]]:
         """The k words nearest to a word or to a text, with their cosines; its own words are left out.
 
         `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+
+        all_forms  also rare words, and all forms of a word (cats, kittens); else one of each stem, of the frequent ones
         """
         if word_or_text in self.vocabulary:
-            return self.most_similar([word_or_text], topn=k)
+            return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
         self._check_one_language()
         words = self.tokenizer.words(word_or_text)
         found = list(map(finder(self.vocabulary, self.fallback, few=True), words))
@@ -181,10 +184,16 @@ class WordVectors:
         if not ids and not unknown:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         rows = np.array([self.ngrams.row(word) for word in unknown]) if unknown else None
-        return self._nearest(mean_of_rows(self.rows, ids, self.dim, unknown=rows), k, set(ids))
+        target = mean_of_rows(self.rows, ids, self.dim, unknown=rows)
+        return self.nearest_words(target, k, set(ids)) if all_forms else one_of_each_stem(self, target, k, words)
 
     def most_similar(
-        self, positive: str | Sequence[str] = (), negative: str | Sequence[str] = (), topn: int = 10
+        self,
+        positive: str | Sequence[str] = (),
+        negative: str | Sequence[str] = (),
+        topn: int = 10,
+        *,
+        all_forms: bool = True,
     ) -> list[tuple[str, float]]:
         """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
 
@@ -196,9 +205,12 @@ class WordVectors:
         ids = [self._id(word) for word in plus + minus]
         rows = units(self.rows.take(ids, 0))
         rows[len(plus) :] *= -1
-        return self._nearest(rows.sum(axis=0), topn, set(ids))
+        if all_forms:
+            return self.nearest_words(rows.sum(axis=0), topn, set(ids))
+        return one_of_each_stem(self, rows.sum(axis=0), topn, plus + minus)
 
-    def _nearest(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
+    def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
+        """The k words nearest to a vector, (dim,), with their cosines, but for some ids."""
         ids, scores = nearest(self.vectors, self._lengths, target, at_least_1("k", k), without=without)
         return [(self.vocabulary.words[i], float(score)) for i, score in zip(ids, scores, strict=True)]
 
@@ -258,7 +270,7 @@ class WordVectors:
             return known
         if self.fallback != "ngrams":
             return "nothing"
-        near = self._nearest(self.ngrams.row(word), k, set())
+        near = self.nearest_words(self.ngrams.row(word), k, set())
         listed = ", ".join(f'"{other}"' for other, cosine in near if cosine >= NEAR)
         return f"its letters (near {listed})" if listed else "its letters alone: no known word is near"
 

@@ -1,22 +1,20 @@
-"""The graph of near vectors, by usearch: what makes a search among millions take milliseconds.
+"""The graph of near vectors, by usearch: what finds the near rows among many that `dedup` has kept.
 
 Vectors are kept as int8. A unit vector of 300 dimensions has numbers of about .06; usearch would multiply by 127 and
 keep three bits of them, so they are stretched here: 4 times the usual size fills the range, and what is beyond is
-cut. Cosines don't mind the stretching, and hits are scored again with the exact vectors.
+cut. Cosines don't mind the stretching.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.base.disk import SHORT_WRITE
 from siamese_cbow.errors import needs
 
 Graph: TypeAlias = Any  # usearch.index.Index
@@ -30,21 +28,6 @@ CONNECTIVITY, EXPANSION_ADD = 24, 32
 def new_graph(dim: int) -> Graph:
     """An empty graph, in memory."""
     return _library().Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD)
-
-
-def mapped_graph(path: Path) -> Graph:
-    """A graph that was saved, mapped into memory, read-only. Whoever calls this has checked the file."""
-    return _library().Index.restore(str(path), view=True)
-
-
-def save(graph: Graph, path: Path) -> None:
-    """Writes a graph; the library's own error tells neither file nor reason, and its last bytes may be lost unsaid."""
-    try:
-        graph.save(str(path))
-    except RuntimeError as error:
-        raise OSError(f"{SHORT_WRITE}: {error}") from None
-    if path.stat().st_size != graph.serialized_length:
-        raise OSError(f"{SHORT_WRITE}: {path.stat().st_size:,} of {graph.serialized_length:,} bytes")
 
 
 def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:

@@ -1,42 +1,46 @@
 """An index on disk: a query among millions of rows takes milliseconds.
 
     Index.update("notes.index", "notes/", model=model)         makes it; again: reads what is new or has changed
-    Index("notes.index", model=model).search("a pet", k=2)     -> [Hit(0.71, "notes/a.txt", 12, "my cat sat"), ...]
+    Index("notes.index", model=model).search("a pet", k=2)     -> [Hit(6.1, "notes/a.txt", 12, "my cat sat"), ...]
 
-A graph (see `graph.py`) names some rows that are near, and these are scored exactly. It may miss one now and then:
-`check` measures how often. The text of the rows is in the index, so hits are shown as they were when it was made.
+The words of every row are known exactly, its cosine nearly (`coding`): so every row gets a score, and the best are
+scored exactly, with the same result as `search`. One may be missed now and then: `check` measures how often. The text
+of the rows is in the index, so hits are shown as they were when it was made; `stale` tells which files have changed.
 """
 
 from __future__ import annotations
 
-import time
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import Floats, Vectors, thread_count
 from siamese_cbow.base.files import one_writer
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
+from siamese_cbow.retrieval.coding import Coding
+from siamese_cbow.retrieval.fitting import shortened
 from siamese_cbow.retrieval.manifest import Manifest
-from siamese_cbow.retrieval.scoring import cosines
-from siamese_cbow.retrieval.search import Hit, check_wanted, query_vector
+from siamese_cbow.retrieval.postings import as_matches
+from siamese_cbow.retrieval.ranking import Halves, Mode, Wanted, highest, live_only, pool_of, ranked, spread_of
+from siamese_cbow.retrieval.recall import recall
+from siamese_cbow.retrieval.row_words import PlainWords
+from siamese_cbow.retrieval.scoring import query_direction
+from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words
+from siamese_cbow.retrieval.segment import REBUILD
+from siamese_cbow.retrieval.terms import QueryWords, Term, bm25, joined
 from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import Rows
 
-# Rows that the graph names: three times as many as are wanted, at least 96, as its int8 vectors are not exact.
-# Recall@10 over a million sentences of Wikipedia with the package's model is .960 with 32 of them, .972 with 64, .976
-# with 128.
-FACTOR, AT_LEAST = 3, 96
-# Of the graph, some 10 ms. With 2,048 recall is .970, with twice as much hardly more than with this.
-EFFORT = 3_072
-
-
-Place: TypeAlias = tuple[int, int]  # segment and row
+# Rows that are scored exactly, for each that is wanted: codes are not exact. Never fewer than AT_LEAST.
+FACTOR, AT_LEAST = 2, 50
 
 
 class _FileRows(NamedTuple):
@@ -55,6 +59,8 @@ class Index:
         self.manifest = Manifest.read(self.folder)
         self.manifest.check_model(model, self.folder)
         self._segments = list(self.manifest.open_segments(self.folder).values())
+        self._firsts = np.cumsum([0, *map(len, self._segments)]).tolist()  # rows are counted through all segments
+        self._words, self._query_words = PlainWords(model), QueryWords(model)
 
     @classmethod
     def update(
@@ -80,49 +86,108 @@ class Index:
     def __repr__(self) -> str:
         return f"<Index of {len(self):,} rows of {len(self.manifest.files):,} files in {self.folder}>"
 
-    def search(
-        self, query: str, *, k: int | None = 10, threshold: float | None = None, before: int = 0, after: int = 0
-    ) -> list[Hit]:
-        """The rows nearest to the query, best first, as `siamese_cbow.search` gives them.
+    def stale(self) -> list[str]:
+        """Files that have changed or are gone since the index was made; `index -o FOLDER` brings it up to date."""
+        changed = []
+        for name, entry in self.manifest.files.items():
+            try:
+                now = os.stat(name)  # noqa: PTH116 (a name, and thousands of them)
+            except OSError:
+                changed.append(_shown(name))
+                continue
+            if (now.st_size, now.st_mtime_ns) != (entry.size, entry.mtime_ns):
+                changed.append(_shown(name))
+        return changed
 
-        With k None, all that reach the threshold: then every row is looked at, which takes longer.
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = 10,
+        threshold: float | None = None,
+        before: int = 0,
+        after: int = 0,
+        mode: Mode = "hybrid",
+        threads: int | None = None,
+    ) -> list[Hit]:
+        """The rows that match the query best, best first, as `siamese_cbow.search` gives them.
+
+        With k None, all that reach the threshold: then every row is scored exactly, which takes longer.
         """
-        check_wanted(k, threshold, before, after)
-        vector = query_vector(self.model, query)
-        scores = dict(self._near(vector, k) if k is not None else self._all(vector))
-        ranked = sorted(scores, key=lambda place: (-scores[place], place))
-        near = [place for place in ranked if threshold is None or scores[place] >= threshold]
-        return [self._hit(scores[place], place, before, after) for place in near[:k]]
+        check_context(before, after)
+        wanted = Wanted(k, threshold, mode)
+        terms = checked_terms(self.model, self._query_words, query, mode)
+        best = self._best(query, terms, wanted, thread_count(threads)) if len(self) else []
+        return [self._hit(*each, before, after, terms) for each in best]
+
+    def _best(self, query: str, terms: list[Term], wanted: Wanted, threads: int) -> list[tuple[int, float, float]]:
+        """The best rows with the two halves of their scores, counted through all segments."""
+        n_live = len(self)
+        matches = joined(
+            (first, as_matches([live_only(rows, counts, live) for rows, counts in segment.matches(terms)]))
+            for first, segment, live in zip(self._firsts, self._segments, self._live_masks, strict=False)
+        )
+        worth = bm25(matches, terms, self._lengths[matches.rows].astype(np.float64), self._mean_length, n_live)
+        scores: Floats = np.bincount(matches.rows, worth, minlength=self._firsts[-1]).astype(np.float64)
+        fit = self._fitted.fit if wanted.mode != "exact" else None
+        direction = None if fit is None else query_direction(self._words, fit, query)
+        halves = Halves(wanted.mode, direction, spread_of(scores))
+        exact = halves.exact(scores)
+        rows = self._candidates(query, wanted, halves, exact, threads, all_rows=wanted.k is None)
+        units = np.zeros((len(rows), 1), np.float32)
+        if fit is not None:
+            words = self._words.of([self._text(row) for row in rows.tolist()])
+            units = fit.units_one_by_one(self._words.means(words, fit.weights))
+        counts = exact[rows] != 0
+        keep = counts | units.any(axis=1)
+        rows, units = rows[keep], units[keep]
+        rows, units = pool_of(wanted, halves, rows, exact[rows], units, self._lengths[rows])
+        return ranked(halves, fit, wanted, rows, exact[rows], units, self._lengths[rows])
+
+    def _candidates(
+        self, query: str, wanted: Wanted, halves: Halves, exact: Floats, threads: int, *, all_rows: bool
+    ) -> NDArray[np.int64]:
+        """The rows that are scored exactly, rising: those with the highest scores by their codes."""
+        live = np.concatenate([np.empty(0, bool), *self._live_masks])
+        if wanted.mode == "exact":
+            return np.flatnonzero(live & (exact > 0))
+        if all_rows:
+            return np.flatnonzero(live)
+        coding = self._coding
+        vector = query_direction(self._words, coding.fit, query).vector
+        coded = coding.query(vector)
+        about = np.concatenate([segment.cosines(coded, threads) for segment in self._segments])
+        if halves.mode == "hybrid" and halves.direction is not None and halves.direction.spread > 0:
+            about *= self._short / np.float32(halves.direction.spread)
+            about += exact
+        about[~live] = -np.inf
+        n = max(FACTOR * (wanted.n_pool or 0), AT_LEAST)
+        return highest(about, n)
 
     def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
-        """Reads all files of the index to find damage, and measures how many of the true k nearest a search finds.
+        """Reads all files of the index to find damage, and measures how many of the true k best a search finds.
 
         Queries are the first halves of random rows. The result is kept in the index:
         {"recall": 0.99, "k": 10, "n_queries": 100, "n_rows": 1000000, "milliseconds": 2.1}
         """
         self.manifest.open_segments(self.folder, whole=True)
-        queries = self._some_queries(n_queries, seed)
-        if not queries:
+        measured = recall(self, n_queries, k, seed)
+        if not measured:
             return {}
-        scores, seconds = [], []
-        for query in queries:
-            began = time.perf_counter()
-            scores.append([hit.score for hit in self.search(query, k=k)])
-            seconds.append(time.perf_counter() - began)
-        exact = self._exact_scores(queries, k)
-        n_found = sum(int(np.sum(np.array(mine) >= row[0] - 1e-6)) for mine, row in zip(scores, exact, strict=True))
-        self.manifest.recall = {
-            "recall": round(n_found / sum(map(len, exact)), 4),
-            "k": k,
-            "n_queries": len(queries),
-            "n_rows": len(self),
-            "milliseconds": round(float(np.median(seconds)) * 1e3, 2),
-        }
+        self.manifest.recall = measured
         with one_writer(self.folder):
             now = Manifest.read(self.folder)
             if (now.segments, now.files) == (self.manifest.segments, self.manifest.files):  # nobody has updated it
                 self.manifest.write(self.folder)
-        return self.manifest.recall
+        return measured
+
+    def blocks(self) -> Iterator[Rows]:
+        """All live rows, some at a time."""
+        for segment, files in zip(self._segments, self._live, strict=True):
+            for first, last, file in files:
+                yield from segment.blocks(first, last, file)
+
+    # rows
 
     @cached_property
     def _live(self) -> list[list[_FileRows]]:
@@ -133,81 +198,63 @@ class Index:
                 live[entry.segment].append(_FileRows(entry.first, entry.last, file))
         return [sorted(files) for files in live.values()]
 
-    def _file_of(self, segment: int, row: int) -> _FileRows | None:
-        """The file that a row belongs to; None where the row is dead."""
-        files = self._live[segment]
-        i = bisect_right(files, row, key=lambda each: each.first) - 1
-        return files[i] if i >= 0 and row < files[i].last else None
+    @cached_property
+    def _live_masks(self) -> list[NDArray[np.bool_]]:
+        masks = []
+        for segment, files in zip(self._segments, self._live, strict=True):
+            mask = np.zeros(len(segment), bool)
+            for first, last, _ in files:
+                mask[first:last] = True
+            masks.append(mask)
+        return masks
 
-    def _near(self, query: Vectors, k: int) -> Iterator[tuple[Place, float]]:
-        """The rows that are near by the graphs of all segments, scored exactly."""
-        n, named = max(FACTOR * k, AT_LEAST), list[tuple[float, Place]]()
-        for i, segment in enumerate(self._segments):
-            n_live = sum(each.last - each.first for each in self._live[i])
-            if n_live:
-                wanted = n * len(segment) // n_live + 1  # where rows are dead, as many more are asked for
-                nearest = segment.nearest(query, wanted, effort=max(EFFORT, 2 * wanted))
-                named += [(-score, (i, row)) for row, score in nearest if self._file_of(i, row)]
-        for _, (i, row) in sorted(named)[:n]:
-            # One by one: a text takes some 20 microseconds, and many at once would make the model load numba one day.
-            vector = self.model.encode(self._segments[i].line(row).text, normalize_embeddings=True)
-            yield (i, row), float(cosines(vector[np.newaxis], query)[0])
+    @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.concatenate([np.empty(0, np.int64), *(segment.lengths for segment in self._segments)])
 
-    def _all(self, query: Vectors) -> Iterator[tuple[Place, float]]:
-        for i, first, vectors in self._blocks():
-            for row in np.flatnonzero(vectors.any(axis=1)).tolist():
-                yield (i, first + row), float(cosines(vectors[row : row + 1], query)[0])
+    @cached_property
+    def _short(self) -> Vectors:
+        return shortened(self._lengths)
 
-    def _blocks(self) -> Iterator[tuple[int, int, Vectors]]:
-        """All live rows as vectors, some at a time: segment, first row, vectors of length 1."""
-        for i, segment in enumerate(self._segments):
-            for first, last, file in self._live[i]:
-                row = first
-                for rows in segment.blocks(first, last, file):
-                    yield i, row, self.model.encode(rows.texts(), normalize_embeddings=True)
-                    row += len(rows)
+    @cached_property
+    def _mean_length(self) -> float:
+        live = np.concatenate([np.empty(0, bool), *self._live_masks])
+        return float(self._lengths[live].mean()) if live.any() else 0.0
 
-    def _hit(self, score: float, place: Place, before: int, after: int) -> Hit:
-        i, row = place
-        segment, file = self._segments[i], self._file_of(i, row)
-        assert file is not None  # only live rows are scored
-        line = segment.line(row)
+    @cached_property
+    def _coding(self) -> Coding:
+        return Coding.load(self.folder / next(iter(self.manifest.fits)), self.model, advice=REBUILD)
+
+    @cached_property
+    def _fitted(self) -> Coding:
+        return Coding.load(self.folder / list(self.manifest.fits)[-1], self.model, advice=REBUILD)
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """The segment of a row, and its number there."""
+        segment = bisect_right(self._firsts, row) - 1
+        return segment, row - self._firsts[segment]
+
+    def _text(self, row: int) -> str:
+        segment, i = self._place(row)
+        return self._segments[segment].text.text(i)
+
+    def _hit(self, row: int, exact: float, meaning: float, before: int, after: int, terms: list[Term]) -> Hit:
+        i, own = self._place(row)
+        segment, files = self._segments[i], self._live[i]
+        file = files[bisect_right(files, own, key=lambda each: each.first) - 1]
+        line = segment.line(own)
         return Hit(
-            score,
+            exact + meaning,
             _shown(file.file),
             line.number,
             line.text,
-            tuple(map(segment.line, range(max(row - before, file.first), row))),
-            tuple(map(segment.line, range(row + 1, min(row + 1 + after, file.last)))),
+            tuple(map(segment.line, range(max(own - before, file.first), own))),
+            tuple(map(segment.line, range(own + 1, min(own + 1 + after, file.last)))),
+            exact,
+            meaning,
+            matched_words(self.model, terms, line.text),
+            self.manifest.files[file.file].counted,  # type: ignore[arg-type]
         )
-
-    def _some_queries(self, n: int, seed: int) -> list[str]:
-        """The first halves of random rows; fewer where rows are few or without known words."""
-        live = [(segment, each) for segment, files in zip(self._segments, self._live, strict=True) for each in files]
-        sizes = [each.last - each.first for _, each in live]
-        rng, queries = np.random.default_rng(seed), list[str]()
-        if not live:
-            return []
-        for chosen in rng.choice(len(live), 20 * n, p=np.array(sizes) / sum(sizes)):
-            segment, each = live[chosen]
-            words = segment.line(int(rng.integers(each.first, each.last))).text.split()
-            query = " ".join(words[: (len(words) + 1) // 2])
-            if self.model.encode(query).any():
-                queries.append(query)
-            if len(queries) == n:
-                break
-        return queries
-
-    def _exact_scores(self, queries: list[str], k: int) -> list[Vectors]:
-        """For each query the scores of its k nearest rows, rising, by looking at every row."""
-        matrix = np.array([query_vector(self.model, query) for query in queries])
-        best: list[Vectors] = [np.empty(0, np.float32) for _ in queries]
-        for _, _, vectors in self._blocks():
-            scores = vectors[vectors.any(axis=1)] @ matrix.T
-            for q, column in enumerate(scores.T):
-                together = np.concatenate([best[q], column])
-                best[q] = np.sort(np.partition(together, max(len(together) - k, 0))[-k:])
-        return best
 
 
 def _shown(file: str) -> str:

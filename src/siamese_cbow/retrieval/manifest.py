@@ -11,17 +11,23 @@ from typing import Any, get_args
 
 import numpy as np
 
-from siamese_cbow.base.disk import UNWRITABLE, what_reads, written_by
+from siamese_cbow.base.arrays import mapped_array
+from siamese_cbow.base.disk import UNWRITABLE, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.model.folder_format import read_table
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.segment import FILES, REBUILD, Segment, check
+from siamese_cbow.retrieval.coding import FILES as FIT_FILES
+from siamese_cbow.retrieval.fitting import Fit, sample_rows
+from siamese_cbow.retrieval.row_words import Words
+from siamese_cbow.retrieval.segment import HASHES, REBUILD, Segment, SegmentText, check
 from siamese_cbow.text.languages import AUTO, UNDETERMINED, find_language
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.unknown_words import Fallback
 
-NAME, PREFIX = "index.json", "segment-"
-FORMAT, FORMAT_VERSION, READABLE = "siamese-cbow index", 3, (2, 3)
+NAME, PREFIX, FIT_PREFIX = "index.json", "segment-", "fit-"
+FORMAT, FORMAT_VERSION = "siamese-cbow index", 4
+LISTED = (2, 3, FORMAT_VERSION)  # versions whose list of files can be read, to make them anew
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class FileEntry:
     segment: str
     first: int
     last: int
+    counted: str = "line"  # what the numbers of its rows count: "line" or "record"
 
 
 @dataclass
@@ -44,6 +51,8 @@ class Manifest:
     fallback    what unknown words count as
     settings    how text was read, and what a row is
     segments    name of a segment's folder -> what its files look like
+    fits        name of the folder of a fit -> the same: the last is the fit of the collection as it is, the first the
+                one that the codes of the segments were made with (`coding`), of `coded_rows` rows
     files       path -> entry; rows of a segment that no file claims are dead
     recall      what the last check measured
     """
@@ -55,9 +64,17 @@ class Manifest:
     files: dict[str, FileEntry] = field(default_factory=dict)
     recall: dict[str, Any] = field(default_factory=dict)
     fallback: Fallback = "none"
+    fits: dict[str, Any] = field(default_factory=dict)
+    coded_rows: int = 0
+    version: int = FORMAT_VERSION
 
     def check_model(self, model: Model, folder: Path) -> None:
-        """Raises an error unless `model` is the one that the index in `folder` was made with."""
+        """Raises an error unless `model` is the one that the index in `folder` was made with, by this version."""
+        if self.version != FORMAT_VERSION:
+            raise FormatError(
+                f"{folder / NAME} has format version {self.version}, this siamese-cbow searches in {FORMAT_VERSION}; "
+                f"make it anew from its files: `siamese-cbow index -o {folder} --rebuild`"
+            )
         if self.model != fingerprint(model):
             made = self.model_folder or "another model"
             raise FormatError(
@@ -74,6 +91,8 @@ class Manifest:
         """The segments of the index in `folder`, in order; an error where a file or an entry is damaged."""
         for name, described in self.segments.items():
             check(folder / name, described, whole=whole)
+        for name, described in self.fits.items():
+            check(folder / name, described, FIT_FILES, whole=whole)
         segments = {name: Segment(folder / name) for name in self.segments}
         for name, entry in self.files.items():
             if entry.last > (n_rows := len(segments[entry.segment])):
@@ -83,9 +102,10 @@ class Manifest:
 
     def note_times(self, folder: Path) -> None:
         """Notes when the files of segments, which were just checked, were last written: see `segment.check`."""
-        for name in self.segments:
-            for file in FILES:
-                self.segments[name][file]["mtime_ns"] = (folder / name / file).stat().st_mtime_ns
+        for table in (self.segments, self.fits):
+            for name, files in table.items():
+                for file in files:
+                    table[name][file]["mtime_ns"] = (folder / name / file).stat().st_mtime_ns
 
     def n_live(self, segment: str | None = None) -> int:
         """Rows that a file claims, of one segment or of all."""
@@ -93,7 +113,8 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Replaces index.json."""
-        content = {"format": FORMAT, "format_version": FORMAT_VERSION, "written_by": written_by(), **asdict(self)}
+        own = {name: value for name, value in asdict(self).items() if name != "version"}
+        content = {"format": FORMAT, "format_version": FORMAT_VERSION, "written_by": written_by(), **own}
         with atomic_file(folder / NAME) as path:
             path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8", UNWRITABLE, newline="\n")
 
@@ -103,20 +124,13 @@ class Manifest:
         path = folder / NAME
         if not folder.is_dir():
             raise InputError(f"no index {folder}; make one with `siamese-cbow index FILES -o {folder}`")
-        try:
-            content = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            raise FormatError(f"{path} is missing: {folder} is not an index; {REBUILD}") from None
-        except (ValueError, RecursionError, OSError) as error:
-            raise FormatError(f"{path} can't be read ({error}); {REBUILD}") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise FormatError(f"{path} is not the list of an index; {REBUILD}")
-        version = content.get("format_version")
-        if version not in READABLE:
-            known = " and ".join(map(str, READABLE))
-            newer = isinstance(version, int) and version > FORMAT_VERSION
-            advice = f"{what_reads(content)}, or {REBUILD}" if newer else REBUILD
-            raise FormatError(f"{path} has format version {version!r}, this siamese-cbow reads {known}; {advice}")
+        if not path.exists():
+            raise FormatError(
+                f"{path} is missing: {folder} is not an index; search in its files with "
+                f"`siamese-cbow search QUERY {folder}`, or {REBUILD}"
+            )
+        content = read_table(path, FORMAT, LISTED, written=REBUILD, anew=REBUILD, or_else=f", or {REBUILD}")
+        version = content["format_version"]
         try:
             manifest = cls(
                 str(content["model"]),
@@ -126,6 +140,9 @@ class Manifest:
                 {name: FileEntry(**entry) for name, entry in content["files"].items()},
                 dict(content["recall"]),
                 content["fallback"] if content["fallback"] in get_args(Fallback) else "none",
+                dict(content.get("fits", {})),
+                int(content.get("coded_rows", 0)),
+                version,
             )
             manifest._check_values()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -137,7 +154,14 @@ class Manifest:
         for name in self.segments:
             if not re.fullmatch(PREFIX + "[0-9a-f]+", name):
                 raise ValueError(f"{name!r} is no segment")
+        for name in self.fits:
+            if not re.fullmatch(FIT_PREFIX + "[0-9a-f]+", name):
+                raise ValueError(f"{name!r} is no fit")
+        if self.version == FORMAT_VERSION and self.segments and not self.fits:
+            raise ValueError("no fit is listed")
         for name, entry in self.files.items():
+            if entry.counted not in ("line", "record"):
+                raise ValueError(f"the rows of {name!r} count {entry.counted!r}")
             numbers = (entry.size, entry.mtime_ns, entry.first, entry.last)
             if not all(type(number) is int for number in numbers) or not 0 <= entry.first <= entry.last:
                 raise ValueError(f"the entry of {name!r} has other numbers than a file")
@@ -183,3 +207,22 @@ def fingerprint(model: Model) -> str:
     if model.fallback == "ngrams":
         hashed.update(b"".join(array.tobytes() for array in model.ngrams.arrays().values()))
     return hashed.hexdigest()
+
+
+def fit_of(folder: Path, manifest: Manifest, new: str, written: Path, words: Words, model: Model) -> Fit:
+    """The fit of all live rows; `new` is the segment that is being written, in the folder `written`."""
+    texts: dict[str, SegmentText] = {}
+    hashes, places = [np.empty(0, np.uint64)], list[tuple[str, int, int]]()
+    for entry in sorted(manifest.files.values(), key=lambda each: (each.segment, each.first)):
+        place = written if entry.segment == new else folder / entry.segment
+        all_hashes = mapped_array(place / HASHES, np.uint64, (None,), advice=REBUILD)
+        texts.setdefault(entry.segment, SegmentText(place, len(all_hashes)))
+        hashes.append(np.array(all_hashes[entry.first : entry.last]))
+        places.append((entry.segment, entry.first, entry.last - entry.first))
+    ends = np.cumsum([0, *(n for _, _, n in places)])
+    sample = []
+    for row in sample_rows(np.concatenate(hashes)).tolist():
+        i = int(np.searchsorted(ends, row, "right")) - 1
+        segment, first, _ = places[i]
+        sample.append(texts[segment].text(first + row - int(ends[i])))
+    return Fit.of(model, words, words.of(sample), int(ends[-1]))

@@ -1,137 +1,218 @@
-"""Rows -> cosines with a query, on one of two paths; both leave out rows without a known word.
+"""A collection in memory, scored for one query: every row gets an upper bound first, few rows an exact score.
 
-Little text is encoded as `model.encode` does it, without waiting for numba. Much text (`encoding.is_much`) goes through
-the scanner as it was read, without making strings, and only rows whose cosine may reach the cutoff
-(`kernels.means.promising`) are averaged: with the same kernel and so with the same result. The cutoff rises as good
-rows are found.
+Of much text, the scanner sees each row once. A sum over rows of one cache line each bounds its cosine
+(`kernels.means`), and its words are compared with those of the query. When all rows were seen, BM25 is exact, and rows
+are encoded in full from the highest bound down, until no bound reaches the worst of those wanted. Little text is
+encoded as a whole. Nothing depends on the number of threads, or on where blocks end.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
-from siamese_cbow.kernels.means_reference import COLUMNS
+from siamese_cbow.base.arrays import Bytes, Floats, Vectors
+from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Fit, QueryDirection, row_hashes, sample_rows, shortened
+from siamese_cbow.retrieval.kept_text import KeptText
+from siamese_cbow.retrieval.ranking import TIE, Halves, Wanted, ranked, spread_of
+from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, RowWords, words_of
+from siamese_cbow.retrieval.terms import LONGEST, Matches, Term, TermFinder, bm25, joined
 from siamese_cbow.text.row_reader import Rows
 
 PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
-SAMPLE_ROWS = 500  # rows that tell the main directions
 MARGIN = 1e-4  # far more than sums in float32 are off
+AT_A_TIME = 1_024  # rows that are encoded before the next bound is looked at
 
-Scored = tuple[NDArray[np.int64], Vectors]  # rows that reach the cutoff, rising, and their scores
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 
-class Cutoff:
-    """The score that a row has to reach to be among the k best, as far as known; threads share it.
+class Seen(NamedTuple):
+    """What the first look at a block tells, one number a row."""
 
-    Only ever rises, so whoever reads an old one does too much work, never too little.
-    """
+    bounds: Vectors  # the highest cosine that it may have; NO_WORDS where it has no vector
+    lengths: NDArray[np.int64]  # its words
+    matches: Matches
 
-    def __init__(self, k: int | None, threshold: float | None) -> None:
-        self._k, self.value = k, -np.inf if threshold is None else threshold
-        self._best: Vectors = np.empty(0, np.float32)
-        self._lock = threading.Lock()
 
-    def offer(self, scores: Vectors) -> None:
-        """Scores of rows nobody has offered before."""
-        if self._k is None:
+class Collection:
+    """A text that is searched, and what its rows ask for."""
+
+    def __init__(self, model: Model, text: KeptText, threads: int) -> None:
+        self.model, self.text, self._threads = model, text, threads
+        self._words = words_of(model, text.n_bytes)
+        self._plain: list[tuple[RowWords, Vectors | None]] = []
+
+    def best(self, query: str, terms: list[Term], wanted: Wanted) -> list[tuple[int, float, float]]:
+        """The rows that are wanted, best first, each with the two halves of its score."""
+        if not self.text.n_rows:
+            return []
+        fit = self._fit if wanted.mode != "exact" else None
+        direction = None if fit is None else query_direction(self._words, fit, query)
+        seen = list(self._seen(terms, fit, direction))
+        lengths = np.concatenate([np.empty(0, np.int64), *(each.lengths for each in seen)])
+        matches = joined(zip(self.text.firsts, (each.matches for each in seen), strict=True))
+        n_rows, mean = self.text.n_rows, float(lengths.mean()) if len(lengths) else 0.0
+        worth = bm25(matches, terms, lengths[matches.rows].astype(np.float64), mean, n_rows)
+        scores: Floats = np.bincount(matches.rows, worth, minlength=n_rows).astype(np.float64)
+        halves = Halves(wanted.mode, direction, spread_of(scores))
+        exact = halves.exact(scores)
+        bounds = np.concatenate([np.empty(0, np.float32), *(each.bounds for each in seen)])
+        rows, units = self._pool(wanted, halves, fit, exact, bounds, lengths)
+        return ranked(halves, fit, wanted, rows, exact[rows], units, lengths[rows])
+
+    @cached_property
+    def _fit(self) -> Fit:
+        rows = np.arange(self.text.n_rows)
+        if len(rows) > SAMPLE:
+            hashes = in_threads(lambda i: _hashes(self.text.block(i)), range(len(self.text)), self._threads)
+            rows = sample_rows(np.concatenate(list(hashes)))
+        sample = self._words.of([self.text.text(row) for row in rows.tolist()])
+        return Fit.of(self.model, self._words, sample, self.text.n_rows)
+
+    def _seen(self, terms: list[Term], fit: Fit | None, direction: QueryDirection | None) -> Iterator[Seen]:
+        """The first look at each block, in order."""
+        finder = TermFinder(terms, len(self.model.vocabulary))
+        if isinstance(self._words, PlainWords):
+            yield from (_plain_look(*each, finder, direction) for each in self._plain_blocks(fit))
             return
-        with self._lock:
-            together = np.concatenate([self._best, scores])
-            if len(together) > self._k:
-                together = np.partition(together, len(together) - self._k)[-self._k :]
-            self._best = together
-            if len(together) == self._k:
-                self.value = max(self.value, float(together.min()))
+        look = BulkLook(self._words, finder, fit, direction)
+        yield from in_threads(lambda i: look(self.text.block(i)), range(len(self.text)), self._threads)
+
+    def _plain_blocks(self, fit: Fit | None) -> list[tuple[RowWords, Vectors | None]]:
+        """The words of each block of little text, and its vectors where they are wanted; kept for the next query."""
+        if not self._plain:
+            texts = (self.text.block(i).texts() for i in range(len(self.text)))
+            self._plain = [(self._words.of(each), None) for each in texts]
+        if fit is not None and self._plain[-1][1] is None:
+            self._plain = [
+                (words, fit.units_one_by_one(self._words.means(words, fit.weights))) for words, _ in self._plain
+            ]
+        return self._plain
+
+    def _pool(
+        self,
+        wanted: Wanted,
+        halves: Halves,
+        fit: Fit | None,
+        exact: Floats,
+        bounds: Vectors,
+        lengths: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], Vectors]:
+        """The rows that may be wanted, rising, and their vectors."""
+        highest = exact + highest_meaning(halves, bounds, lengths)
+        highest[(bounds == NO_WORDS) & (exact == 0)] = -np.inf
+        n, lowest = wanted.n_pool, -np.inf if wanted.threshold is None else wanted.threshold
+        pool, scores = np.empty(0, np.int64), np.empty(0)
+        for rows in from_the_highest(highest):
+            rows = rows[highest[rows] >= lowest - MARGIN]
+            if not len(rows):
+                break
+            pool = np.concatenate([pool, rows])
+            scores = np.concatenate([scores, exact[rows] + halves.meaning(self._units(fit, rows), lengths[rows])])
+            if n is not None and len(scores) >= n:
+                lowest = max(lowest, float(np.partition(scores, len(scores) - n)[len(scores) - n]))
+        pool = np.sort(pool[scores >= lowest - TIE])
+        return pool, self._units(fit, pool, one_by_one=True)
+
+    def _units(self, fit: Fit | None, rows: NDArray[np.int64], *, one_by_one: bool = False) -> Vectors:
+        if fit is None:
+            return np.zeros((len(rows), 1), np.float32)
+        if self._plain:
+            return np.concatenate([units for _, units in self._plain if units is not None])[rows]
+        words = self._words.of([self.text.text(row) for row in rows.tolist()])
+        means = self._words.means(words, fit.weights)
+        return fit.units_one_by_one(means) if one_by_one else fit.units(means)
 
 
-class Scorer(Protocol):
-    """Rows in, those that reach the cutoff and their scores out; safe in any thread."""
-
-    def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
-        """The rows of a block that may be among the best."""
+def query_direction(words: PlainWords | BulkWords, fit: Fit, query: str) -> QueryDirection:
+    """Where a query points in a collection."""
+    return QueryDirection.of(fit, fit.units(words.means(words.of([query]), fit.weights))[0])
 
 
-class PlainScorer:
-    """The path for little text."""
-
-    def __init__(self, model: Model, query: Vectors) -> None:
-        self._model, self._query = model, query
-
-    def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
-        """The rows of a block that may be among the best."""
-        vectors = self._model.encode(rows.texts(), normalize_embeddings=True)
-        return _reaching(np.arange(len(rows)), vectors, self._query, cutoff)
-
-
-class BulkScorer:
-    """The path for much text: scanner, bound, mean.
-
-    sample  some rows of the text, to find the main directions of their vectors
-    """
-
-    def __init__(self, model: Model, query: Vectors, sample: list[str]) -> None:
-        with ThreadPoolExecutor(1) as pool:  # multiplies while numba is being loaded
-            low = pool.submit(projected, model, query, sample)
-            from siamese_cbow.kernels.means import means, promising
-            from siamese_cbow.words.lookup import Lookup
-
-            n_buckets = model.ngrams.n_buckets if model.fallback == "ngrams" else 0
-            self._look_up = Lookup(model.vocabulary, model.tokenizer, model.fallback, n_buckets).look_up
-            self._low, self._basis = low.result()
-        self._promising, self._means = promising, means
-        self._model, self._vectors, self._query = model, model.vectors, query
-
-    def __call__(self, rows: Rows, cutoff: Cutoff) -> Scored:
-        """The rows of a block that may be among the best."""
-        found = [
-            (first + scored[0], scored[1])
-            for first, piece in _pieces(rows.text)
-            if len((scored := self._scores(piece, cutoff))[0])
-        ]
-        if not found:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        return np.concatenate([rows for rows, _ in found]), np.concatenate([scores for _, scores in found])
-
-    def _scores(self, piece: Bytes, cutoff: Cutoff) -> Scored:
-        ends = np.empty(np.count_nonzero(piece == ord("\n")), np.int64)
-        ids, unknown = self._look_up(piece, ends)
-        rows = self._model.ngrams.rows(unknown) if len(unknown.keys) else self._vectors[:0]
-        kept = np.empty(len(ends), np.int32)
-        bound = cutoff.value - MARGIN, np.empty(COLUMNS, np.float32)
-        n = self._promising(self._low, ids, ends, _low(rows, self._basis), unknown.offsets, *bound, kept)
-        chosen, offsets = _chosen(ids, ends, kept[:n])
-        unknown_of_chosen = _chosen(np.arange(len(rows)), unknown.offsets[1:], kept[:n])
-        vectors = np.empty((n, self._vectors.shape[1]), np.float32)
-        extra = rows[unknown_of_chosen[0]], unknown_of_chosen[1]
-        self._means(self._vectors, chosen, offsets, True, vectors, extra)
-        return _reaching(kept[:n].astype(np.int64), vectors, self._query, cutoff)
+def highest_meaning(halves: Halves, bounds: Vectors, lengths: NDArray[np.int64]) -> Floats:
+    """The meaning half of rows whose cosines are as high as these bounds."""
+    cosines = np.maximum(bounds, 0).astype(np.float64)
+    if halves.direction is None:
+        return np.zeros_like(cosines)
+    if halves.mode == "meaning":
+        return cosines
+    spread = halves.direction.spread
+    return cosines * shortened(lengths) / spread if spread > TINY else np.zeros_like(cosines)
 
 
-def projected(model: Model, query: Vectors, sample: list[str]) -> tuple[Vectors, Vectors]:
-    """The rows of `model.vectors` on the query and on the main directions of the sample: (n_words, COLUMNS).
+def from_the_highest(highest: Floats) -> Iterator[NDArray[np.int64]]:
+    """Rows by falling bound, AT_A_TIME of them; those of -inf never. Sorted in growing parts, as few are asked for."""
+    left, n = np.flatnonzero(highest > -np.inf), 8 * AT_A_TIME
+    while len(left):
+        if len(left) > n:
+            order = np.argpartition(-highest[left], n)
+            part, left = left[order[:n]], np.sort(left[order[n:]])
+        else:
+            part, left = left, left[:0]
+        part = part[np.lexsort((part, -highest[part]))]
+        for start in range(0, len(part), AT_A_TIME):
+            yield part[start : start + AT_A_TIME]
+        n *= 8
 
-    And these directions, (dim, at most COLUMNS).
-    """
-    basis = _basis(query, model.encode(sample, normalize_embeddings=True))
-    return _low(model.vectors, basis), basis
+
+def _plain_look(words: RowWords, units: Vectors | None, finder: TermFinder, direction: QueryDirection | None) -> Seen:
+    bounds = np.full(len(words.ends), NO_WORDS, np.float32)
+    if units is not None and direction is not None:
+        bounds = np.where(units.any(axis=1), units @ direction.vector, NO_WORDS).astype(np.float32)
+    return Seen(bounds, np.minimum(words.lengths, LONGEST), _matches(finder, words))
 
 
-def _low(rows: Vectors, basis: Vectors) -> Vectors:
+def _matches(finder: TermFinder, found: RowWords) -> Matches:
+    return finder.matches(found.ids, found.ends, found.keys, found.key_offsets[1:])
+
+
+class BulkLook:
+    """The first look at much text: scanner, bound, words of the query."""
+
+    def __init__(self, words: BulkWords, finder: TermFinder, fit: Fit | None, direction: QueryDirection | None) -> None:
+        from siamese_cbow.kernels.means import bounds
+
+        self._words, self._finder, self._bounds = words, finder, bounds
+        self._low: Vectors | None = None
+        if fit is not None and direction is not None:
+            self._basis = fit.matrix @ main_directions(direction.vector, fit.sample[:512])
+            self._low = on_basis(words.table(fit.weights), self._basis)
+
+    def __call__(self, rows: Rows) -> Seen:
+        """What a block tells."""
+        seen = [(first, self._piece(piece)) for first, piece in _pieces(rows.text)]
+        return Seen(
+            np.concatenate([np.empty(0, np.float32), *(each.bounds for _, each in seen)]),
+            np.concatenate([np.empty(0, np.int64), *(each.lengths for _, each in seen)]),
+            joined((first, each.matches) for first, each in seen),
+        )
+
+    def _piece(self, piece: Bytes) -> Seen:
+        words = self._words.of_lines(piece)
+        bounds = np.full(len(words.ends), NO_WORDS, np.float32)
+        if self._low is not None:
+            extra = on_basis(words.extra, self._basis), words.extra_offsets
+            scratch = np.empty(COLUMNS, np.float32)
+            self._bounds(self._low, words.vector_ids, words.vector_ends, *extra, scratch, bounds)
+        return Seen(bounds, np.minimum(words.lengths, LONGEST), _matches(self._finder, words))
+
+
+def on_basis(rows: Vectors, basis: Vectors) -> Vectors:
     """Rows on a basis, (n, COLUMNS). Where there are fewer dimensions than columns, the last columns are zeros."""
     low = np.zeros((len(rows), COLUMNS), np.float32)
     np.matmul(rows, basis, out=low[:, : basis.shape[1]])
     return low
 
 
-def _basis(query: Vectors, vectors: Vectors) -> Vectors:
+def main_directions(query: Vectors, vectors: Vectors) -> Vectors:
     """Orthonormal, (dim, at most COLUMNS): the query, then about the main directions of `vectors` (n, dim).
 
     By a few rounds of the power method: any orthonormal basis gives a right bound, a good one a close bound, and
@@ -146,32 +227,8 @@ def _basis(query: Vectors, vectors: Vectors) -> Vectors:
     return np.ascontiguousarray(basis)
 
 
-def cosines(vectors: Vectors, query: Vectors) -> Vectors:
-    """The cosine of each row of `vectors`, (n, dim) of length 1, with `query`; the same row gives the same bits.
-
-    A matrix product would not: its last bits depend on the rows around.
-    """
-    found: Vectors = np.einsum("ij,j->i", vectors, query)
-    return found
-
-
-def _reaching(rows: NDArray[np.int64], vectors: Vectors, query: Vectors, cutoff: Cutoff) -> Scored:
-    scores = cosines(vectors, query)
-    good = scores >= cutoff.value
-    if not scores.all():
-        good &= vectors.any(axis=1)  # no known word, so no direction
-    rows, scores = rows[good], scores[good]
-    cutoff.offer(scores)
-    return rows, scores
-
-
-def _chosen(ids: NDArray[Any], ends: Offsets, kept: Ids) -> tuple[NDArray[Any], Offsets]:
-    """The ids of some texts only, and their offsets."""
-    starts = np.where(kept > 0, ends[kept - 1], 0)
-    offsets = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(ends[kept] - starts, out=offsets[1:])
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], np.diff(offsets))
-    return ids[places], offsets
+def _hashes(rows: Rows) -> NDArray[np.uint64]:
+    return row_hashes(rows.text, rows.starts)
 
 
 def _pieces(text: bytes) -> Iterator[tuple[int, Bytes]]:
@@ -182,3 +239,22 @@ def _pieces(text: bytes) -> Iterator[tuple[int, Bytes]]:
         yield line, data[start:end]
         line += int(np.count_nonzero(data[start:end] == ord("\n")))
         start = end
+
+
+def in_threads(work: Callable[[In], Out], items: Iterable[In], threads: int) -> Iterator[Out]:
+    """The results in order; a few items are on their way at a time."""
+    if threads == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        running = []
+        try:
+            for item in items:
+                running.append(pool.submit(work, item))
+                if len(running) > threads:
+                    yield running.pop(0).result()
+            while running:
+                yield running.pop(0).result()
+        finally:
+            for future in running:  # after an error: nothing of it is wanted any more
+                future.cancel()

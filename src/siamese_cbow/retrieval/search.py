@@ -1,38 +1,37 @@
-"""Semantic grep: the rows of a text that are nearest to a query, in one pass, in memory that doesn't grow with it.
+"""Search: the rows of a text that match a query by their words and by their meaning, without any preparation.
 
-search("a pet", "notes.txt", model=model, k=2)   ->   [Hit(0.71, "notes.txt", 12, "my cat sat"), Hit(0.64, ...)]
+search("a pet", "notes.txt", model=model, k=2)   ->   [Hit(6.1, "notes.txt", 12, "my cat sat"), Hit(4.0, ...)]
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.encoding import at_least_1, is_much
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.scoring import SAMPLE_ROWS, BulkScorer, Cutoff, PlainScorer, Scored, Scorer
+from siamese_cbow.retrieval.kept_text import KeptText
+from siamese_cbow.retrieval.ranking import Mode, Wanted
+from siamese_cbow.retrieval.scoring import Collection, in_threads
+from siamese_cbow.retrieval.terms import QueryWords, Term
 from siamese_cbow.text.records import RawBlock, TextSettings
 from siamese_cbow.text.row_reader import Line, RowReader, Rows
-from siamese_cbow.words.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A row near the query: `Hit(0.71, "notes.txt", 12, "a cat sat")`.
+    """A row that matches a query: `Hit(6.1, "notes.txt", 12, "a cat sat")`.
 
-    score   the cosine of its vector and the query's, from -1 to 1
-    source  the file, "standard input" or "the iterable"
-    line    its number there, from 1
-    before  the rows before it, as many as were asked for; `after` those after it
+    score    exact + meaning: each in units of its standard deviation over the collection. Of a search by meaning alone
+             the cosine, of one by exact words alone BM25
+    source   the file, "standard input" or "the iterable"
+    line     its number there, from 1; `counted` says of what: "line", or "record" in a table
+    before   the rows before it, as many as were asked for; `after` those after it
+    exact    the part of the score that comes from words, `meaning` the part that comes from vectors
+    words    the words of the query that it has, in any form
     """
 
     score: float
@@ -41,6 +40,10 @@ class Hit:
     text: str
     before: tuple[Line, ...] = ()
     after: tuple[Line, ...] = ()
+    exact: float = 0.0
+    meaning: float = 0.0
+    words: tuple[str, ...] = ()
+    counted: Literal["line", "record"] = "line"
 
 
 def search(
@@ -52,26 +55,44 @@ def search(
     threshold: float | None = None,
     before: int = 0,
     after: int = 0,
+    mode: Mode = "hybrid",
     text: TextSettings | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> list[Hit]:
-    """The rows nearest to the query, best first; of equally near ones, those that come first.
+    """The rows that match the query best, best first; of equally good ones, those that come first.
 
     inputs         a file, folder, glob, "-", a list of those, or `Texts([...])`
     k              how many; None for all that reach the threshold
     threshold      the lowest score of a hit
     before, after  how many rows around a hit come with it
+    mode           "hybrid": exact words and meaning; or "exact" or "meaning" alone
     text           how text is read, and what a row is; a line, or a paragraph of wrapped text, unless said
     """
-    check_wanted(k, threshold, before, after)
-    vector = query_vector(model, query)
+    wanted, n_threads = Wanted(k, threshold, mode), thread_count(threads)
+    check_context(before, after)
+    terms = checked_terms(model, QueryWords(model), query, mode)
     reader = RowReader.of(inputs, text or TextSettings(unit="auto"), progress.say)
-    hits = BestHits(k, before, after)
-    for block, rows, scored in _scored_blocks(reader, model, vector, Cutoff(k, threshold), thread_count(threads)):
-        hits.take(rows, scored)
+    kept = KeptText()
+
+    def rows_of(block: RawBlock) -> tuple[RawBlock, Rows]:
+        return block, reader.rows(block)
+
+    for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
+        kept.append(rows)
         progress.advance(block.n_source_bytes)
-    return hits.ranked()
+    best = Collection(model, kept, n_threads).best(query, terms, wanted)
+    return [_hit(kept, *each, before, after, matched_words(model, terms, kept.text(each[0]))) for each in best]
+
+
+def _hit(
+    kept: KeptText, row: int, exact: float, meaning: float, before: int, after: int, words: tuple[str, ...]
+) -> Hit:
+    block, i = kept.place(row)
+    rows = kept.block(block)
+    context = kept.around(row, before, after)
+    own = exact + meaning, rows.source, rows.number(i), rows.row(i)
+    return Hit(*own, *context, exact, meaning, words, rows.counted)
 
 
 def encoded_blocks(
@@ -82,127 +103,37 @@ def encoded_blocks(
         yield rows, model.encode(rows.texts(), normalize_embeddings=True, threads=threads)
 
 
-def query_vector(model: Model, query: str) -> Vectors:
-    """The vector of a query at length 1, (dim,); a query without any known word is an error."""
+def checked_terms(model: Model, words: QueryWords, query: str, mode: Mode) -> list[Term]:
+    """The terms of a query; an error that says what to type where there is nothing to search for."""
     if not query.strip():
         raise InputError("the query is empty; expected some words")
-    vector = model.encode(query, normalize_embeddings=True)
-    if not vector.any():
-        unknown = ", ".join(map(repr, model.unknown_words(query)[:5])) or "no words"
-        raise InputError(f"the query {query!r:.80} has no word that the model knows ({unknown}); use other words")
-    return vector
+    terms = words.terms(query)
+    has_vector = bool(model.encode(query).any())
+    unknown = ", ".join(map(repr, model.unknown_words(query)[:5])) or "no words"
+    if mode == "exact" and not terms:
+        why = "only words that are nearly everywhere" if has_vector else f"no word ({unknown})"
+        raise InputError(f"the query {query!r:.80} has {why}; add a rarer word, or leave out --exact")
+    if mode == "meaning" and not has_vector:
+        raise InputError(
+            f"the query {query!r:.80} has no word that the model knows ({unknown}); use other words, or leave out "
+            "--meaning to find them as they are written"
+        )
+    if not terms and not has_vector:
+        raise InputError(f"the query {query!r:.80} has no word to search for ({unknown}); use other words")
+    return terms
 
 
-def check_wanted(k: int | None, threshold: float | None, before: int, after: int) -> None:
-    """Raises an error unless these say which hits are wanted."""
-    if k is None and threshold is None:
-        raise SettingsError("neither k nor a threshold was given: every row would be a hit; expected one of them")
-    if k is not None:
-        at_least_1("k", k)
-    if threshold is not None and not -1 <= threshold <= 1:
-        raise SettingsError(f"threshold is {threshold}; expected a cosine, from -1 to 1")
+def matched_words(model: Model, terms: list[Term], text: str) -> tuple[str, ...]:
+    """The words of a query that a text has, in the query's order: "loud guitars", "a guitar" -> ("guitars",)."""
+    from siamese_cbow.words.unknown_words import key_of
+
+    words = set(model.tokenizer.words(text))
+    ids = {i for word in words if (i := model.vocabulary.id_of(word)) is not None}
+    keys = set(map(key_of, words))
+    return tuple(term.word for term in terms if ids.intersection(term.ids) or keys.intersection(term.keys))
+
+
+def check_context(before: int, after: int) -> None:
+    """Raises an error unless these are numbers of rows."""
     if before < 0 or after < 0:
         raise SettingsError(f"context is {before} rows before and {after} after; expected 0 or more")
-
-
-def _scored_blocks(
-    reader: RowReader, model: Model, query: Vectors, cutoff: Cutoff, threads: int
-) -> Iterator[tuple[RawBlock, Rows, Scored]]:
-    """Each block with its rows and the scores that matter, in order; a few blocks are on their way at a time."""
-    blocks = reader.blocks()
-    first = list(_until_much(blocks))
-    blocks = itertools.chain(first, blocks)
-    score = _scorer(first, reader, model, query)
-
-    def work(block: RawBlock) -> tuple[RawBlock, Rows, Scored]:
-        rows = reader.rows(block)
-        return block, rows, score(rows, cutoff)
-
-    if isinstance(score, PlainScorer) or threads == 1:  # plain Python gains nothing, `encode` has threads of its own
-        yield from map(work, blocks)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        running: deque[Future[tuple[RawBlock, Rows, Scored]]] = deque()
-        try:
-            for block in blocks:
-                running.append(pool.submit(work, block))
-                if len(running) > threads:
-                    yield running.popleft().result()
-            while running:
-                yield running.popleft().result()
-        finally:
-            for future in running:  # after an error: nothing of it is wanted any more
-                future.cancel()
-
-
-def _until_much(blocks: Iterator[RawBlock]) -> Iterator[RawBlock]:
-    n = 0
-    for block in blocks:
-        yield block
-        n += len(block.data)
-        if is_much(n, raw=True):
-            return
-
-
-def _scorer(first: list[RawBlock], reader: RowReader, model: Model, query: Vectors) -> Scorer:
-    if type(model.tokenizer) is not Tokenizer or not is_much(sum(len(block.data) for block in first), raw=True):
-        return PlainScorer(model, query)  # another library's tokenizer has no scanner
-    sample: list[str] = []
-    for block in first:
-        rows = reader.rows(block.start(1 << 19))
-        sample += [text[:1000] for text in rows.texts(0, SAMPLE_ROWS - len(sample))]
-        if len(sample) >= SAMPLE_ROWS:
-            break
-    return BulkScorer(model, query, sample)
-
-
-@dataclass
-class _Candidate:
-    hit: Hit
-    n_missing: int  # rows after it that were not there yet
-
-
-@dataclass
-class BestHits:
-    """The k best rows so far (all, for k None) with the rows around them; fed with blocks in order."""
-
-    k: int | None
-    before: int = 0
-    after: int = 0
-    _candidates: list[_Candidate] = field(default_factory=list)
-    _unfinished: list[_Candidate] = field(default_factory=list)
-    _last: Rows | None = None
-
-    def take(self, rows: Rows, scored: Scored) -> None:
-        """The rows of the next block, and which of them may be hits."""
-        if rows.first == 1:  # another file
-            self._last, self._unfinished = None, []
-        for candidate in self._unfinished:
-            hit = candidate.hit
-            candidate.hit = replace(hit, after=hit.after + rows.lines(0, candidate.n_missing))
-            candidate.n_missing -= len(rows)
-        places, scores = scored
-        best = np.argsort(-scores, kind="stable")[: self.k]
-        new = [self._candidate(int(places[i]), float(scores[i]), rows) for i in best]
-        self._candidates += new
-        if self.k is not None:
-            self._candidates.sort(key=_rank)
-            del self._candidates[self.k :]
-        self._unfinished = [candidate for candidate in (*self._unfinished, *new) if candidate.n_missing > 0]
-        self._last = rows
-
-    def _candidate(self, row: int, score: float, rows: Rows) -> _Candidate:
-        before = rows.lines(row - self.before, row)
-        if len(before) < self.before and self._last is not None:
-            before = self._last.lines(len(self._last) - self.before + len(before), len(self._last)) + before
-        after = rows.lines(row + 1, row + 1 + self.after)
-        hit = Hit(score, rows.source, rows.number(row), rows.row(row), before, after)
-        return _Candidate(hit, self.after - len(after))
-
-    def ranked(self) -> list[Hit]:
-        """The best, best first; of equal ones, those that come first."""
-        return [candidate.hit for candidate in sorted(self._candidates, key=_rank)]
-
-
-def _rank(candidate: _Candidate) -> float:
-    return -candidate.hit.score

@@ -2,12 +2,11 @@
 
     rows.txt       the text, one row per line
     starts.npy     (n_rows + 1,) int64: row i is rows.txt[starts[i]:starts[i + 1]], line end included
-    numbers.npy    (n_rows,) int64: the number of its line in its file
-    graph.usearch  the vectors of all rows with a known word; the key of a vector is its row
-    copies.npy     (n_copies, 2) int64: [row in the graph, later row with the same vector], sorted
-
-Each vector stands in the graph once: many equal ones would be near to nothing but each other, and nobody would find a
-way out.
+    numbers.npy    (n_rows,) uint32: the number of its line, or record, in its file
+    hashes.npy     (n_rows,) uint64: of its text, for the sample of the collection (`fitting`)
+    lengths.npy    (n_rows,) uint16: its words
+    codes.npy      (n_rows, codes) int8: its vector (`coding`); zeros where no word of it has one
+    words.npy, word_starts.npy, word_rows.npy, word_counts.npy    which rows hold a word (`postings`)
 
 All files are mapped into memory, none is read as a whole.
 """
@@ -15,7 +14,8 @@ All files are mapped into memory, none is read as a whole.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,47 +23,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors, check_offsets, mapped_array, save_array
+from siamese_cbow.base.arrays import Vectors, append_array, check_offsets, mapped_array, save_array
 from siamese_cbow.base.disk import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.graph import Graph, add, fingerprints, mapped_graph, nearest, new_graph, save, shrunk
+from siamese_cbow.retrieval.coding import Coding
+from siamese_cbow.retrieval.fitting import row_hashes
+from siamese_cbow.retrieval.postings import Postings, PostingsWriter
+from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
+from siamese_cbow.retrieval.scoring import in_threads
+from siamese_cbow.retrieval.terms import LONGEST, QueryWords, Term
 from siamese_cbow.text.row_reader import Line, Rows
+from siamese_cbow.words.tokenizer import Tokenizer
 
-TEXT, STARTS, NUMBERS, GRAPH, COPIES = "rows.txt", "starts.npy", "numbers.npy", "graph.usearch", "copies.npy"
-FILES = (TEXT, STARTS, NUMBERS, GRAPH, COPIES)
+TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS = (
+    "rows.txt", "starts.npy", "numbers.npy", "hashes.npy", "lengths.npy", "codes.npy"
+)  # fmt: skip
+POSTINGS = ("words.npy", "word_starts.npy", "word_rows.npy", "word_counts.npy")
+FILES = (TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS, *POSTINGS)
 REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
+AT_A_TIME = 2_000  # rows that are looked up at a time
+SCANNED = 1 << 16  # rows that one thread compares with a query at a time
 
 
 class SegmentWriter:
-    """Fills a new folder; `finish` writes what is still in memory."""
+    """Fills a new folder: `write` rows in order, then `finish` and `write_codes`."""
 
     def __init__(self, folder: Path, model: Model, threads: int) -> None:
-        self._folder, self._model, self._threads = folder, model, threads
-        self._graph = new_graph(model.dim)
+        self._folder, self._threads = folder, threads
+        self.words: Words = BulkWords(model) if type(model.tokenizer) is Tokenizer else PlainWords(model)
         self._text = (folder / TEXT).open("wb")
+        self._postings = PostingsWriter(QueryWords(model).common)
         self._starts: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
-        self._numbers: list[NDArray[np.int64]] = []
-        self._first_row: dict[int, int] = {}  # of each vector
-        self._copies: list[tuple[int, int]] = []
+        self._numbers: list[NDArray[np.uint32]] = []
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._lengths: list[NDArray[np.uint16]] = []
         self.n_rows = 0
 
     def write(self, rows: Rows) -> None:
         """Appends rows."""
-        vectors = self._model.encode(rows.texts(), normalize_embeddings=True, threads=self._threads)
-        known = np.flatnonzero(vectors.any(axis=1))
-        small = shrunk(vectors[known])
-        new = []
-        for i, (row, mark) in enumerate(zip((self.n_rows + known).tolist(), fingerprints(small), strict=True)):
-            first = self._first_row.setdefault(mark, row)
-            if first == row:
-                new.append(i)
-            else:
-                self._copies.append((first, row))
-        add(self._graph, self.n_rows + known[new], small[new], self._threads)
+        texts = rows.texts()
+        parts = range(0, len(texts), AT_A_TIME)
+        looked_up = in_threads(lambda i: self.words.of(texts[i : i + AT_A_TIME]), parts, self._threads)
+        for first, words in zip(parts, looked_up, strict=True):
+            self._postings.add(self.n_rows + first, words)
+            self._lengths.append(np.minimum(words.lengths, LONGEST).astype(np.uint16))
+        self._hashes.append(row_hashes(rows.text, rows.starts))
         self._starts.append(rows.starts[1:] + self._text.tell())
         self._text.write(rows.text)
-        self._numbers.append(np.array([rows.number(row) for row in range(len(rows))], np.int64))
+        self._numbers.append(np.array([rows.number(row) for row in range(len(rows))], np.uint32))
         self.n_rows += len(rows)
 
     def __enter__(self) -> SegmentWriter:
@@ -73,12 +81,53 @@ class SegmentWriter:
         self._text.close()
 
     def finish(self) -> None:
-        """Writes the arrays and the graph; nothing can be appended after that."""
+        """Writes all but the codes; nothing can be appended after that."""
         self._text.close()
         save_array(self._folder / STARTS, np.concatenate(self._starts))
-        save_array(self._folder / NUMBERS, np.concatenate([np.empty(0, np.int64), *self._numbers]))
-        save_array(self._folder / COPIES, np.array(sorted(self._copies), np.int64).reshape(-1, 2))
-        save(self._graph, self._folder / GRAPH)
+        save_array(self._folder / NUMBERS, np.concatenate([np.empty(0, np.uint32), *self._numbers]))
+        save_array(self._folder / HASHES, np.concatenate([np.empty(0, np.uint64), *self._hashes]))
+        save_array(self._folder / LENGTHS, np.concatenate([np.empty(0, np.uint16), *self._lengths]))
+        arrays: list[NDArray[Any]] = list(self._postings.finished())
+        for name, array in zip(POSTINGS, arrays, strict=True):
+            save_array(self._folder / name, array)
+
+    def write_codes(self, coding: Coding) -> None:
+        """Writes the codes of all rows, which are read again: only now it is known what the collection asks for."""
+        rows = SegmentText(self._folder, self.n_rows)
+        parts = range(0, self.n_rows, AT_A_TIME)
+
+        def codes(first: int) -> NDArray[np.int8]:
+            words = self.words.of(rows.texts(first, min(first + AT_A_TIME, self.n_rows)))
+            return coding.codes(coding.fit.units(self.words.means(words, coding.fit.weights)))
+
+        if self.n_rows:
+            codes(0)  # makes the table of weighted rows, before several threads ask for it
+        made = list(in_threads(codes, parts, self._threads))
+        empty = np.empty((0, coding.basis.shape[1]), np.int8)
+        with (self._folder / VECTORS).open("wb") as file:
+            append_array(file, np.concatenate([empty, *made]))
+
+
+class SegmentText:
+    """The rows of a segment as text, mapped into memory."""
+
+    def __init__(self, folder: Path, n_rows: int) -> None:
+        self._folder, self._n_rows = folder, n_rows
+        self.starts = mapped_array(folder / STARTS, np.int64, (n_rows + 1,), advice=REBUILD)
+
+    @cached_property
+    def data(self) -> mmap.mmap | bytes:
+        """All of it."""
+        with (self._folder / TEXT).open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._n_rows else b""
+
+    def text(self, row: int) -> str:
+        """The text of a row."""
+        return self.data[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
+
+    def texts(self, first: int, last: int) -> list[str]:
+        """Those of rows first, ..., last - 1."""
+        return [self.text(row) for row in range(first, last)]
 
 
 class Segment:
@@ -86,72 +135,81 @@ class Segment:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._numbers = mapped_array(folder / NUMBERS, np.int64, (None,), advice=REBUILD)
-        self._starts = mapped_array(folder / STARTS, np.int64, (len(self) + 1,), advice=REBUILD)
-        self._copies = mapped_array(folder / COPIES, np.int64, (None, 2), advice=REBUILD)
-        wrong = check_offsets(self._starts, (folder / TEXT).stat().st_size, empty=True)
+        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=REBUILD)
+        self.text = SegmentText(folder, len(self))
+        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=REBUILD)
+        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=REBUILD)
+        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=REBUILD)
+        wrong = check_offsets(self.text.starts, (folder / TEXT).stat().st_size, empty=True)
         if wrong:
             raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {REBUILD}")
-        if len(self._copies) and not (self._copies.min() >= 0 and self._copies.max() < len(self)):
-            raise FormatError(f"{folder / COPIES} names rows beyond the {len(self):,} that there are; {REBUILD}")
-
-    @cached_property
-    def _text(self) -> mmap.mmap | bytes:
-        with (self.folder / TEXT).open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if len(self) else b""
-
-    @cached_property
-    def _graph(self) -> Graph:
-        try:
-            return mapped_graph(self.folder / GRAPH)
-        except (RuntimeError, ValueError, TypeError) as error:
-            raise FormatError(f"{self.folder / GRAPH} can't be read ({error}); {REBUILD}") from None
+        dtypes = (np.uint64, np.int64, np.int32, np.uint8)
+        arrays = [mapped_array(folder / name, dtype, (None,), advice=REBUILD)
+                  for name, dtype in zip(POSTINGS, dtypes, strict=True)]  # fmt: skip
+        self.postings = Postings(*arrays)
+        n = len(self.postings.rows)
+        wrong = check_offsets(self.postings.starts, n) if n else ""
+        if wrong or len(self.postings.starts) != len(self.postings.keys) + 1 or len(self.postings.counts) != n:
+            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {REBUILD}")
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def line(self, row: int) -> Line:
         """A row and its number."""
-        text = self._text[self._starts[row] : self._starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
-        return Line(int(self._numbers[row]), text)
+        return Line(int(self._numbers[row]), self.text.text(row))
 
     def blocks(self, first: int, last: int, source: str, size: int = 20_000) -> Iterator[Rows]:
         """Rows first, ..., last - 1, some at a time."""
+        starts = self.text.starts
         for start in range(first, last, size):
             end = min(start + size, last)
-            text = self._text[self._starts[start] : self._starts[end]]
-            yield Rows(bytes(text), source, np.array(self._numbers[start:end]), int(self._numbers[start]))
+            text = self.text.data[starts[start] : starts[end]]
+            yield Rows(bytes(text), source, np.array(self._numbers[start:end], np.int64), int(self._numbers[start]))
 
-    def nearest(self, query: Vectors, n: int, *, effort: int) -> Iterator[tuple[int, float]]:
-        """About the n rows nearest to a vector (dim,), best first, and about their cosines; of equal ones the first."""
-        left = n
-        keys, scores = nearest(self._graph, query[np.newaxis], n, effort=effort)[0]
-        for row, score in zip(keys.tolist(), scores.tolist(), strict=True):
-            yield row, score
-            first, last = np.searchsorted(self._copies[:, 0], [row, row + 1])
-            copies = self._copies[first : min(last, first + left), 1].tolist()
-            yield from ((copy, score) for copy in copies)
-            left -= 1 + len(copies)
-            if left <= 0:
-                return
+    def matches(self, terms: Sequence[Term]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For each term the rows that hold it, rising, and how often."""
+        found = self.postings.matches(terms)
+        for rows, _ in found:
+            if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
+                raise FormatError(f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}; {REBUILD}")
+        return found
+
+    def cosines(self, query: Vectors, threads: int) -> Vectors:
+        """About the cosine of every row with a query, (n_rows,); see `Coding.query`."""
+        if self.codes.shape[1] != len(query):
+            found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
+            raise FormatError(f"{self.folder / VECTORS} has {found}; {REBUILD}")
+        from siamese_cbow.kernels.code_scores import code_scores
+
+        out = np.empty(len(self), np.float32)
+
+        def compare(first: int) -> None:
+            code_scores(self.codes[first : first + SCANNED], query, out[first : first + SCANNED])
+
+        if threads == 1 or len(self) <= SCANNED:
+            list(map(compare, range(0, len(self), SCANNED)))
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(compare, range(0, len(self), SCANNED)))
+        return out
 
 
-def description(folder: Path) -> dict[str, Any]:
-    """What the list of segments says about the files of one, to tell later whether they are whole."""
-    paths = {name: folder / name for name in FILES}
+def description(folder: Path, files: tuple[str, ...] = FILES) -> dict[str, Any]:
+    """What the list of an index says about the files of a segment, to tell later whether they are whole."""
+    paths = {name: folder / name for name in files}
     return {
         name: {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sample": sample_hash(path), "hash": file_hash(path)}
         for name, path, stat in ((name, path, path.stat()) for name, path in paths.items())
     }
 
 
-def check(folder: Path, described: Any, *, whole: bool = False) -> None:
+def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole: bool = False) -> None:
     """Raises an error unless the files of a segment are those that were written; `whole` reads all of them.
 
-    A file that was written to since, as its time says, is read as a whole in any case (a second for each gigabyte): a
-    graph with one wrong link ends the process that searches in it.
+    A file that was written to since, as its time says, is read as a whole in any case (a second for each gigabyte).
     """
-    for name in FILES:
+    for name in files:
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None
         problem = None
         if not isinstance(entry, dict):

@@ -3,6 +3,9 @@
 New rows go to a new segment; index.json is replaced when that is complete, which makes the update happen. The new
 segment takes in the rows of all segments up to twice its size, so that there are never more than a few (each row is
 written anew some log2(n) times). Nobody else's files are touched: not the text, and no folder that is no index.
+
+The fit of the collection is made anew whenever its rows change, so scores are those of an index made at once. The codes
+of vectors only name candidates; they stay those of an earlier fit until the collection has doubled or halved.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from siamese_cbow.base.files import atomic_folder, one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.manifest import NAME, PREFIX, FileEntry, Manifest, fingerprint
+from siamese_cbow.retrieval.coding import FILES as FIT_FILES
+from siamese_cbow.retrieval.coding import Coding
+from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint, fit_of
 from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, description
 from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.records import TextSettings
@@ -90,6 +95,7 @@ def _update(
     manifest = Manifest(fingerprint(model), settings=reader.settings, fallback=model.fallback)
     if old and not rebuild:
         manifest.segments, manifest.files = deepcopy(old.segments), dict(old.files)
+        manifest.fits, manifest.coded_rows = deepcopy(old.fits), old.coded_rows
         manifest.note_times(folder)
     if model_folder is not None:  # a name such as `pretrained` stays as it is
         manifest.model_folder = str(model_folder.resolve() if model_folder.exists() else model_folder)
@@ -100,14 +106,13 @@ def _update(
         del manifest.files[name]
     named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
     todo, changes = _todo(reader.files, manifest, named, progress)
-    if todo:
-        _add_segment(folder, manifest, todo, reader, named, model, threads, progress)
-        for remark in reader.remarks:
-            progress.say(remark)
+    if todo or gone or not manifest.fits:
+        _change(folder, manifest, todo, reader, named, model, threads, progress)
     manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
     if manifest != old:
         manifest.write(folder)
-    _sweep(folder, set(manifest.segments), set(old.segments) if old else set(), is_alone=is_alone)
+    before = {*old.segments, *old.fits} if old else set()
+    _sweep(folder, {*manifest.segments, *manifest.fits}, before, is_alone=is_alone)
     return replace(changes, n_gone=len(gone), n_rows=manifest.n_live())
 
 
@@ -118,7 +123,8 @@ def check_target(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; an index is a folder: choose another name")
     names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
-    strange = [name for name in names if not name.startswith((PREFIX, f".{PREFIX}", NAME, f".{NAME}"))]
+    ours = (PREFIX, f".{PREFIX}", FIT_PREFIX, f".{FIT_PREFIX}", NAME, f".{NAME}")
+    strange = [name for name in names if not name.startswith(ours)]
     if strange:
         raise InputError(f"{folder} has files that are no part of an index ({strange[0]}); choose another folder")
 
@@ -130,12 +136,12 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
         old = Manifest.read(folder)
         if rebuild:
             return old
+        old.check_model(model, folder)
         old.open_segments(folder)
     except FormatError:
         if rebuild:
             return None
         raise
-    old.check_model(model, folder)
     if text is not None and text.language == AUTO:  # as it was
         text = replace(text, language=old.settings.language)
     if text is not None and text != old.settings:
@@ -190,7 +196,7 @@ def _todo(
     return todo, Changes(n_new, len(todo) - n_new, 0, n_same, 0)
 
 
-def _add_segment(
+def _change(
     folder: Path,
     manifest: Manifest,
     todo: dict[str, FileEntry],
@@ -200,45 +206,72 @@ def _add_segment(
     threads: int,
     progress: Progress,
 ) -> None:
-    name = PREFIX + secrets.token_hex(4)
+    """Writes a new segment for the files to be read, and the fit of the rows that the index has then."""
+    segment, fit = (prefix + secrets.token_hex(4) for prefix in (PREFIX, FIT_PREFIX))
     for path in todo:
         manifest.files.pop(path, None)  # its old rows are dead
-    with atomic_folder(folder / name) as written, SegmentWriter(written, model, threads) as writer:
+    with atomic_folder(folder / segment) as written, SegmentWriter(written, model, threads) as writer:
         for path, entry in todo.items():
             first = writer.n_rows
-            if not _read_file(Path(path), reader, writer, named, progress):
-                continue
-            manifest.files[path] = replace(entry, segment=name, first=first, last=writer.n_rows)
-        for absorbed in _small_segments(manifest, writer.n_rows, name):
-            segment = Segment(folder / absorbed)
-            for path, entry in [pair for pair in manifest.files.items() if pair[1].segment == absorbed]:
-                first = writer.n_rows
-                for rows in segment.blocks(entry.first, entry.last, path):
-                    writer.write(rows)
-                manifest.files[path] = replace(entry, segment=name, first=first, last=writer.n_rows)
+            counted = _read_file(Path(path), reader, writer, named, progress)
+            if counted:
+                place = {"segment": segment, "first": first, "last": writer.n_rows, "counted": counted}
+                manifest.files[path] = replace(entry, **place)  # type: ignore[arg-type]
+        n_rows = manifest.n_live()
+        is_doubled = not manifest.coded_rows / 2 <= n_rows <= 2 * manifest.coded_rows or not manifest.fits
+        for absorbed in _small_segments(manifest, writer.n_rows, segment, everything=is_doubled):
+            _absorb(Segment(folder / absorbed), absorbed, segment, manifest, writer)
         writer.finish()
-        manifest.segments[name] = description(written)
+        for remark in reader.remarks if todo else ():
+            progress.say(remark)
+        fitted = Coding.of(fit_of(folder, manifest, segment, written, writer.words, model))
+        coding = fitted
+        if is_doubled:
+            manifest.fits, manifest.coded_rows = {}, n_rows
+        else:
+            name, entry = next(iter(manifest.fits.items()))
+            coding, manifest.fits = Coding.load(folder / name, model, advice=REBUILD), {name: entry}
+        writer.write_codes(coding)
+        with atomic_folder(folder / fit) as written_fit:
+            fitted.save(written_fit)
+            manifest.fits[fit] = description(written_fit, FIT_FILES)
+        manifest.segments[segment] = description(written)
 
 
-def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[Path], progress: Progress) -> bool:
-    """Whether a file could be read; what was written of it before an error is dead. One that was named must be."""
+def _absorb(segment: Segment, name: str, new: str, manifest: Manifest, writer: SegmentWriter) -> None:
+    """Writes the live rows of a segment to a new one."""
+    for path, entry in [pair for pair in manifest.files.items() if pair[1].segment == name]:
+        first = writer.n_rows
+        for rows in segment.blocks(entry.first, entry.last, path):
+            writer.write(rows)
+        manifest.files[path] = replace(entry, segment=new, first=first, last=writer.n_rows)
+
+
+def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[Path], progress: Progress) -> str:
+    """What the numbers of its rows count, or "" where a file could not be read: what was written of it is dead then.
+
+    One that was named must be readable.
+    """
+    counted = "line"
     try:
         for block in reader.file_blocks(path):
-            writer.write(reader.rows(block))
+            rows = reader.rows(block)
+            counted = rows.counted
+            writer.write(rows)
             progress.advance(block.n_source_bytes)
     except InputError as error:
         if path in named:
             raise
         progress.say(f"left out: {error}")
-        return False
-    return True
+        return ""
+    return counted
 
 
-def _small_segments(manifest: Manifest, n_rows: int, new: str) -> list[str]:
-    """Segments to be taken in: those up to twice as large as what is new so far, the smallest first."""
+def _small_segments(manifest: Manifest, n_rows: int, new: str, *, everything: bool) -> list[str]:
+    """Segments to be taken in: all, or those up to twice as large as what is new so far, the smallest first."""
     taken = []
     for size, name in sorted((manifest.n_live(name), name) for name in manifest.segments if name != new):
-        if size <= 2 * n_rows:
+        if everything or size <= 2 * n_rows:
             taken.append(name)
             n_rows += size
     return taken
@@ -254,7 +287,7 @@ def _sweep(folder: Path, used: set[str], before: set[str], *, is_alone: bool) ->
     is_alone  nobody else is writing; where that can't be known, what is left behind stays for a day
     """
     for path in folder.iterdir():
-        ours = path.is_dir() and path.name.startswith((PREFIX, f".{PREFIX}", f".{NAME}"))
+        ours = path.is_dir() and path.name.startswith((PREFIX, f".{PREFIX}", FIT_PREFIX, f".{FIT_PREFIX}", f".{NAME}"))
         dead = is_alone or path.name in before or time.time() - path.stat().st_mtime > A_DAY
         if ours and path.name not in used and dead:
             shutil.rmtree(path, ignore_errors=True)

@@ -18,12 +18,15 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, counted
 from siamese_cbow.model.geometry import cosines, paired_cosines
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.index import Index
+from siamese_cbow.retrieval.search import Hit, search
 from siamese_cbow.serve.bodies import Problem, json_response
 from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits, Metrics
 from siamese_cbow.serve.openapi import Endpoint
 from siamese_cbow.serve.registry import Entry, Registry
 from siamese_cbow.serve.schemas import EmbeddingsRequest, NeighboursRequest, SearchRequest, SimilarityRequest
+from siamese_cbow.text.inputs import Texts
 
 # Of a text that is explained: more can't be looked at. Characters are counted first, as finding the words takes time.
 MOST_WORDS, MOST_CHARACTERS = 200, 20_000
@@ -32,8 +35,10 @@ MOST_WORDS, MOST_CHARACTERS = 200, 20_000
 class Api:
     """The endpoints over the models of one server."""
 
-    def __init__(self, models: Registry, limits: Limits, metrics: Metrics, jobs: Jobs) -> None:
-        self._models, self._limits, self._metrics, self._jobs = models, limits, metrics, jobs
+    def __init__(
+        self, models: Registry, limits: Limits, metrics: Metrics, jobs: Jobs, index: Index | None = None
+    ) -> None:
+        self._models, self._limits, self._metrics, self._jobs, self._index = models, limits, metrics, jobs, index
         self.endpoints = [
             Endpoint("/v1/embeddings", self.embeddings, "Embeddings", EmbeddingsRequest),
             Endpoint("/similarity", self.similarity, "Similarity", SimilarityRequest),
@@ -128,19 +133,32 @@ class Api:
         return json_response({"model": entry.name, "neighbours": listed})
 
     async def search(self, request: SearchRequest) -> Response:
-        """The texts nearest to a query, of those in the request."""
+        """The texts that match a query, of those in the request or in the index of the server.
+
+        Scores depend on the whole collection: a client that sends it in pieces gets scores that can't be compared.
+        """
         entry = self._models[request.model]
-        self._check_count(len(request.texts), "texts")
+        how: Any = {"k": request.k, "threshold": request.threshold, "mode": request.mode, "threads": 1}
+        texts, index = request.texts, self._index
+        if texts is None and index is None:
+            raise Problem(400, "no texts; expected some, or a server with an index: serve --index DIR", param="texts")
 
         def work() -> Response:
-            rows = self._vectors(entry, [request.query, *request.texts])
-            scores = cosines(rows[:1], rows[1:])[0]
-            is_hit = rows[1:].any(axis=1) & (scores >= (-1.0 if request.threshold is None else request.threshold))
-            best = [i for i in np.argsort(-scores, kind="stable").tolist() if is_hit[i]][: request.k]
-            hits = [{"index": i, "score": float(scores[i]), "text": request.texts[i]} for i in best]
-            return json_response({"model": entry.name, "results": hits})
+            if texts is not None:
+                hits = search(request.query, Texts(texts), model=entry.model, **how)
+                results = [{"index": hit.line - 1, "text": texts[hit.line - 1], **_reasons(hit)} for hit in hits]
+                return json_response({"model": entry.name, "results": results, "stale": []})
+            assert index is not None
+            hits = index.search(request.query, **how)
+            results = [{"source": hit.source, hit.counted: hit.line, "text": hit.text, **_reasons(hit)} for hit in hits]
+            return json_response({"model": entry.name, "results": results, "stale": index.stale()[:20]})
 
-        return await self._jobs.run(work, is_quick=entry.embedder.is_quick(sum(map(len, request.texts))))
+        return await self._jobs.run(work)
+
+
+def _reasons(hit: Hit) -> dict[str, Any]:
+    """Why a text is a hit."""
+    return {"score": hit.score, "exact": hit.exact, "meaning": hit.meaning, "words": list(hit.words)}
 
 
 def _embeddings(vectors: Vectors, as_base64: bool, name: str, n_tokens: int) -> Response:
@@ -157,9 +175,9 @@ def _embeddings(vectors: Vectors, as_base64: bool, name: str, n_tokens: int) -> 
 def _nearest(model: Model, request: NeighboursRequest) -> list[tuple[str, float]]:
     try:
         if request.text is not None:
-            return model.neighbours(folded(model, request.text), request.k)
+            return model.neighbours(folded(model, request.text), request.k, all_forms=request.all_forms)
         plus, minus = ([folded(model, word) for word in words] for words in (request.positive, request.negative))
-        return model.most_similar(plus, minus, topn=request.k)
+        return model.most_similar(plus, minus, topn=request.k, all_forms=request.all_forms)
     except InputError as error:
         raise Problem(404, str(error), code="unknown_word") from None
 

@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.index import Index
 from siamese_cbow.serve.api import Api
 from siamese_cbow.serve.bodies import Problem, Reader, json_response
 from siamese_cbow.serve.explorer import Explorer
@@ -36,15 +37,17 @@ def build(
     limits: Limits | None = None,
     api_key: str | None = None,
     hosts: Hosts | None = None,
+    index: Index | None = None,
     warm: bool = True,
 ) -> Middleware:
     """The ASGI application over some models: `build({"books": model}, api_key="secret")`.
 
     hosts  the names under which it answers; None for all: for an application whose server checks them itself
+    index  what `/search` looks in where a request has no texts
     warm   load the bulk path in a thread once the application starts
     """
     limits, registry, metrics, jobs = limits or Limits(), Registry(models), Metrics(), Jobs()
-    parts = (Api(registry, limits, metrics, jobs), Explorer(registry, limits, jobs), _About(registry, metrics))
+    parts = (Api(registry, limits, metrics, jobs, index), Explorer(registry, limits, jobs), _About(registry, metrics))
     endpoints = [endpoint for part in parts for endpoint in part.endpoints]
     document = description(endpoints, limits, importlib.metadata.version("siamese-cbow"), has_key=api_key is not None)
 

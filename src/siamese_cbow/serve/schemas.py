@@ -41,22 +41,24 @@ class SimilarityRequest(Struct, frozen=True):
 
 
 class NeighboursRequest(Struct, frozen=True):
-    """The words nearest to a text, or to the sum of `positive` words less the `negative` ones."""
+    """The words nearest to a text, or to the sum of `positive` words less the `negative` ones; one form of each."""
 
     text: Text | None = None
     positive: list[Text] = []
     negative: list[Text] = []
     k: Count = 10
+    all_forms: bool = False
     model: ModelName | None = None
 
 
 class SearchRequest(Struct, frozen=True):
-    """The texts nearest to a query; empty texts are passed over."""
+    """The texts that match a query by exact words and meaning, or by one of them; without texts, rows of the index."""
 
     query: Text
-    texts: Annotated[list[str], Meta(min_length=1, examples=[["Someone plays an instrument"]])]
+    texts: Annotated[list[str], Meta(min_length=1, examples=[["Someone plays an instrument"]])] | None = None
     k: Count = 10
-    threshold: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    threshold: float | None = None
+    mode: Literal["hybrid", "exact", "meaning"] = "hybrid"
     model: ModelName | None = None
 
 
@@ -112,7 +114,11 @@ ANSWERS: dict[str, Schema] = {
         "description": "with explain also a and b, the words and their norms, and shares, which add up to similarity",
     },
     "Neighbours": record(model=STRING, neighbours=listed(record(word=STRING, cosine=COSINE))),
-    "Search": record(model=STRING, results=listed(record(index=INTEGER, score=COSINE, text=STRING))),
+    "Search": record(
+        model=STRING,
+        results=listed(record(score=NUMBER, text=STRING, exact=NUMBER, meaning=NUMBER, words=listed(STRING))),
+        stale=listed(STRING),
+    ),
     "Models": record(object={"const": "list"}, data=listed(MODEL)),
     "Model": MODEL,
     "Health": record(status={"const": "ok"}, models=listed(STRING), is_warm={"type": "boolean"}),

@@ -3,13 +3,13 @@
 In the order of the flow:
 
     languages    names and tags of languages, what each decides, and which one a text is in
-      [AUTO, DOTLESS, Detected, ELISIONS, Language, UNDETERMINED, detect, find_language, language]
+      [ASSUMED, AUTO, DOTLESS, Detected, ELISIONS, Language, UNDETERMINED, detect, find_language, language]
     records      settings in, raw blocks, finished lines out
       [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text
       [STDIN, open_bytes]
     alphabets    which of several encodings gives the letters of one language
-    encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
+    encodings    which encoding a text is in, and the text in UTF-8 [Decoding, listed]
     utf8         whether bytes are UTF-8, by a kernel
     chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
     folders      the files of a folder: hidden, ignored and binary ones left out

@@ -48,6 +48,7 @@ class Rows:
     source: str
     numbers: NDArray[np.int64] | None  # (n_rows,); None where the numbers simply follow one another
     first: int  # the number of the first line, or record
+    counted: Literal["line", "record"] = "line"  # what the numbers count
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -97,8 +98,7 @@ class RowReader:
             raise SettingsError("kind is 'groups', which is for training only; expected 'text'")
         self._inputs, self._say, self._overlong = Inputs(inputs, walk_of(self.settings)), say, overlong
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
-        self.aliases: dict[str, str] = {}
-        self.source = ""
+        self.aliases, self.source = dict[str, str](), ""
         self._decoding = self.settings.decoding()
         self._said: set[str] = set()
         self._paragraphs: list[str] = []  # documents, whose lines are not the rows either
@@ -280,12 +280,12 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
         else:
             numbers = np.maximum(lines - block.n_cut, 0)
-        return Rows(rows, block.source, numbers + block.first, block.first)
+        return Rows(rows, block.source, numbers + block.first, block.first, "record" if block.marked else "line")
     rows = _record_lines(text) if block.marked else text.removesuffix(MARK)
     if block.numbers is not None:
         return Rows(rows, block.source, np.array(block.numbers[: rows.count(b"\n")], np.int64), block.first)
     if block.marked or not block.n_cut:
-        return Rows(rows, block.source, None, block.first)
+        return Rows(rows, block.source, None, block.first, "record" if block.marked else "line")
     # The first line was too long and stands here in pieces, which all have its number.
     numbers = np.maximum(np.arange(rows.count(b"\n")) - block.n_cut, 0)
     return Rows(rows, block.source, numbers + block.first, block.first)

@@ -13,7 +13,6 @@ Stems are those of the Snowball algorithms, for the languages that these know; w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +20,8 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.model.geometry import FEW_ROWS, blocks, side_by_side
-from siamese_cbow.text.languages import find_language
 from siamese_cbow.training.recipe import Recipe
+from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -98,14 +97,7 @@ def group(stems: Sequence[str | None]) -> Stems:
 
 def word_stems(vocabulary: Vocabulary, language: str) -> Iterator[str | None]:
     """The stem of each word, None where its language has no stemmer: plays -> play; de:spielt -> de:spielt."""
-    from Stemmer import Stemmer
-
-    stemmers = {}
-    for code in vocabulary.languages or (language,):
-        known = find_language(code)  # of a stream that is older than the table, it may be no language
-        if known and known.stemmer:
-            with suppress(KeyError):  # some stemmers came with a later release
-                stemmers[code] = Stemmer(known.stemmer, 0)
+    stemmers = {code: stemmer for code in vocabulary.languages or (language,) if (stemmer := stemmer_of(code))}
     if not vocabulary.languages and language in stemmers:  # in one call, which is four times as fast
         yield from stemmers[language].stemWords([word.lower() for word in vocabulary.words])
         return

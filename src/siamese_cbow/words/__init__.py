@@ -9,14 +9,15 @@ and on every code point. Its version is the rule (`tokenizer.RULES`), which stre
     tokenizer       text -> words, in plain Python and as tokenizer.json [Kind, Tokenizer]
     json_tokenizer  tokenizers of other programs, run by their library [JsonTokenizer, known_tokenizer]
     vocabulary      words, their counts and ids, and the file of them [FEW, LazyVocabulary, Vocabulary]
+    stemmers        a language -> the stemmer that tells forms of one word [stemmer_of]
     unknown_words   what a word out of the vocabulary counts as
       [Fallback, UnknownWords, finder, key_of, ngrams]
-    hash_table      hashes of words, and open addressing [empty_slots, fill_slots, seeds]
+    hash_table      hashes of words, and open addressing [empty_slots, fill_slots, hash_words, seeds]
     cutting         the same shape in kernels: where the next word ends
     word_parts      hashes of beginnings and n-grams, for unknown words in bulk [ngrams_of]
     scanner         UTF-8 bytes -> ids at the speed of memory
       [Cursor, WordTable, count, normal_lines, tables, word_table]
-    lookup          many texts -> ids, through the scanner [AnyLookup, Lookup, lookup_of, written_out]
+    lookup          many texts -> ids, through the scanner [AnyLookup, Lookup, as_lines, lookup_of, written_out]
 
 The last five load numba; small calls do without. Does not read or split text (`text`) or count a corpus (`stream`).
 """

@@ -1,4 +1,4 @@
-// Search in a text of the user's own, in as many requests as the limits of the server ask for.
+// Search in a text of the user's own, by exact words and meaning.
 
 import { ask, at, counted, make, number, task, whole } from "./kit.js";
 
@@ -6,37 +6,15 @@ const MOST_SHOWN = 20;
 
 export function setUp(page) {
   let file = null; // {name, lines}
-  const size = new TextEncoder();
 
   const lines = () => file?.lines ?? at("search-lines").value.split("\n");
-
-  /** Parts that fit into a request: [{start, texts}]. */
-  function parts(all) {
-    const found = [];
-    let start = 0, bytes = 0;
-    for (let i = 0; i <= all.length; i++) {
-      const more = i < all.length ? 2 * size.encode(all[i]).length + 8 : 0; // escapes take room
-      const full = i - start >= page.settings.max_inputs || bytes + more > page.settings.max_bytes - 4096;
-      if (i > start && (full || i === all.length)) {
-        found.push({ start, texts: all.slice(start, i) });
-        start = i;
-        bytes = 0;
-      }
-      bytes += more;
-    }
-    return found;
-  }
 
   const search = task(async () => {
     const query = at("search-query").value.trim();
     if (!query) return null;
-    const results = [];
-    for (const { start, texts } of parts(lines())) {
-      const found = await ask("/search", { query, texts, k: MOST_SHOWN, model: page.model });
-      results.push(...found.results.map((one) => ({ ...one, index: one.index + start })));
-    }
-    results.sort((one, other) => other.score - one.score);
-    return () => show(results.slice(0, MOST_SHOWN));
+    // In one request: scores depend on the whole collection.
+    const found = await ask("/search", { query, texts: lines(), k: MOST_SHOWN, mode: at("search-mode").value, model: page.model });
+    return () => show(found.results);
   });
 
   async function take(given) {
@@ -70,6 +48,7 @@ export function setUp(page) {
     drop.classList.remove("over");
     take(event.dataTransfer.files[0]);
   });
+  at("search-mode").addEventListener("change", () => search());
   at("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     search();
@@ -77,11 +56,18 @@ export function setUp(page) {
   return { changed: search };
 }
 
+/** Why a line is there: "exact 2.1: bridge river · meaning 3.0". */
+function reason({ exact, meaning, words }) {
+  return `${words.length ? `exact ${number(exact)}: ${words.join(" ")}` : "no exact words"} · meaning ${number(meaning)}`;
+}
+
 function show(results) {
+  const highest = Math.max(1e-9, ...results.map((one) => Math.abs(one.score)));
   at("search-list").replaceChildren(results.length
-    ? make("ol", { class: "ranked texts", "aria-label": "Lines, the nearest first" }, ...results.map((one) => make("li", {},
+    ? make("ol", { class: "ranked texts", "aria-label": "Lines, the best first" }, ...results.map((one) => make("li", {},
         make("span", { class: "name" }, make("span", { class: "place" }, `line ${whole(one.index + 1)}`), one.text),
-        make("span", { class: one.score < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(one.score) })),
-        make("span", { class: "number" }, number(one.score)))))
-    : make("p", { class: "note" }, "No line has a word that the model knows."));
+        make("span", { class: one.score < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(one.score) / highest })),
+        make("span", { class: "number" }, number(one.score)),
+        make("small", { class: "why quiet" }, reason(one)))))
+    : make("p", { class: "note" }, "No line has a word of the query, or one that the model knows."));
 }

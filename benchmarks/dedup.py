@@ -1,0 +1,156 @@
+"""What `dedup` leaves out, and what it keeps: pairs made from real text by known edits.
+
+    python -m benchmarks.dedup TEXT [--lines N] [--write]
+
+TEXT has a sentence or a paragraph a line; its sentences of 8 to 40 words are the originals. Each original and one
+edited version of it stand in a file of their own, and `duplicates` says whether the second is left out. Edits that
+change what is said must be kept: a number changed, a number word changed, a name changed, a negation put in or taken
+out, two words exchanged. Edits that change nothing should be left out: case, marks and white space, a slip of the keys,
+other small words ("a" for "the", "is not" for "isn't"). An edit is made where the sentence allows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow import Texts, load
+from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.duplicates import duplicates
+
+Edit = Callable[[str, random.Random], str | None]
+NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+NAMES = [
+    "Hansen",
+    "Okafor",
+    "Lindqvist",
+    "Petrov",
+    "Tanaka",
+    "Moreau",
+    "Silva",
+    "Berlin",
+    "Cairo",
+    "Lagos",
+    "Oslo",
+    "Lima",
+]
+
+
+def _one(pattern: str, change: Callable[[re.Match[str], random.Random], str]) -> Edit:
+    """Changes one place that matches, if there is any."""
+
+    def edit(text: str, rng: random.Random) -> str | None:
+        places = list(re.finditer(pattern, text))
+        if not places:
+            return None
+        place = rng.choice(places)
+        edited = text[: place.start()] + change(place, rng) + text[place.end() :]
+        return edited if edited != text else None
+
+    return edit
+
+
+def other_digits(place: re.Match[str], rng: random.Random) -> str:
+    digits = [i for i, letter in enumerate(place[0]) if letter.isdigit()]
+    i = rng.choice(digits)
+    return place[0][:i] + rng.choice([d for d in "123456789" if d != place[0][i]]) + place[0][i + 1 :]
+
+
+def exchanged(text: str, rng: random.Random) -> str | None:
+    """Two different longer words change places, each with the marks that stand there."""
+    words = list(re.finditer(r"(?<![\w'-])[a-z]{4,}(?![\w'-])", text))
+    pairs = [(a, b) for i, a in enumerate(words) for b in words[i + 1 :] if a[0] != b[0]]
+    if not pairs:
+        return None
+    a, b = rng.choice(pairs)
+    return text[: a.start()] + b[0] + text[a.end() : b.start()] + a[0] + text[b.end() :]
+
+
+def slip(text: str, rng: random.Random) -> str | None:
+    words = list(re.finditer(r"(?<![\w'-])[a-z]{5,}(?![\w'-])", text))
+    if not words:
+        return None
+    word = rng.choice(words)
+    i = rng.randrange(1, len(word[0]) - 1)
+    letters, letter = word[0], rng.choice("abcdefghijklmnopqrstuvwxyz")
+    ways = [letters[:i] + letters[i + 1 :], letters[:i] + letter + letters[i:], letters[:i] + letter + letters[i + 1 :],
+            letters[:i] + letters[i + 1] + letters[i] + letters[i + 2 :]]  # fmt: skip
+    changed = rng.choice(ways)
+    return text[: word.start()] + changed + text[word.end() :] if changed != letters else None
+
+
+def marks_and_case(text: str, rng: random.Random) -> str:
+    ways = [text.upper(), text.lower(), text.rstrip(".") + "!", "  " + text.replace(" ", "  "),
+            text.replace(",", ""), f'"{text}"', text.rstrip(".")]  # fmt: skip
+    return rng.choice([each for each in ways if each != text])
+
+
+CHANGED: dict[str, Edit] = {
+    "a number changed": _one(r"\d[\d.,]*\d|\d", other_digits),
+    "a number word changed": _one(rf"\b({'|'.join(NUMBERS)})\b", lambda m, rng: rng.choice(NUMBERS)),
+    "a name changed": _one(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b", lambda m, rng: rng.choice(NAMES)),
+    "a negation put in": _one(
+        r"\b(is|was|are|were|has|had|can|will|would|could|did|does)\b", lambda m, rng: f"{m[0]} not"
+    ),
+    "a negation taken out": _one(r" (not|never)\b", lambda m, rng: ""),
+    "two words exchanged": exchanged,
+}
+UNCHANGED: dict[str, Edit] = {
+    "case, marks or white space": marks_and_case,
+    "a slip of the keys": slip,
+    "another small word": _one(r"\b(the|a) (?=[a-z])", lambda m, rng: {"the": "a ", "a": "the "}[m[1]]),
+    "not for n't": _one(r"\b(is|was|are|were|did|does|could|would|had|has) not\b", lambda m, rng: f"{m[1]}n't"),
+}
+
+
+def originals(path: Path, n: int) -> list[str]:
+    found: list[str] = []
+    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
+        for line in file:
+            found += [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", line.strip()) if 8 <= len(s.split()) <= 40]
+            if len(found) >= n:
+                return found[:n]
+    return found
+
+
+def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int, int]:
+    """How many edited versions are left out, and how many there are."""
+    rng, n, n_out = random.Random(1), 0, 0
+    for text in texts:
+        edited = edit(text, rng)
+        if edited is None or n == most:
+            continue
+        n += 1
+        n_out += [row.of is not None for row in duplicates(Texts([text, edited]), model=model)][1]
+    return n_out, n
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--lines", type=int, default=6_000, help="originals to try")
+    parser.add_argument("--most", type=int, default=1_000, help="pairs of each edit")
+    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
+    options = parser.parse_args()
+    model, texts = load(), originals(options.text, options.lines)
+    parts = []
+    for title, edits in (("Edits that change what is said: to be kept", CHANGED),
+                         ("Edits that change nothing: to be left out", UNCHANGED)):  # fmt: skip
+        rows = []
+        for name, edit in edits.items():
+            n_out, n = left_out(model, texts, edit, options.most)
+            rows.append([name, f"{n:,}", f"{n_out:,}", f"{n_out / max(1, n):.1%}"])
+            print(*rows[-1], sep=" | ", flush=True)
+        total, total_out = (sum(int(row[i].replace(",", "")) for row in rows) for i in (1, 2))
+        rows.append(["all", f"{total:,}", f"{total_out:,}", f"{total_out / max(1, total):.1%}"])
+        parts.append(f"## {title}\n\n{markdown(['edit', 'pairs', 'left out', 'share'], rows)}")
+    report("dedup", "What dedup leaves out", "\n\n".join([machine("numpy"), *parts]), write=options.write)
+
+
+if __name__ == "__main__":
+    main()

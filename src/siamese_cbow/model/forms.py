@@ -1,0 +1,48 @@
+"""Neighbours worth reading: one form of each word, and no rare words, whose vectors are chance.
+
+nearest to guitar: guitar's guitars humbucker guitarists ...   ->   bass banjo drums ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.info import ModelInfo
+from siamese_cbow.text.languages import ASSUMED
+from siamese_cbow.words.stemmers import stemmer_of
+from siamese_cbow.words.vocabulary import Vocabulary
+
+FREQUENT = 30_000  # words; of a large vocabulary, rarer ones are neighbours only where all are asked for
+
+
+class _HasWords(Protocol):
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]: ...
+
+
+def one_of_each_stem(model: _HasWords, target: Vectors, k: int, without: Sequence[str]) -> list[tuple[str, float]]:
+    """The k words nearest to a vector, one of each stem, none with a stem of `without`."""
+    languages, vocabulary = model.vocabulary.languages, model.vocabulary
+    stemmers = {code: stemmer_of(code) for code in languages or [model.info.language or ASSUMED]}
+
+    def stem(word: str) -> str:
+        code, _, bare = word.partition(":") if languages else (next(iter(stemmers)), "", word)
+        stemmer = stemmers.get(code)
+        return word if stemmer is None else f"{code}:{stemmer.stemWord(bare.lower())}"
+
+    seen, chosen = set(map(stem, without)), list[tuple[str, float]]()
+    is_large = len(vocabulary) > 2 * FREQUENT and vocabulary.counts.any()
+    rare = range(FREQUENT, len(vocabulary)) if is_large else ()
+    for word, score in model.nearest_words(target, 8 * at_least_1("k", k) + 50, rare):
+        if stem(word) not in seen:
+            seen.add(stem(word))
+            chosen.append((word, score))
+    return chosen[:k]

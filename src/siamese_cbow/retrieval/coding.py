@@ -1,0 +1,83 @@
+"""Vectors in few bytes, and the files of a fit: what lets an index look at every row of millions in milliseconds.
+
+A vector is turned to the main directions of the sample, and its first CODES numbers are kept in a byte each. Their dot
+products with a query are about the cosines: good enough to name the rows that are looked at closely. As every row is
+compared, none can be missed for want of a path to it, as in a graph.
+
+    weights.npy  matrix.npy  sample.npy  lengths.npy    the fit, see `fitting`
+    basis.npy    (dim, codes) float32: the main directions, each divided by the step between two codes
+    steps.npy    (codes,) float32
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Vectors, mapped_array, save_array
+from siamese_cbow.model.geometry import gram_of, one_thread, strongest
+from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.fitting import Fit
+
+CODES = 112  # of a million sentences of Wikipedia: see results/search.md
+RANGE = 4.0  # standard deviations of a number that fit into a byte
+FILES = ("weights.npy", "matrix.npy", "sample.npy", "lengths.npy", "basis.npy", "steps.npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """A fit, and how vectors that it has made are coded."""
+
+    fit: Fit
+    basis: Vectors
+    steps: Vectors
+
+    @classmethod
+    def of(cls, fit: Fit) -> Coding:
+        """The coding that suits the sample of a fit."""
+        dim = fit.sample.shape[1]
+        with one_thread():
+            directions, _ = strongest(gram_of(fit.sample), min(CODES, dim))
+        turned = fit.sample @ directions.T.astype(np.float32)
+        spread = np.sqrt(np.square(turned, dtype=np.float64).mean(axis=0)) if len(turned) else np.ones(len(directions))
+        steps = (RANGE * np.maximum(spread, 1e-6) / 127).astype(np.float32)
+        return cls(fit, np.ascontiguousarray(directions.T.astype(np.float32) / steps), steps)
+
+    def codes(self, units: Vectors) -> NDArray[np.int8]:
+        """Vectors of length 1, (n, dim) -> (n, codes)."""
+        codes: NDArray[np.int8] = np.clip(np.rint(units @ self.basis), -127, 127).astype(np.int8)
+        return codes
+
+    def query(self, direction: Vectors) -> Vectors:
+        """What the codes of a row are multiplied with to get about its cosine with a direction, (codes,)."""
+        return ((direction @ self.basis) * self.steps * self.steps).astype(np.float32)
+
+    def save(self, folder: Path) -> None:
+        """Writes FILES."""
+        fit = self.fit
+        arrays: list[NDArray[Any]] = [fit.weights, fit.matrix, fit.sample, fit.lengths, self.basis, self.steps]
+        for name, array in zip(FILES, arrays, strict=True):
+            save_array(folder / name, array)
+
+    @classmethod
+    def load(cls, folder: Path, model: Model, *, advice: str) -> Coding:
+        """What `save` has written for a model."""
+        dim, n_words = model.dim, len(model.vocabulary)
+        codes = min(CODES, dim)
+
+        def read(name: str, dtype: type, *shape: int | None) -> NDArray[np.generic]:
+            return mapped_array(folder / name, dtype, shape, advice=advice)
+
+        sample = read("sample.npy", np.float32, None, dim)
+        fit = Fit(
+            read("weights.npy", np.float32, n_words),  # type: ignore[arg-type]
+            read("matrix.npy", np.float32, dim, dim),  # type: ignore[arg-type]
+            sample,  # type: ignore[arg-type]
+            read("lengths.npy", np.int64, len(sample)),  # type: ignore[arg-type]
+        )
+        basis, steps = read("basis.npy", np.float32, dim, codes), read("steps.npy", np.float32, codes)
+        return cls(fit, basis, steps)  # type: ignore[arg-type]

@@ -1,0 +1,124 @@
+"""The half of a search that goes by meaning: vectors made to fit a collection, and the cosines of its rows.
+
+A sample of the rows says which words are common here and which directions most rows have in common; both count for
+less then (`transform.adaptation`). The sample is the SAMPLE rows with the lowest hashes: whatever the order of the
+rows, and however often the collection has grown, the same rows give the same sample and so the same scores. A model
+that `adapt` has made for some texts is taken as it is.
+
+    Fit.of(model, words, sample, n_rows)   ->   what the rows of the collection ask for
+    fit.units(words.means(...))            ->   vectors of length 1, comparable by their dot product
+    QueryDirection.of(fit, vector)              ->   a query: `spread` is the standard deviation of its cosines here
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.model.geometry import gram_of, one_thread
+from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.row_words import RowWords, Words
+from siamese_cbow.transform.adaptation import evened, shares_of, word_weights
+
+SAMPLE = 4_096  # rows
+TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a collection asks for.
+
+    weights  (n_words,) of each word of the vocabulary
+    matrix   (dim, dim) what vectors are multiplied with
+    sample   (n, dim) the vectors of the sample, of length 1 or 0
+    lengths  (n,) the number of words of each row of the sample
+    """
+
+    weights: Vectors
+    matrix: Vectors
+    sample: Vectors
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, model: Model, words: Words, sample: RowWords, n_rows: int) -> Fit:
+        """The fit of a collection of `n_rows` rows, by the words of its sample."""
+        weights, matrix = np.ones(len(model.vocabulary), np.float32), np.eye(model.dim, dtype=np.float32)
+        if "adapted_to" not in (model.info.postprocessing or {}):
+            shares = shares_of(model.vocabulary.counts)
+            if shares is not None:
+                counts = np.bincount(sample.vector_ids, minlength=len(shares))
+                weights = word_weights(shares, counts).astype(np.float32)
+            means = words.means(sample, weights)
+            with one_thread():
+                directions, factors = evened(gram_of(means, np.asarray(means.any(axis=1))), n_rows)
+                matrix = ((directions.T * factors) @ directions).astype(np.float32)
+        empty = cls(weights, matrix, np.empty((0, model.dim), np.float32), np.empty(0, np.int64))
+        return cls(weights, matrix, empty.units(words.means(sample, weights)), sample.lengths)
+
+    def units(self, means: Vectors) -> Vectors:
+        """Means of rows, (n, dim), fitted and of length 1; zeros stay zeros."""
+        fitted = means @ self.matrix
+        lengths = np.sqrt(np.einsum("ij,ij->i", fitted, fitted))[:, np.newaxis]
+        units: Vectors = np.divide(fitted, lengths, out=np.zeros_like(fitted), where=lengths > TINY)
+        return units
+
+    def units_one_by_one(self, means: Vectors) -> Vectors:
+        """The same, and the same row gives the same bits: in a matrix product they depend on the rows around."""
+        return np.concatenate([np.empty_like(means[:0]), *(self.units(means[i : i + 1]) for i in range(len(means)))])
+
+
+class QueryDirection(NamedTuple):
+    """Where a query points, (dim,) of length 1, and how far the cosines of rows with it spread."""
+
+    vector: Vectors
+    spread: float
+
+    @classmethod
+    def of(cls, fit: Fit, vector: Vectors) -> QueryDirection:
+        """The direction of a vector of length 1; of zeros, everything is 0."""
+        scores = np.einsum("ij,j->i", fit.sample, vector) * shortened(fit.lengths)
+        spread = float(scores.std(dtype=np.float64)) if len(scores) else 0.0
+        return cls(vector, spread)
+
+    def scores(self, units: Vectors, lengths: NDArray[np.int64]) -> Vectors:
+        """The meaning half of the scores of rows: cosines, less for very short rows, in units of their spread."""
+        return in_spreads(np.einsum("ij,j->i", units, self.vector) * shortened(lengths), self.spread)
+
+
+def shortened(lengths: NDArray[np.int64]) -> Vectors:
+    """What the cosine of a row with so many words counts: 1 -> .5, 2 -> .67, 20 -> .95.
+
+    A row of one or two words says too little to be a sure hit, but its vector may be that of the query.
+    """
+    factors: Vectors = (lengths / (lengths + 1)).astype(np.float32)
+    return factors
+
+
+def in_spreads(scores: Vectors, spread: float) -> Vectors:
+    """Scores in units of their standard deviation; without any, they tell nothing and are 0."""
+    return scores / np.float32(spread) if spread > TINY else np.zeros_like(scores)
+
+
+def sample_rows(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The rows of the sample, of all rows by their hashes, (n_rows,); of equal rows the first one."""
+    if len(hashes) <= SAMPLE:
+        return np.arange(len(hashes))
+    low = np.partition(hashes, min(4 * SAMPLE, len(hashes) - 1))[: 4 * SAMPLE].max()
+    for chosen in (np.flatnonzero(hashes <= low), np.arange(len(hashes))):  # all, where many rows are equal
+        values, first = np.unique(hashes[chosen], return_index=True)
+        if len(values) >= SAMPLE:
+            break
+    return chosen[first[:SAMPLE]]
+
+
+def row_hashes(text: bytes, starts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A hash of each row of a text; row i is text[starts[i] : starts[i + 1]]."""
+    from siamese_cbow.words.hash_table import hash_words
+
+    hashes = np.empty(len(starts) - 1, np.uint64)
+    hash_words(np.frombuffer(text, np.uint8), starts, hashes)
+    return hashes

@@ -1,0 +1,175 @@
+"""One score out of two: exact words by BM25 and meaning by cosines, each in units of its spread over the collection.
+
+    score = BM25 / (standard deviation over rows with a word of the query)
+          + cosine / (standard deviation over a sample of all rows)
+
+So neither half needs a weight: each counts as much as it tells rows of this collection apart. What a hit has in common
+with the query by words is `exact`, by its vector `meaning`, and its score is their sum.
+
+Then the first FEEDBACK rows, which are likely to be right, have a say: the query moves towards their mean by SHIFT, and
+the POOL best rows are ranked again. (Relevance feedback, Rocchio 1971; both numbers from Cranfield, where three to ten
+rows and shifts of .3 to 1 all help: results/retrieval.md.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.errors import SettingsError
+from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.retrieval.fitting import TINY, Fit, QueryDirection
+
+Mode: TypeAlias = Literal["hybrid", "exact", "meaning"]
+FEEDBACK, SHIFT, POOL = 3, 0.3, 100
+TIE = 1e-5  # scores that differ by less may be equal
+TOGETHER = 64  # rows whose highest score is looked at first
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which hits are wanted: the k best (None: all) of those that reach the threshold, by which halves of the score."""
+
+    k: int | None = 10
+    threshold: float | None = None
+    mode: Mode = "hybrid"
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise SettingsError(f"mode is {self.mode!r}; expected one of {', '.join(get_args(Mode))}")
+        if self.k is None and self.threshold is None:
+            raise SettingsError("neither k nor a threshold was given: every row would be a hit; expected one of them")
+        if self.k is not None:
+            at_least_1("k", self.k)
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise SettingsError(f"threshold is {self.threshold}; expected a number")
+        if self.threshold is not None and self.mode == "meaning" and not -1 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold}; expected a cosine, from -1 to 1")
+
+    @property
+    def n_pool(self) -> int | None:
+        """How many rows are looked at closely."""
+        if self.k is None or self.mode != "hybrid":
+            return self.k
+        return max(POOL, 2 * self.k)
+
+
+class Halves:
+    """How the two halves of a score are made, for one query over one collection."""
+
+    def __init__(self, mode: Mode, direction: QueryDirection | None, exact_spread: float) -> None:
+        self.mode, self.direction = mode, direction
+        self._exact_spread = exact_spread
+
+    def exact(self, bm25: Floats) -> Floats:
+        """The exact half of rows: in units of its spread, or as it is where it stands alone."""
+        if self.mode == "meaning":
+            return np.zeros_like(bm25)
+        if self.mode == "exact":
+            return bm25
+        return bm25 / self._exact_spread if self._exact_spread > TINY else np.zeros_like(bm25)
+
+    def meaning(self, units: Vectors, lengths: NDArray[np.int64]) -> Floats:
+        """The other half of rows with these vectors and numbers of words."""
+        if self.direction is None:
+            return np.zeros(len(units))
+        if self.mode == "meaning":
+            cosines: Vectors = np.einsum("ij,j->i", units, self.direction.vector)
+            return cosines.astype(np.float64)
+        return self.direction.scores(units, lengths).astype(np.float64)
+
+    def with_feedback(self, fit: Fit, best: Vectors) -> Halves:
+        """The same with the query moved towards the best rows, (n, dim)."""
+        assert self.direction is not None
+        mean = _unit(best.sum(axis=0))
+        moved = _unit(self.direction.vector + np.float32(SHIFT) * mean)
+        return Halves(self.mode, QueryDirection.of(fit, moved), self._exact_spread)
+
+
+def ranked(
+    halves: Halves,
+    fit: Fit | None,
+    wanted: Wanted,
+    rows: NDArray[np.int64],
+    exact: Floats,
+    units: Vectors,
+    lengths: NDArray[np.int64],
+) -> list[tuple[int, float, float]]:
+    """The rows of a pool by falling score, each with its exact and its meaning half; of equal ones the first.
+
+    exact, units, lengths  of each row of the pool: its exact half, its vector, its words
+    """
+    meaning = halves.meaning(units, lengths)
+    if wanted.threshold is not None:
+        keep = exact + meaning >= wanted.threshold - TIE
+        rows, exact, units, lengths, meaning = rows[keep], exact[keep], units[keep], lengths[keep], meaning[keep]
+    if wanted.mode == "hybrid" and fit is not None and halves.direction is not None and halves.direction.vector.any():
+        first = np.lexsort((rows, -(exact + meaning)))[:FEEDBACK]
+        if len(first) and units[first].any():
+            halves = halves.with_feedback(fit, units[first])
+            meaning = halves.meaning(units, lengths)
+    scores = exact + meaning
+    order = np.lexsort((rows, -scores))
+    if wanted.threshold is not None:
+        order = order[scores[order] >= wanted.threshold]
+    return [(int(rows[i]), float(exact[i]), float(meaning[i])) for i in order[: wanted.k]]
+
+
+def spread_of(scores: Floats) -> float:
+    """The standard deviation of BM25 over the rows that have a word of the query: [0, 1, 3, 0] -> 1.
+
+    Not over all rows: in a large collection nearly all of them have none, and what is left would outweigh any cosine.
+    Never less than a tenth of the mean, so that a single row with a rare code has a score and not a division by 0.
+    """
+    matching = scores[scores > 0]
+    return float(max(matching.std(), matching.mean() / 10)) if len(matching) else 0.0
+
+
+def _unit(vector: Vectors) -> Vectors:
+    length = float(np.sqrt(np.einsum("i,i->", vector, vector)))
+    return vector / np.float32(length) if length > TINY else np.zeros_like(vector)
+
+
+def pool_of(
+    wanted: Wanted, halves: Halves, rows: NDArray[np.int64], exact: Floats, units: Vectors, lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Vectors]:
+    """Of rows with exact vectors, the pool that `search` would take: feedback ranks the same rows again."""
+    n = wanted.n_pool
+    if n is None or len(rows) <= n:
+        return rows, units
+    scores = exact + halves.meaning(units, lengths)
+    keep = np.sort(np.lexsort((rows, -scores))[:n])
+    return rows[keep], units[keep]
+
+
+def live_only(
+    rows: NDArray[np.int64], counts: NDArray[np.int64], live: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of a word that a file still claims, and their counts."""
+    if live.all():
+        return rows, counts
+    keep = live[rows]
+    return rows[keep], counts[keep]
+
+
+def highest(scores: Vectors, n: int) -> NDArray[np.int64]:
+    """The rows of about the n highest scores, n at least, rising; -inf never. [.1, .9, .5], 2 -> [1, 2]
+
+    The n-th highest of the maxima of TOGETHER rows each is reached by n rows and more, and hardly any row is sorted.
+    """
+    if len(scores) <= n:
+        return np.flatnonzero(scores > -np.inf)
+    n_groups = len(scores) // TOGETHER
+    if n_groups > n:
+        maxima = scores[: n_groups * TOGETHER].reshape(-1, TOGETHER).max(axis=1)
+        bar = np.partition(maxima, n_groups - n)[n_groups - n]
+        rows = np.flatnonzero(scores >= bar)
+    else:
+        rows = np.arange(len(scores))
+    if len(rows) > n:
+        rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])  # of equal ones the first
+    return rows[scores[rows] > -np.inf]

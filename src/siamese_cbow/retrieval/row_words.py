@@ -1,0 +1,171 @@
+"""Rows -> their words, as arrays, on one of two paths that give the same numbers.
+
+Little text is cut into words in plain Python, without waiting for numba. Much text (`encoding.is_much`) goes through
+the scanner as it was read, without making strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
+from siamese_cbow.kernels.means_reference import mean_of_rows
+from siamese_cbow.model.encoding import is_much
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.tokenizer import Tokenizer
+from siamese_cbow.words.unknown_words import finder, key_of
+
+
+class RowWords(NamedTuple):
+    """The words of some rows: those of the vocabulary, those out of it, and those that make up the vectors."""
+
+    ids: Ids  # row i has ids[ends[i - 1] : ends[i]]
+    ends: Offsets  # (n_rows,)
+    keys: NDArray[np.uint64]  # of the unknown words: row i has keys[key_offsets[i] : key_offsets[i + 1]]
+    key_offsets: Offsets  # (n_rows + 1,)
+    vector_ids: Ids  # the words whose rows make up the vector: `ids`, or with the fallback "prefix" more
+    vector_ends: Offsets  # (n_rows,)
+    extra: Vectors  # (n_unknown, dim) rows of unknown words, where these have any; else (0, dim)
+
+    @property
+    def extra_offsets(self) -> Offsets:
+        """Where the rows of unknown words of each row begin, (n_rows + 1,)."""
+        return self.key_offsets if len(self.extra) else np.zeros_like(self.key_offsets)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many words each row has, known or not."""
+        return np.diff(self.ends, prepend=0) + np.diff(self.key_offsets)
+
+
+class Words(Protocol):
+    """Texts -> words -> means of rows."""
+
+    def of(self, texts: Sequence[str]) -> RowWords:
+        """The words of some texts."""
+
+    def means(self, words: RowWords, weights: Vectors) -> Vectors:
+        """The mean of the rows of each text, each word's row times its weight; (n_texts, dim)."""
+
+
+def words_of(model: Model, n_bytes: int) -> PlainWords | BulkWords:
+    """The path for so much text."""
+    if type(model.tokenizer) is Tokenizer and is_much(n_bytes, raw=True):
+        return BulkWords(model)
+    return PlainWords(model)  # also where another library cuts text into words, which has no scanner
+
+
+class PlainWords:
+    """The path for little text."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._id_of = finder(model.vocabulary, "none", few=True)
+        self._counts_as = finder(model.vocabulary, model.fallback, few=True)
+
+    def of(self, texts: Sequence[str]) -> RowWords:
+        """The words of some texts."""
+        model, has_rows = self._model, self._model.fallback == "ngrams"
+        ids, counted, keys, extra = list[int](), list[int](), list[int](), list[Vectors]()
+        ends, counted_ends, key_ends = list[int](), list[int](), [0]
+        for text in texts:
+            words = model.tokenizer.words(text)
+            known = [(word, self._id_of(word)) for word in words]
+            unknown = [word for word, i in known if i is None]
+            ids += [i for _, i in known if i is not None]
+            keys += map(key_of, unknown)
+            if has_rows:
+                extra += map(model.ngrams.row, unknown)
+            if model.fallback == "prefix":
+                counted += [i for word in words if (i := self._counts_as(word)) is not None]
+            ends.append(len(ids))
+            counted_ends.append(len(counted))
+            key_ends.append(len(keys))
+        own = np.array(ids, np.int32), np.array(ends, np.int64)
+        made_of = (np.array(counted, np.int32), np.array(counted_ends, np.int64)) if model.fallback == "prefix" else own
+        rows = np.array(extra, np.float32).reshape(-1, model.dim)
+        return RowWords(*own, np.array(keys, np.uint64), np.array(key_ends, np.int64), *made_of, rows)
+
+    def means(self, words: RowWords, weights: Vectors) -> Vectors:
+        """The mean of the rows of each text."""
+        table, offsets = _Weighted(self._model, weights), words.extra_offsets
+        starts = np.append(0, words.vector_ends)
+        rows = [
+            mean_of_rows(
+                table,
+                words.vector_ids[starts[i] : starts[i + 1]],
+                self._model.dim,
+                unknown=words.extra[offsets[i] : offsets[i + 1]],
+            )
+            for i in range(len(words.ends))
+        ]
+        return np.array(rows, np.float32).reshape(-1, self._model.dim)
+
+
+class _Weighted:
+    """Rows times the weights of their words, made as they are asked for."""
+
+    def __init__(self, model: Model, weights: Vectors) -> None:
+        self._rows, self._weights = model.rows, weights
+
+    def take(self, ids: Ids, axis: int = 0, /) -> Vectors:
+        rows: Vectors = self._rows.take(ids, axis) * self._weights[ids, np.newaxis]
+        return rows
+
+
+class BulkWords:
+    """The path for much text; safe in any thread once `means` was called with the weights that stay."""
+
+    def __init__(self, model: Model) -> None:
+        from siamese_cbow.words.lookup import Lookup
+
+        self._model, self._has_rows = model, model.fallback == "ngrams"
+        n_buckets = model.ngrams.n_buckets if self._has_rows else 1  # of one bucket, only the keys are wanted
+        self._own = Lookup(model.vocabulary, model.tokenizer, "ngrams", n_buckets)
+        self._weighted: tuple[Vectors, Vectors] | None = None
+
+    @cached_property
+    def _prefix(self) -> object:
+        from siamese_cbow.words.lookup import Lookup
+
+        return Lookup(self._model.vocabulary, self._model.tokenizer, "prefix")
+
+    def of(self, texts: Sequence[str]) -> RowWords:
+        """The words of some texts."""
+        from siamese_cbow.words.lookup import as_lines
+
+        return self.of_lines(as_lines(texts) if len(texts) else np.empty(0, np.uint8))
+
+    def of_lines(self, lines: Bytes) -> RowWords:
+        """The words of lines of valid UTF-8, the last one ended."""
+        ends = np.empty(np.count_nonzero(lines == ord("\n")), np.int64)
+        ids, unknown = self._own.look_up(lines, ends)
+        rows = self._model.ngrams.rows(unknown) if self._has_rows else np.empty((0, self._model.dim), np.float32)
+        own = ids, ends
+        if self._model.fallback == "prefix":
+            counted_ends = np.empty_like(ends)
+            counted = self._prefix.look_up(lines, counted_ends)[0]  # type: ignore[attr-defined]
+            own = counted, counted_ends
+        return RowWords(ids, ends, unknown.keys, unknown.offsets, *own, rows)
+
+    def means(self, words: RowWords, weights: Vectors) -> Vectors:
+        """The mean of the rows of each text."""
+        from siamese_cbow.kernels.means import means
+
+        out = np.empty((len(words.ends), self._model.dim), np.float32)
+        offsets = np.append(0, words.vector_ends)
+        means(self.table(weights), words.vector_ids, offsets, False, out, (words.extra, words.extra_offsets))
+        return out
+
+    def table(self, weights: Vectors) -> Vectors:
+        """All rows times the weights of their words; kept for the same weights."""
+        if self._weighted is None or self._weighted[0] is not weights:
+            same = bool((weights == 1).all())
+            table = self._model.vectors if same else self._model.vectors * weights[:, np.newaxis]
+            self._weighted = weights, table
+        return self._weighted[1]

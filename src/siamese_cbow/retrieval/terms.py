@@ -1,0 +1,152 @@
+"""The exact half of a search: the words of a query, and how well rows match them by BM25.
+
+    QueryWords(model).terms("loud guitars")   ->   loud; guitars, with all its forms (guitar, guitars)
+
+Words of one stem are one term, as far as the language has a stemmer. A term knows the ids of its forms in the
+vocabulary, and the keys (`words.unknown_words.key_of`) of forms that the vocabulary lacks: codes, names, numbers. Of
+those, only the forms are known that the usual endings make. Words that make up more than 1 in 2,000 words of all
+text (the, of, and) are no terms, where the model has counts: they are in nearly every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Floats, Ids
+from siamese_cbow.model.model import Model
+from siamese_cbow.text.languages import ASSUMED
+from siamese_cbow.transform.adaptation import shares_of
+from siamese_cbow.words.stemmers import stemmer_of
+from siamese_cbow.words.unknown_words import key_of
+
+# As everybody has them; on Cranfield and passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
+K1, B = 1.5, 0.75
+# Rows shorter than half of the mean count as half of it: a heading of one word should not beat a sentence with two.
+SHORTEST = 0.5
+COMMON = 5e-4  # a share of all text; twice or half as much costs up to .01 of nDCG@10 on Cranfield
+ENDINGS = ("", "s", "es", "ed", "ing", "'s", "n", "en", "e", "er")
+LONGEST = 65_535  # words of a row, as an index keeps them
+MOST = 255  # occurrences of a word in a row, as an index keeps them
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word of a query in all its forms: `Term("guitars", (812, 2307), (9167442,), 1)`."""
+
+    word: str  # as the query has it
+    ids: tuple[int, ...]
+    keys: tuple[int, ...]
+    count: int  # in the query
+
+
+class Matches(NamedTuple):
+    """Where terms stand: term terms[i] stands counts[i] times in row rows[i]."""
+
+    rows: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class QueryWords:
+    """Makes terms of queries for one model; remembers the stems of its words by their first letter."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._stemmer = stemmer_of(model.info.language or ASSUMED)
+        self._stems: dict[str, dict[str, list[int]]] = {}  # first letter -> stem -> ids
+
+    def terms(self, query: str) -> list[Term]:
+        """The terms of a query, in its order; empty where all its words are common ones."""
+        words = [word for word in self._model.tokenizer.words(query) if any(map(str.isalnum, word))]
+        words = [word for word in words if self._model.vocabulary.id_of(word) not in self.common]
+        counts: dict[str, int] = {}
+        first: dict[str, str] = {}
+        for word, stem in zip(words, self._stemmed(words), strict=True):
+            counts[stem] = counts.get(stem, 0) + 1
+            first.setdefault(stem, word)
+        return [Term(first[stem], *self._forms(first[stem], stem), count) for stem, count in counts.items()]
+
+    @cached_property
+    def common(self) -> frozenset[int]:
+        """The ids of words such as `the`."""
+        shares = shares_of(self._model.vocabulary.counts)
+        return frozenset(() if shares is None else np.flatnonzero(shares > COMMON).tolist())
+
+    def _stemmed(self, words: Sequence[str]) -> list[str]:
+        return list(words) if self._stemmer is None else self._stemmer.stemWords(list(words))
+
+    def _forms(self, word: str, stem: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids of the forms of a word that the vocabulary has, and keys of some that it lacks."""
+        own = self._model.vocabulary.id_of(word)
+        if not word.isalpha():  # a number or a code is only itself
+            return ((own,), ()) if own is not None else ((), (key_of(word),))
+        made = list(dict.fromkeys(base + ending for base in (word, stem) for ending in ENDINGS))
+        forms = [form for form, other in zip(made, self._stemmed(made), strict=True) if other == stem]
+        unknown = [form for form in forms if self._model.vocabulary.id_of(form) is None]
+        return tuple(self._alike(word[0]).get(stem, [])), tuple(map(key_of, unknown))
+
+    def _alike(self, letter: str) -> dict[str, list[int]]:
+        """The words with this first letter, by stem. (A stem may end otherwise than its words, never begin so.)"""
+        if letter not in self._stems:
+            alike = [(i, known) for i, known in enumerate(self._model.vocabulary.words) if known.startswith(letter)]
+            stems = self._stems[letter] = {}
+            for (i, _), stem in zip(alike, self._stemmed([known for _, known in alike]), strict=True):
+                stems.setdefault(stem, []).append(i)
+        return self._stems[letter]
+
+
+class TermFinder:
+    """Finds terms in rows that were looked up: see `row_words.RowWords`."""
+
+    def __init__(self, terms: Sequence[Term], n_words: int) -> None:
+        self._term_of = np.full(n_words, -1, np.int16)  # of each word of the vocabulary
+        for number, term in enumerate(terms):
+            self._term_of[list(term.ids)] = number
+        pairs = sorted((key, number) for number, term in enumerate(terms) for key in term.keys)
+        self._keys = np.array([key for key, _ in pairs], np.uint64)
+        self._key_terms = np.array([number for _, number in pairs], np.int64)
+        self._n_terms = max(1, len(terms))
+
+    def matches(
+        self, ids: Ids, ends: NDArray[np.int64], keys: NDArray[np.uint64], key_ends: NDArray[np.int64]
+    ) -> Matches:
+        """Where terms stand in rows, of which row i has ids[ends[i - 1] : ends[i]], and unknown words likewise."""
+        terms = self._term_of[ids]
+        places = np.flatnonzero(terms >= 0)
+        rows, found = np.searchsorted(ends, places, "right"), terms[places].astype(np.int64)
+        if len(self._keys) and len(keys):
+            slots = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            places = np.flatnonzero(self._keys[slots] == keys)
+            rows = np.concatenate([rows, np.searchsorted(key_ends, places, "right")])
+            found = np.concatenate([found, self._key_terms[slots[places]]])
+        pairs, counts = np.unique(rows * self._n_terms + found, return_counts=True)
+        return Matches(pairs // self._n_terms, pairs % self._n_terms, np.minimum(counts, MOST))
+
+
+def joined(parts: Iterable[tuple[int, Matches]]) -> Matches:
+    """The matches of several blocks, each with the number of its first row."""
+    listed = list(parts)
+    return Matches(
+        np.concatenate([np.empty(0, np.int64), *(first + found.rows for first, found in listed)]),
+        np.concatenate([np.empty(0, np.int64), *(found.terms for _, found in listed)]),
+        np.concatenate([np.empty(0, np.int64), *(found.counts for _, found in listed)]),
+    )
+
+
+def bm25(matches: Matches, terms: Sequence[Term], lengths: Floats, mean_length: float, n_rows: int) -> Floats:
+    """What each match is worth, (n_matches,); the score of a row is the sum over its matches.
+
+    lengths  (n_matches,) words of the row of each match
+    n_rows   of the collection, whose rows have `mean_length` words
+    """
+    n_with = np.bincount(matches.terms, minlength=len(terms))
+    weights = np.log1p((n_rows - n_with + 0.5) / (n_with + 0.5)) * [term.count for term in terms]
+    relative = np.maximum(lengths / max(mean_length, 1e-9), SHORTEST)
+    worth: Floats = weights[matches.terms] * matches.counts * (K1 + 1) / (matches.counts + K1 * (1 - B + B * relative))
+    return worth
