@@ -20,7 +20,7 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
-from siamese_cbow.model.geometry import Undo, lengths, nearest, units
+from siamese_cbow.model.geometry import Undo, as_vectors, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
@@ -80,7 +80,7 @@ class WordVectors:
             raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
         if ngrams is not None and ngrams.dim != self.dim:
             raise InputError(
-                f"vectors of n-grams have {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out"
+                f"n-grams have vectors of {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
@@ -90,8 +90,7 @@ class WordVectors:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordVectors):
             return NotImplemented
-        parts = ("tokenizer", "info", "vocabulary", "dtype")
-        same = all(getattr(self, part) == getattr(other, part) for part in parts)
+        same = all(getattr(self, part) == getattr(other, part) for part in ("tokenizer", "info", "vocabulary", "dtype"))
         return same and np.array_equal(self.vectors, other.vectors)
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash
@@ -111,11 +110,7 @@ class WordVectors:
             "tokenizer": self.tokenizer.settings(),
             **self.info,
         }
-        lines = {
-            key: ", ".join(f"{name}: {item}" for name, item in value.items()) if isinstance(value, Mapping) else value
-            for key, value in entries.items()
-        }
-        return card(repr(self)[1:-1], lines)
+        return card(repr(self)[1:-1], entries)
 
     # size
 
@@ -165,13 +160,15 @@ class WordVectors:
         row: Vectors = self.rows.take([self._id(word)], 0)[0]
         return row
 
-    def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k words nearest to a word or to a text, with their cosines; its own words are left out.
+    def neighbours(self, word_or_text: str | Vectors, k: int = 10) -> list[tuple[str, float]]:
+        """The k words nearest to a word, a text or a vector, with their cosines; a text's own words are left out.
 
         `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
         """
-        if word_or_text in self.vocabulary:
+        if word_or_text in self.vocabulary or as_vectors(word_or_text) is not None:
             return self.most_similar([word_or_text], topn=k)
+        if not isinstance(word_or_text, str):
+            raise InputError(f"neighbours got {word_or_text!r:.60}; expected a word, a text or a vector")
         self._check_one_language()
         words = self.tokenizer.words(word_or_text)
         found = list(map(finder(self.vocabulary, self.fallback, few=True), words))
@@ -183,19 +180,21 @@ class WordVectors:
         return self._nearest(mean_of_rows(self.rows, ids, self.dim, unknown=rows), k, set(ids))
 
     def most_similar(
-        self, positive: str | Sequence[str] = (), negative: str | Sequence[str] = (), topn: int = 10
+        self, positive: str | Sequence[str | Vectors] = (), negative: str | Sequence[str | Vectors] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
         """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
 
-        `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]
+        `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]; a vector can stand for a word
         """
         plus, minus = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not plus and not minus:
             raise InputError("most_similar got no words; expected at least one, positive or negative")
-        ids = [self._id(word) for word in plus + minus]
-        rows = units(self.rows.take(ids, 0))
+        words: list[Any] = plus + minus
+        given = [as_vectors(word, (self.dim,)) for word in words]
+        rows = units(np.array([self.vector(w) if v is None else v for w, v in zip(words, given, strict=True)]))
         rows[len(plus) :] *= -1
-        return self._nearest(rows.sum(axis=0), topn, set(ids))
+        own = {self._id(word) for word in words if isinstance(word, str)}
+        return self._nearest(rows.sum(axis=0), topn, own)
 
     def _nearest(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
         ids, scores = nearest(self.vectors, self._lengths, target, at_least_1("k", k), without=without)
