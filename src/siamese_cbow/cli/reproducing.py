@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from siamese_cbow.cli.options import threads_option
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER
 
 
@@ -27,7 +28,7 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER
     help="Some of table1,table2,table3,figure2,figure3,figure4,analysis,words.  [default: all]",
 )
 @click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
 @click.option("--restart", is_flag=True, help="Discard what was finished before.")
 def reproduce(

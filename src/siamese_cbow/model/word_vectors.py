@@ -79,9 +79,7 @@ class WordVectors:
         if undo is not None and not undo.fits(len(vocabulary), self.dim):
             raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
         if ngrams is not None and ngrams.dim != self.dim:
-            raise InputError(
-                f"n-grams have vectors of {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out"
-            )
+            raise InputError(f"n-grams have {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out")
 
     def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
         made = partial(type(self), undo=self.undo, ngrams=self.given_ngrams)
@@ -152,13 +150,18 @@ class WordVectors:
 
     # words
 
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
     def __contains__(self, word: object) -> bool:
         return word in self.vocabulary
 
     def vector(self, word: str) -> Vectors:
-        """The vector of a word, (dim,)."""
+        """The vector of a word, (dim,); also `model["cat"]`."""
         row: Vectors = self.rows.take([self._id(word)], 0)[0]
         return row
+
+    __getitem__ = vector
 
     def neighbours(self, word_or_text: str | Vectors, k: int = 10) -> list[tuple[str, float]]:
         """The k words nearest to a word, a text or a vector, with their cosines; a text's own words are left out.
