@@ -223,3 +223,13 @@ def test_broken_pipe_is_fine(folder: Path, tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+def test_convert_to_standard_output_writes_nothing_else_there(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    main(["convert", str(folder), "/dev/stdout", "--to", "word2vec"])
+    assert capfd.readouterr().out.splitlines()[-1].startswith("west ")
+    with pytest.raises(SystemExit) as ended:
+        main(["convert", str(folder), "-"])
+    assert ended.value.code == 2
+    assert "/dev/stdout and --to" in capfd.readouterr().err
+    assert not Path("-").exists()

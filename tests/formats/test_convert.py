@@ -288,6 +288,11 @@ def test_gensim_both_ways(tmp_path: Path) -> None:
         open_model(tmp_path / "w.kv")
     with pytest.raises(InputError, match="expected gensim's KeyedVectors"):
         from_keyed_vectors(object())
+    model.save(tmp_path / "folder")
+    assert to_keyed_vectors(tmp_path / "folder").index_to_key == WORDS
+    gensim.Word2Vec([["cat", "sat"]], min_count=1, vector_size=2).save(str(tmp_path / "w.model"))
+    with pytest.raises(InputError, match=r"is a model of gensim, .* type model\.wv\.save_word2vec_format"):
+        open_model(tmp_path / "w.model")
 
 
 # Parquet

@@ -90,6 +90,35 @@ def test_pickles(tmp_path: Path) -> None:
         sc.load(tmp_path / "x.pickle")
 
 
+def test_a_model_is_itself(packaged: Model) -> None:
+    assert open_model(packaged) is packaged
+
+
+def test_the_folder_of_the_user(packaged: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shell expands ~ in `--model=~/books`, or in a unit of systemd."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    packaged.save(tmp_path / "books")
+    assert sc.load("~/books") == packaged
+    with pytest.raises(InputError, match=f"begins with ~.*write {tmp_path}/new"):
+        packaged.save("~/new")
+    with pytest.raises(InputError, match=f"begins with ~.*write {tmp_path}/new.bin"):
+        write_model(packaged, "~/new.bin")
+    assert not Path("~").exists()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 5000, 3, b"books"])
+def test_names_that_are_none(packaged: Model, name: Any) -> None:
+    with pytest.raises(InputError, match=r"no model .*; expected a folder of siamese-cbow"):
+        sc.load(name)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "vocabulary.txt"])
+def test_one_file_of_a_model(packaged: Model, name: str) -> None:
+    packaged.save("books")
+    with pytest.raises(InputError, match=f"books/{name} is one file of a model; give the folder, books"):
+        sc.load(f"books/{name}")
+
+
 def test_only_the_words_that_are_needed(tmp_path: Path) -> None:
     write_model(small_model(), tmp_path / "w.txt")
     assert list(open_model(tmp_path / "w.txt", keep={"cat", "blorf"}).vocabulary.words) == ["cat"]

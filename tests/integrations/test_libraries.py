@@ -271,6 +271,8 @@ def test_langchain() -> None:
     assert store.similarity_search("The cat!", k=1)[0].page_content == "the cat sat"
     with pytest.raises(InputError):
         SentenceEmbeddings("no-such-folder")
+    with pytest.raises(TypeError, match="model_name"):  # now, not with the first text
+        SentenceEmbeddings(model_name="models/books")
 
 
 # data frames
@@ -310,11 +312,17 @@ def test_columns_that_are_no_vectors() -> None:
     np.testing.assert_array_equal(as_matrix(pa.chunked_array([[[1.0, 2.0]], [[3.0, 4.0]]])), [[1, 2], [3, 4]])
     sliced = pa.array([[1.0], [2.0], [3.0]], pa.list_(pa.float32(), 1))[1:]
     np.testing.assert_array_equal(as_matrix(sliced), [[2], [3]])
-    for wrong in ([[1.0], [2.0, 3.0]], [None, [1.0]], [], pa.array([[1.0], None]), pa.array(["x"]), pa.array([1.0])):
+    assert as_matrix(pa.array([], pa.list_(pa.float32(), 3))).shape == (0, 3)
+    nan = float("nan")
+    uneven = ([[1.0], [2.0, 3.0]], [None, [1.0]], [], pa.array([[1.0], None]), pa.array(["x"]), pa.array([1.0]))
+    for wrong in (*uneven, ["x"], [[1.0, nan]], pa.array([[1.0], [nan]])):
         with pytest.raises(InputError, match="expected"):
             as_matrix(wrong)
     with pytest.raises(InputError, match="can't add a column to dict"):
         with_vectors(small_model(), {"text": ["a"]}, "text")
+    polars = pytest.importorskip("polars")
+    with pytest.raises(InputError, match=r"LazyFrame; collect\(\) it first"):
+        with_vectors(small_model(), polars.LazyFrame({"text": ["a"]}), "text")
 
 
 # ONNX

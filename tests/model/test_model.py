@@ -297,6 +297,24 @@ def test_similarity_takes_vectors_too(plain: Model) -> None:
         plain.similarity_pairwise(a, b[:2])
     with pytest.raises(InputError, match="shape"):
         plain.similarity(np.zeros((1, 1, 2)), a)
+    with pytest.raises(InputError, match="vectors of 3 and 2 numbers"):
+        plain.similarity(np.zeros(3), "east")
+    with pytest.raises(InputError, match="NaN"):
+        plain.similarity_pairwise(np.array([[1, np.nan]]), ["east"])
+
+
+def test_names_of_sentence_transformers(plain: Model) -> None:
+    torch = pytest.importorskip("torch")
+    tensor: Any = plain.encode(["east", "west"], convert_to_tensor=True)
+    assert isinstance(tensor, torch.Tensor)
+    assert plain.encode("east", convert_to_tensor=True).shape == (2,)
+    np.testing.assert_array_equal(plain.similarity(tensor, tensor), [[1, -1], [-1, 1]])
+    np.testing.assert_array_equal(plain.encode_query("east north"), plain.encode_document("east north"))
+
+
+def test_one_text_is_not_a_list_of_letters(plain: Model) -> None:
+    ids, offsets = plain.ids("east north")
+    assert (ids.tolist(), offsets.tolist()) == ([0, 1], [0, 2])
 
 
 # words
@@ -310,6 +328,16 @@ def test_neighbours(plain: Model) -> None:
         plain.neighbours("blorf")
     with pytest.raises(SettingsError, match="k is 0"):
         plain.neighbours("east", k=0)
+
+
+def test_neighbours_of_vectors(plain: Model) -> None:
+    assert plain.neighbours(plain.vector("east"), k=1) == [("east", 1)]
+    assert plain.most_similar([np.array([0, 3])], ["west"], topn=1) == [("between", pytest.approx(1))]
+    for wrong in (None, 3, ["east", "west"]):
+        with pytest.raises(InputError, match="expected a word, a text or a vector"):
+            plain.neighbours(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"shape \(3,\); expected \(2,\)"):
+        plain.neighbours(np.zeros(3, np.float32))
 
 
 def test_most_similar_as_gensim() -> None:

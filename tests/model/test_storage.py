@@ -184,6 +184,19 @@ def test_verify_finds_a_single_bit(tmp_path: Path) -> None:
         load(tmp_path / "a", verify=True)
 
 
+def test_the_card_says_only_what_is_true(tmp_path: Path) -> None:
+    trained = Model(toy().vocabulary, toy().vectors, info={"recipe": {"name": "mine", "objective": "softmax"}})
+    cards = {}
+    for name, model in (("ours", trained), ("glove", toy()), ("small", trained.compress("int4"))):
+        model.save(tmp_path / name, int4=True)
+        cards[name] = (tmp_path / name / CARD).read_text("utf-8")
+    assert "trained to be averaged" in cards["ours"]
+    assert "trained to be averaged" not in cards["glove"]
+    assert "library_name: sentence-transformers\n" in cards["ours"]
+    assert "library_name: siamese-cbow\n" in cards["small"]
+    assert "- model2vec" not in cards["small"]
+
+
 def test_card_may_be_edited_or_deleted(folder: Path) -> None:
     (folder / CARD).write_text("mine")
     assert load(folder, verify=True) == toy()

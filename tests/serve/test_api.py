@@ -485,7 +485,7 @@ def test_a_mistake_of_ours_is_no_end() -> None:
 def test_too_long_and_too_many_at_once() -> None:
     slow = Slow(MODEL)
     slow.release = threading.Event()
-    client = Client(build({"slow": slow}, limits=Limits(seconds=1.0), warm=False))
+    client = Client(build({"slow": slow}, limits=Limits(max_seconds=1.0), warm=False))
     assert failure(client.post("/v1/embeddings", {"input": "a"}), 503)["code"] == "timeout"
     slow.release.set()
     assert client.post("/v1/embeddings", {"input": "a"}).status_code == 200
@@ -499,7 +499,7 @@ def test_too_long_and_too_many_at_once() -> None:
 
 
 def test_a_body_that_never_ends() -> None:
-    app = build({"toy": MODEL}, limits=Limits(seconds=0.2), warm=False)
+    app = build({"toy": MODEL}, limits=Limits(max_seconds=0.2), warm=False)
     headers = [(b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/search", "headers": headers, "query_string": b""}
     sent: list[Any] = []
@@ -523,7 +523,7 @@ def test_a_body_that_never_ends() -> None:
 
 
 def test_settings_that_make_no_sense() -> None:
-    for wrong in ({"max_bytes": 0}, {"max_inputs": -1}, {"seconds": 0.0}):
+    for wrong in ({"max_bytes": 0}, {"max_inputs": -1}, {"max_seconds": 0.0}):
         with pytest.raises(SettingsError, match=next(iter(wrong))):
             Limits(**wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no model"):

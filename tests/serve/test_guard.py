@@ -293,4 +293,4 @@ def test_nohup_is_heard(folder: Path) -> None:
 def test_limits_are_numbers() -> None:
     for wrong in (float("nan"), float("inf"), -1.0):
         with pytest.raises(SettingsError, match="seconds"):
-            Limits(seconds=wrong)
+            Limits(max_seconds=wrong)

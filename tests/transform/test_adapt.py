@@ -126,6 +126,17 @@ def test_undone_saved_and_done_again(model: Model, tmp_path: Path) -> None:
         adapted.postprocess(components=1)
 
 
+def test_unknown_words_are_undone_too(model: Model) -> None:
+    """Fitted to other rows than those of the model, as those of a model that was made smaller since are."""
+    words = Vocabulary([*WORDS[:-1], "playful"], model.vocabulary.counts)
+    other = Model(words, 3 * model.vectors, info={"unknown_words": "ngrams"})
+    given = Model(words, model.vectors, info={"unknown_words": "ngrams"}, ngrams=other.ngrams)
+    undone = given.adapt(TEXTS).without_postprocessing()
+    a, b = given.encode("playfully"), undone.encode("playfully")
+    assert given.similarity(a, b) > 0.9  # numbers of few bits, rounded twice
+    assert np.linalg.norm(b) == pytest.approx(np.linalg.norm(a), rel=0.1)  # fitted anew: a third
+
+
 def test_the_same_bytes_whatever_the_texts_come_as(model: Model) -> None:
     first = model.adapt(TEXTS)
     assert first == model.adapt(iter(TEXTS)) == model.adapt(tuple(TEXTS))
@@ -149,7 +160,7 @@ def test_rows_of_zeros_stay_zeros(model: Model) -> None:
     ("texts", "said"),
     [
         ("w1 w2", "adapt got one text, 'w1 w2'; expected many"),
-        ([], "none of 0 texts has a word with a vector"),
+        ([], "there is no text to adapt to"),
         (["nothing", "known here"], "none of 2 texts has a word with a vector"),
         (["w1", None], "text 1 is None"),
         (7, "can't encode 7"),
@@ -299,6 +310,6 @@ def test_a_small_model_stays_small(model: Model, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "nothing known\n"])
 def test_the_command_leaves_nothing_behind(model: Model, tmp_path: Path, text: str) -> None:
     model.save(tmp_path / "model")
-    with pytest.raises(InputError, match="has a word with a vector"):
+    with pytest.raises(InputError, match=r"has a word with a vector|no text to adapt to"):
         run("-", "--model", str(tmp_path / "model"), "-o", str(tmp_path / "a"), text=text)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]

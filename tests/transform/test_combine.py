@@ -67,6 +67,16 @@ def test_info_says_what_all_share_and_what_each_had_alone():
     assert info["combined"] == {"model 1": {"recipe": {"seed": 1}}, "model 2": {"recipe": {"seed": 2}}}
 
 
+def test_what_is_of_the_rows_of_the_parts_is_not_said_of_the_new_ones():
+    made = [model(seed) for seed in (1, 2)]
+    parts = [Model(part.vocabulary, part.vectors, info={"scores": {"all": 0.7}}) for part in made]
+    combined = combine([part.compress("int8") for part in parts])
+    assert "scores" not in combine(parts).info
+    assert "scores" not in combined.info
+    assert "compression" not in combined.info
+    assert combined.info["combined"]["model 2"]["compression"]["from_dtype"] == "float32"
+
+
 def test_rows_of_zeros_stay_zeros():
     nothing = Model(VOCABULARY, np.zeros((N_WORDS, DIM), np.float32))
     assert not combine([nothing, nothing]).vectors.any()

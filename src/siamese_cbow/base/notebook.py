@@ -10,8 +10,12 @@ _CELL = 'style="text-align:left;vertical-align:top;padding:.1em .8em .1em 0"'
 
 def card(title: str, entries: Mapping[str, object]) -> str:
     """A title over names and values; empty values are left out: `card("Model", {"words": "1,234"})`."""
-    rows = ((name, str(value)) for name, value in entries.items() if value not in (None, "", ()))
+    rows = ((name, _line(value)) for name, value in entries.items() if value not in (None, "", ()))
     return _table(title, (f"<th {_CELL} scope=row>{escape(a)}</th><td {_CELL}>{escape(b)}</td>" for a, b in rows))
+
+
+def _line(value: object) -> str:
+    return ", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
 
 
 def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

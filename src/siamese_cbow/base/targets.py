@@ -79,7 +79,12 @@ def _matches(name: str, patterns: Collection[str]) -> bool:
 
 
 def followed(path: Path) -> Path:
-    """What a link leads to, whether that is there or not; `.` and `..` have no name to rename, so they are resolved."""
+    """What a link leads to, whether that is there or not; `.` and `..` have no name to rename, so they are resolved.
+
+    A path that begins with ~ is refused: nobody means a folder of that name, and `rm -r ~` would delete another one.
+    """
+    if path.parts[:1] == ("~",):
+        raise InputError(f"{path} begins with ~, which only a shell expands; write {path.expanduser()}")
     return Path(os.path.realpath(path)) if path.is_symlink() or path.name in ("", "..") else path
 
 

@@ -82,8 +82,8 @@ def serve(
         max_bytes=int(max_megabytes * MEGABYTE),
         max_inputs=max_inputs,
         max_concurrent=max_concurrent,
-        seconds=max_seconds,
-        idle_seconds=max_idle,
+        max_seconds=max_seconds,
+        max_idle=max_idle,
     )
     hosts = Hosts(host, allowed_hosts)
     models, opened = _models(given, folder, index), None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from siamese_cbow.base.targets import standard_stream
 from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
 from siamese_cbow.formats.known_formats import READABLE, WRITABLE
 from siamese_cbow.model.packed_rows import Dtype
@@ -122,4 +123,5 @@ def convert(source: str, target: Path, source_format: str | None, target_format:
         progress.say(f"{done.source} -> {done.target}: {len(done.model.vocabulary):,} words of dim {done.model.dim}")
         for note in done.notes:
             progress.say(note)
-    click.echo(target)
+    if standard_stream(target) != 1:
+        click.echo(target)

@@ -24,7 +24,7 @@ from siamese_cbow.formats.vector_layouts import COMPRESSIONS, VectorLayout, find
 from siamese_cbow.formats.word_table import read_word_table, write_word_table
 from siamese_cbow.model.folder_format import CONFIG
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import FORMAT, VOCABULARY, load, save
+from siamese_cbow.model.storage import FORMAT, MODEL_FILES, VOCABULARY, load, save
 from siamese_cbow.progress import Progress
 
 # What `open_model` takes, for its errors
@@ -151,6 +151,8 @@ def format_to_read(path: Path, name: str | None = None) -> Format:
     """The format of what is there, or the one that was named: a file "3 2\\nthe 0.1 0.2..." -> word2vec."""
     if name:
         return _named(name, READABLE)
+    if path.is_file() and path.name in MODEL_FILES and (path.parent / CONFIG).is_file():
+        raise InputError(f"{path} is one file of a model; give the folder, {path.parent}")
     look = Look(path)
     try:
         return next(form for form in FORMATS if form.is_it(look))
@@ -161,6 +163,8 @@ def format_to_read(path: Path, name: str | None = None) -> Format:
 def format_to_write(path: Path, name: str | None = None) -> Format:
     """The format that was named, or that the name of the target asks for: "words.vec.gz" -> fasttext."""
     ending = ending_of(path)
+    if str(path) == "-":
+        raise SettingsError("can't write -; expected a name, or /dev/stdout and --to for standard output")
     if name:
         form = _named(name, WRITABLE)
     elif ending == ".txt" and path.name.lower().startswith("glove"):

@@ -51,6 +51,9 @@ def read_original(path: Path, progress: Progress = SILENT) -> Model:
 
 def read_keyed_vectors(path: Path, progress: Progress = SILENT) -> Model:
     """What gensim's `KeyedVectors.save` wrote, with counts if there are any."""
+    if b"gensim.models" in (head := _head(path)) and b"keyedvectors" not in head:
+        advice = "load it there and type model.wv.save_word2vec_format('words.bin', binary=True)"
+        raise InputError(f"{path} is a model of gensim, not its KeyedVectors alone; {advice}")
     content = load_pickle(path, records=RECORDS)
     fields = content.fields if isinstance(content, Record) and content.name == KEYED_VECTORS else {}
     words = fields.get("index_to_key")
@@ -69,8 +72,12 @@ def read_keyed_vectors(path: Path, progress: Progress = SILENT) -> Model:
 
 def is_keyed_vectors(path: Path) -> bool:
     """Whether a pickle is gensim's, as far as its first bytes tell."""
+    return b"gensim" in _head(path)
+
+
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return b"gensim" in file.read(200)
+        return file.read(200)
 
 
 def _model(

@@ -4,6 +4,7 @@
     open_model("models/books")       a folder: ours, or a static model of model2vec or sentence-transformers
     open_model("glove.6B.300d.txt")  a file: every format that `known_formats` reads
     open_model("user/name")          a model on the Hub, if huggingface_hub is installed; "hf://user/name" insists on it
+    open_model(model)                a model is itself, so that whoever takes a name can take a model as well
 
 What is on disk comes first: a folder called `pretrained` in the working directory is opened in place of the model in
 the package. A name like a/b is looked up on the Hub only if there is no folder a, so that a mistyped path asks nobody.
@@ -34,7 +35,7 @@ EXPLICIT = "hf:/{1,2}(.+)"  # a Path has swallowed one of the slashes
 
 
 def open_model(
-    name: str | os.PathLike[str] | None = None,
+    name: Model | str | os.PathLike[str] | None = None,
     *,
     verify: bool = False,
     kind: str | None = None,
@@ -54,6 +55,8 @@ def open_model(
     revision, token, endpoint
               of the Hub: a branch or commit, the token of an account, another server than huggingface.co
     """
+    if isinstance(name, Model):
+        return name
     path = local_path(name, progress=progress, revision=revision, token=token, endpoint=endpoint)
     if kind is None and (path / VOCABULARY).is_file():  # ours, and no other readers need to be imported
         return load_folder(path, verify=verify)
@@ -89,8 +92,9 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
         return PACKAGED
     from importlib.util import find_spec
 
-    text, path = os.fspath(name), Path(name)
-    if path.exists():
+    text = os.fspath(name) if isinstance(name, str | os.PathLike) else repr(name)
+    path = Path(text).expanduser() if text.startswith("~/") else Path(text)
+    if text and os.path.exists(path):  # noqa: PTH110 (Path.exists raises an error where a name is too long)
         if text == PRETRAINED:
             progress.say(f"{path.absolute()} is meant, not the model in the package: leave out the name for that one")
         return path
@@ -105,7 +109,7 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
             raise InputError(f"{error}; there is no file or folder {text} either") from error
     from siamese_cbow.formats.known_formats import ACCEPTED
 
-    raise InputError(f"no model {text}; expected {ACCEPTED}")
+    raise InputError(f"no model {text or repr(text)}; expected {ACCEPTED}")
 
 
 # the Hugging Face Hub, or any server with its interface

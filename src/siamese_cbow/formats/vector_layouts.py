@@ -10,6 +10,7 @@ import bz2
 import gzip
 import lzma
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ FOREIGN = (
     (b"\xba\x16\x4f\x2f", "a fastText model; use the .vec file that fastText writes beside it"),
     (b"PK\x03\x04", "a zip archive; unpack it and give the .txt or .vec file inside"),
     (b"\x93NUMPY", "a NumPy array without words; give a word2vec, GloVe or fastText .vec file"),
+    (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
 )
 # ending -> first bytes of such a file, and what opens it
 COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
@@ -126,12 +129,12 @@ def find_layout(path: Path) -> VectorLayout:
         if head.startswith(start):
             raise InputError(f"{path} is {advice}")
     first, *others = head.split(b"\n", 100)
-    header = re.fullmatch(rb"\s*(\d{1,12})\s+(\d{1,9})\s*", first)
+    header = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s*", first)
     # "5 3" over "6 4" are two words of one dimension, not a header that promises 5 words of dim 3. One such line may
     # stand in any binary file, though: the first number of "the" may begin with the bytes of "9" and a newline.
     lines = [line for line in others if line.strip()]
     alike = sum(re.fullmatch(rb"\S+[ \t]+[-+.\deE]+\s*", line) is not None for line in lines)
-    if header and lines and (2 * alike <= len(lines) or int(header[2]) == 1):
+    if header and (2 * alike <= len(lines) or int(header[2]) == 1):
         n_words, dim = int(header[1]), int(header[2])
         layout = VectorLayout(path, _is_binary(head[len(first) + 1 :], dim), n_words, dim)
     else:
@@ -145,10 +148,13 @@ def find_layout(path: Path) -> VectorLayout:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file, decompressed if need be."""
+    """The file, decompressed if need be, without the mark that some editors put before UTF-8."""
     decompress = _decompressor(path)
-    file: IO[bytes] = decompress(path, "rb") if decompress else path.open("rb", buffering=CHUNK)
-    return file
+    file: Any = decompress(path, "rb") if decompress else path.open("rb", buffering=CHUNK)
+    if file.peek(3).startswith(BOM_UTF8):
+        file.read(3)
+    peeked: IO[bytes] = file
+    return peeked
 
 
 def _decompressor(path: Path) -> Callable[..., Any] | None:

@@ -89,9 +89,12 @@ def as_matrix(column: Any) -> Vectors:
         return _of_arrow(column)
     if type(column).__module__.startswith("polars"):
         return _of_arrow(column.to_arrow())
-    rows = [np.empty(()) if row is None else np.asarray(row, np.float32) for row in column]
+    try:
+        rows = [np.empty(()) if row is None else np.asarray(row, np.float32) for row in column]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a column with {error}; expected lists of numbers") from None
     _check_even({None if row.ndim != 1 else len(row) for row in rows})
-    return np.stack(rows)
+    return _finite(np.stack(rows))
 
 
 def _of_arrow(column: Any) -> Vectors:
@@ -103,10 +106,18 @@ def _of_arrow(column: Any) -> Vectors:
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
     if not hasattr(whole, "flatten") or not pa.types.is_nested(whole.type):
         raise InputError(f"a column of type {whole.type}; expected lists of numbers")
-    lengths = set(pa.compute.list_value_length(whole).to_pylist()) if len(whole) else set()
+    is_empty = not len(whole) and pa.types.is_fixed_size_list(whole.type)
+    lengths = {whole.type.list_size} if is_empty else set(pa.compute.list_value_length(whole).to_pylist())
     _check_even(lengths)
     values: NDArray[Any] = whole.flatten().to_numpy(zero_copy_only=False)
-    return np.ascontiguousarray(values.reshape(len(whole), -1), np.float32)
+    return _finite(np.ascontiguousarray(values.reshape(len(whole), *lengths), np.float32))
+
+
+def _finite(vectors: Vectors) -> Vectors:
+    if not np.isfinite(vectors).all():
+        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+        raise InputError(f"a column with NaN or infinity in row {row:,}; expected finite numbers")
+    return vectors
 
 
 def _check_even(lengths: set[int | None]) -> None:

@@ -8,12 +8,14 @@ A missing text is an error that names its row: fill or drop missing values first
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeVar
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.formats.word_table import as_matrix
 from siamese_cbow.model.model import Model
 
@@ -22,19 +24,24 @@ __all__ = ["as_matrix", "with_vectors"]
 Table = TypeVar("Table")
 
 
-def with_vectors(model: Model, table: Table, column: str, *, name: str = "vector", **options: Any) -> Table:
+def with_vectors(
+    model: Model | str | os.PathLike[str] | None, table: Table, column: str, *, name: str = "vector", **options: Any
+) -> Table:
     """The table with one more column: the vectors of the texts in `column`. Options are those of `Model.encode`.
+
+    The model may be given by its name. A column of the new one's name is replaced.
 
     pandas gets a column of float32 arrays, polars one of type Array(Float32, dim), pyarrow a fixed-size list. The
     original table stays as it is.
     """
     kind = type(table).__module__.partition(".")[0]
-    if kind not in ADD or not hasattr(table, "columns"):
-        raise InputError(f"can't add a column to {type(table).__name__}; expected a table of {', '.join(ADD)}")
+    if kind not in ADD or not hasattr(table, "__getitem__") or hasattr(table, "collect"):
+        advice = "collect() it first" if hasattr(table, "collect") else f"expected a table of {', '.join(ADD)}"
+        raise InputError(f"can't add a column to {type(table).__name__}; {advice}")
     names = list(getattr(table, "column_names", getattr(table, "columns", ())))
     if column not in names:
         raise InputError(f"the table has no column {column!r}; expected one of {', '.join(map(str, names))}")
-    vectors = model.encode(table[column], **options)  # type: ignore[index]
+    vectors = open_model(model).encode(table[column], **options)
     added: Table = ADD[kind](table, name, np.ascontiguousarray(vectors))
     return added
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
 from siamese_cbow.errors import InputError, needs
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.formats.vector_files import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
-def to_keyed_vectors(model: Model) -> Any:
-    """The words, counts and vectors of a model as gensim's `KeyedVectors`: `to_keyed_vectors(model)["cat"]`.
+def to_keyed_vectors(model: Model | str | os.PathLike[str] | None) -> Any:
+    """The words, counts and vectors of a model as gensim's `KeyedVectors`: `to_keyed_vectors("models/books")["cat"]`.
 
     A sentence's vector there is `get_mean_vector(model.tokenizer.words(text), pre_normalize=False)`; left at its
     default, gensim brings all words to one length first, and loses what training has learned about their weight.
     """
     with needs("gensim", "baselines"):
         from gensim.models import KeyedVectors
+    model = open_model(model)
     vectors = KeyedVectors(model.dim)
     vectors.add_vectors(list(model.vocabulary.words), np.array(model.vectors))
     for word, count in zip(model.vocabulary.words, model.vocabulary.counts.tolist(), strict=True):

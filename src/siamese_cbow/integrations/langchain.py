@@ -28,8 +28,9 @@ class SentenceEmbeddings(Embeddings):
     def __init__(
         self, model: Model | str | os.PathLike[str] | None = None, *, normalize: bool = True, **options: Any
     ) -> None:
-        self.model = model if isinstance(model, Model) else open_model(model)
+        self.model = open_model(model)
         self._options = {"normalize_embeddings": normalize, **options}
+        self.embed_query("")  # a wrong option is said now, not when the first text comes
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text, as plain numbers: `embed_documents(["a cat", "a dog"])` -> [[0.12, ...], ...]."""

@@ -17,20 +17,15 @@ N_FREQUENT = 10
 
 _CARD = """\
 ---
-library_name: sentence-transformers
+library_name: {library}
 pipeline_tag: sentence-similarity
 tags:
-- sentence-transformers
-- model2vec
-- siamese-cbow
-- static-embeddings
-- feature-extraction
-- sentence-similarity
+{tags}
 ---
 # {name}
 
-A sentence's vector is the mean of its words' vectors, which were trained to be averaged.
-{n_words:,} words, {dim} dimensions, {dtype}. Made with siamese-cbow.
+A sentence's vector is the mean of its words' vectors{trained}.
+{n_words:,} words, {dim} dimensions, {dtype}. Written by siamese-cbow.
 
 ## Use
 
@@ -41,6 +36,8 @@ Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; t
 
     {frequent}
 {sections}"""
+
+_TAGS = ("static-embeddings", "feature-extraction", "sentence-similarity")
 
 _UNKNOWN = {
     "none": "Unknown words are left out.",
@@ -129,7 +126,12 @@ def model_card(model: Model, name: str) -> str:
         "\n".join(["", _text(f"## {key.replace('_', ' ').capitalize()}"), "", *map(_text, _lines(value)), ""])
         for key, value in model.info.items()
     ]
+    is_read_by_others = model.dtype != "int4" and not model.languages
+    libraries = [*(("sentence-transformers", "model2vec") if is_read_by_others else ()), "siamese-cbow"]
     return _CARD.format(
+        library=libraries[0],
+        tags="\n".join(f"- {tag}" for tag in (*libraries, *_TAGS)),
+        trained=", which were trained to be averaged" if "objective" in (model.info.recipe or {}) else "",
         name=_text(name),
         n_words=len(model.vocabulary),
         dim=model.dim,

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids, Vectors, thread_count
+from siamese_cbow.errors import InputError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -33,6 +34,18 @@ FEW_ROWS = 1_024  # that stay in the cache while something is done to them
 def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
     """Some rows at a time: `blocks(5, 2)` -> 0:2, 2:4, 4:6."""
     return (slice(start, start + size) for start in range(0, n, size))
+
+
+def as_vectors(given: Any, shape: tuple[int, ...] | None = None) -> Vectors | None:
+    """Numbers as float32 vectors, of this shape, or else (dim,) or (n, dim): an array, a tensor; None for texts."""
+    array = np.asarray(given) if hasattr(given, "__array__") else None
+    if array is None or array.dtype.kind not in "fiu":
+        return None
+    if array.shape != shape if shape else array.ndim not in (1, 2):
+        raise InputError(f"got vectors of shape {array.shape}; expected {shape or '(n, dim) or (dim,)'}")
+    if not np.isfinite(array).all():
+        raise InputError("got vectors with NaN or infinity; expected finite numbers")
+    return array.astype(np.float32, copy=False)
 
 
 def lengths(vectors: Vectors) -> Floats:

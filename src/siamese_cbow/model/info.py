@@ -43,7 +43,7 @@ class ModelInfo(Mapping[str, Any]):
     combined       what the models that it was made of did not have in common
     unknown_words  what unknown words count as, a `Fallback`
     language       the language of all its words; `languages`, of a model of several
-    compression    what it was before it was made smaller, and what it is now
+    compression    what it was before it was made smaller
     postprocessing what was done to the rows after training
     extra          whatever else there is to say
     """

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
-from siamese_cbow.model.geometry import cosines, paired_cosines
+from siamese_cbow.model.geometry import as_vectors, cosines, paired_cosines
 from siamese_cbow.model.packed_rows import Dtype, in_memory
 from siamese_cbow.model.text_watch import language_of
 from siamese_cbow.model.word_vectors import WordVectors
@@ -56,6 +56,7 @@ class Model(WordVectors):
         normalize_embeddings: bool = False,
         truncate_dim: int | None = None,
         convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
         threads: int | None = None,
     ) -> Vectors:
         """The mean of the vectors of a text's words: one string -> (dim,), many -> (n, dim), float32.
@@ -68,6 +69,7 @@ class Model(WordVectors):
         normalize_embeddings  rows of length 1 (rows of zeros stay zeros)
         truncate_dim          only the first dimensions, before normalising
         convert_to_numpy      False gives PyTorch tensors, a list of them for many texts
+        convert_to_tensor     one PyTorch tensor, also for many texts
         threads               all cores, unless said
         """
         self._check_one_language()
@@ -86,7 +88,11 @@ class Model(WordVectors):
                     threads=thread_count(threads),
                     progress=progress,
                 )
-        return vectors if convert_to_numpy else as_tensors(vectors)
+        if convert_to_tensor:
+            vectors = as_tensors(vectors[np.newaxis])[0]
+        return vectors if convert_to_numpy or convert_to_tensor else as_tensors(vectors)
+
+    encode_query = encode_document = encode  # names of sentence-transformers; there are no prompts here
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -102,11 +108,11 @@ class Model(WordVectors):
     @overload
     def similarity(self, a: TextsOrVectors, b: TextsOrVectors) -> Vectors: ...
     def similarity(self, a: TextsOrVectors, b: TextsOrVectors) -> float | Vectors:
-        """Cosines: of two strings a float, of many the matrix (n, m). Arrays are taken for vectors.
+        """Cosines: of two strings a float, of many the matrix (n, m). Arrays and tensors are vectors.
 
         `similarity("a cat", "a dog")` -> 0.71; `similarity(["a cat", "a dog"], ["a cow"])` -> (2, 1)
         """
-        matrix = cosines(self._rows(a), self._rows(b))
+        matrix = cosines(*self._rows(a, b))
         return float(matrix[0, 0]) if isinstance(a, str) and isinstance(b, str) else matrix
 
     @overload
@@ -115,19 +121,18 @@ class Model(WordVectors):
     def similarity_pairwise(self, a: TextsOrVectors, b: TextsOrVectors) -> Vectors: ...
     def similarity_pairwise(self, a: TextsOrVectors, b: TextsOrVectors) -> float | Vectors:
         """The cosine of a[i] and b[i] for each i, (n,): `similarity_pairwise(["a cat", "tea"], ["a dog", "tea"])`."""
-        rows, others = self._rows(a), self._rows(b)
+        rows, others = self._rows(a, b)
         if len(rows) != len(others):
             raise InputError(f"{len(rows):,} texts against {len(others):,}; expected as many on either side")
         pairs = paired_cosines(rows, others)
         return float(pairs[0]) if isinstance(a, str) and isinstance(b, str) else pairs
 
-    def _rows(self, texts: TextsOrVectors) -> Vectors:
-        """Texts or vectors as rows, (n, dim)."""
-        if not (isinstance(texts, np.ndarray) and texts.dtype.kind in "fiu"):
-            return np.atleast_2d(self.encode(texts))
-        if texts.ndim not in (1, 2):
-            raise InputError(f"vectors of shape {texts.shape}; expected (n, dim) or (dim,)")
-        return np.atleast_2d(texts.astype(np.float32, copy=False))
+    def _rows(self, *both: TextsOrVectors) -> list[Vectors]:
+        """Two times texts or vectors, as rows that can be compared, (n, dim)."""
+        a, b = rows = [np.atleast_2d(self.encode(x) if (given := as_vectors(x)) is None else given) for x in both]
+        if a.shape[1] != b.shape[1]:
+            raise InputError(f"vectors of {a.shape[1]} and {b.shape[1]} numbers; expected as many on either side")
+        return rows
 
     def ids(self, texts: Texts) -> tuple[Ids, Offsets]:
         """The ids of the words of many texts that have a vector: text i has `ids[offsets[i]:offsets[i + 1]]`.
@@ -139,7 +144,7 @@ class Model(WordVectors):
     def words(self, texts: Texts) -> tuple[Ids, Offsets, UnknownWords]:
         """The same, and the unknown words that count with a vector made of their n-grams."""
         self._check_one_language()
-        return self._encoder.words(as_list(texts))
+        return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
 
     # pictures
 

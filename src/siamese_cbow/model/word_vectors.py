@@ -21,7 +21,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.forms import one_of_each_stem
-from siamese_cbow.model.geometry import Undo, lengths, nearest, units
+from siamese_cbow.model.geometry import Undo, as_vectors, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
@@ -76,9 +76,7 @@ class WordVectors:
         if undo is not None and not undo.fits(len(vocabulary), self.dim):
             raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
         if ngrams is not None and ngrams.dim != self.dim:
-            raise InputError(
-                f"vectors of n-grams have {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out"
-            )
+            raise InputError(f"n-grams have {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out")
 
     def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
         made = partial(type(self), undo=self.undo, ngrams=self.given_ngrams)
@@ -87,8 +85,7 @@ class WordVectors:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordVectors):
             return NotImplemented
-        parts = ("tokenizer", "info", "vocabulary", "dtype")
-        same = all(getattr(self, part) == getattr(other, part) for part in parts)
+        same = all(getattr(self, part) == getattr(other, part) for part in ("tokenizer", "info", "vocabulary", "dtype"))
         return same and np.array_equal(self.vectors, other.vectors)
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash
@@ -108,11 +105,7 @@ class WordVectors:
             "tokenizer": self.tokenizer.settings(),
             **self.info,
         }
-        lines = {
-            key: ", ".join(f"{name}: {item}" for name, item in value.items()) if isinstance(value, Mapping) else value
-            for key, value in entries.items()
-        }
-        return card(repr(self)[1:-1], lines)
+        return card(repr(self)[1:-1], entries)
 
     # size
 
@@ -167,15 +160,19 @@ class WordVectors:
 
     __getitem__ = vector
 
-    def neighbours(self, word_or_text: str, k: int = 10, *, all_forms: bool = False) -> list[tuple[str, float]]:
-        """The k words nearest to a word or to a text, with their cosines; its own words are left out.
+    def neighbours(
+        self, word_or_text: str | Vectors, k: int = 10, *, all_forms: bool = False
+    ) -> list[tuple[str, float]]:
+        """The k words nearest to a word, a text or a vector, with their cosines; a text's own words are left out.
 
         `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
 
         all_forms  also rare words, and all forms of a word (cats, kittens); else one of each stem, of the frequent ones
         """
-        if word_or_text in self.vocabulary:
+        if word_or_text in self.vocabulary or as_vectors(word_or_text) is not None:
             return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
+        if not isinstance(word_or_text, str):
+            raise InputError(f"neighbours got {word_or_text!r:.60}; expected a word, a text or a vector")
         self._check_one_language()
         words = self.tokenizer.words(word_or_text)
         found = list(map(finder(self.vocabulary, self.fallback, few=True), words))
@@ -189,25 +186,27 @@ class WordVectors:
 
     def most_similar(
         self,
-        positive: str | Sequence[str] = (),
-        negative: str | Sequence[str] = (),
+        positive: str | Sequence[str | Vectors] = (),
+        negative: str | Sequence[str | Vectors] = (),
         topn: int = 10,
         *,
         all_forms: bool = True,
     ) -> list[tuple[str, float]]:
         """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
 
-        `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]
+        `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]; a vector can stand for a word
         """
         plus, minus = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not plus and not minus:
             raise InputError("most_similar got no words; expected at least one, positive or negative")
-        ids = [self._id(word) for word in plus + minus]
-        rows = units(self.rows.take(ids, 0))
+        words: list[Any] = plus + minus
+        given = [as_vectors(word, (self.dim,)) for word in words]
+        rows = units(np.array([self.vector(w) if v is None else v for w, v in zip(words, given, strict=True)]))
         rows[len(plus) :] *= -1
+        own = {self._id(word) for word in words if isinstance(word, str)}
         if all_forms:
-            return self.nearest_words(rows.sum(axis=0), topn, set(ids))
-        return one_of_each_stem(self, rows.sum(axis=0), topn, plus + minus)
+            return self.nearest_words(rows.sum(axis=0), topn, own)
+        return one_of_each_stem(self, rows.sum(axis=0), topn, [word for word in words if isinstance(word, str)])
 
     def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
         """The k words nearest to a vector, (dim,), with their cosines, but for some ids."""

@@ -42,8 +42,8 @@ class Limits:
     max_bytes: int = 8 << 20  # of the body of a request
     max_inputs: int = 2048  # texts in a request; OpenAI's own limit
     max_concurrent: int = 256  # requests under way; more are told to come again. 256 bodies of 8 MB fit into memory
-    seconds: float = 30.0  # from the first byte of a request to the last one of its answer
-    idle_seconds: float = 75.0  # for a connection on which no request has arrived whole
+    max_seconds: float = 30.0  # from the first byte of a request to the last one of its answer
+    max_idle: float = 75.0  # seconds of a connection on which no request has arrived whole
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -133,10 +133,10 @@ class Middleware:
         problem = self._refusal(scope)
         if problem is None:
             try:
-                async with asyncio.timeout(self._limits.seconds):
+                async with asyncio.timeout(self._limits.max_seconds):
                     await self._app(scope, answer.receive, answer.send)
             except TimeoutError:
-                seconds = f"{self._limits.seconds:g} seconds"
+                seconds = f"{self._limits.max_seconds:g} seconds"
                 if answer.has_body:
                     message = f"this took longer than {seconds}; send fewer texts at a time"
                     problem = Problem(503, message, code="timeout")

@@ -61,8 +61,8 @@ def run(app: Middleware, listening: socket.socket, limits: Limits, *, log_level:
         log_level=log_level,
         access_log=log_level in ("info", "debug"),
         server_header=False,
-        timeout_keep_alive=math.ceil(limits.idle_seconds),
-        timeout_graceful_shutdown=int(limits.seconds) + 5,
+        timeout_keep_alive=math.ceil(limits.max_idle),
+        timeout_graceful_shutdown=int(limits.max_seconds) + 5,
     )
     Server(config, app).run([listening])
 

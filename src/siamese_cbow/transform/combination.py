@@ -28,8 +28,8 @@ def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
 
     Each part weighs the same. What is kept for undoing a post-processing stays behind: it is of the parts.
     """
-    if not models:
-        raise InputError("there is no model to combine; expected one or more")
+    if not models or not all(isinstance(model, Model) for model in models):
+        raise InputError(f"there is no model to combine in {models!r:.60}; expected a list of one or more")
     first = models[0]
     for number, model in enumerate(models[1:], start=2):
         _check_alike(first, model, number)
@@ -41,6 +41,10 @@ def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
     side_by_side = np.concatenate([_evened(model.vectors, counts) for model in models], axis=1)
     rows = _lengthened(rotated(side_by_side, dim, counts), np.linalg.norm(side_by_side, axis=1))
     common, apart = _split([model.info for model in models])
+    for key in ("scores", "compression"):  # of the rows of the parts, not of the new ones
+        shared = common.pop(key, None)
+        for own in apart if shared else ():
+            own[key] = {**shared, **own.get(key, {})}
     parts = {f"model {number}": info for number, info in enumerate(apart, start=1)}
     return Model(first.vocabulary, rows, first.tokenizer, {**common, "combined": parts})
 

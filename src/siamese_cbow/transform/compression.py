@@ -24,15 +24,15 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
-    """A new model that is smaller; its info says how, and what it was before.
+    """A new model that is smaller; its info says what it was before the first time.
 
     What is kept for undoing a post-processing stays behind: it is of the whole model.
     """
     if dtype is not None and dtype not in get_args(Dtype):
         raise SettingsError(f"dtype is {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
     for name, value, most in (("dim", dim, model.dim), ("words", words, len(model.vocabulary))):
-        if value is not None and not 1 <= value <= most:
-            raise SettingsError(f"{name} is {value}; expected 1 to {most:,}, what the model has")
+        if value is not None and not (isinstance(value, int) and 1 <= value <= most):
+            raise SettingsError(f"{name} is {value!r}; expected 1 to {most:,}, what the model has")
     vocabulary, rows = model.vocabulary, model.rows
     if words is not None:
         ids = most_frequent(vocabulary.counts, words)
@@ -44,11 +44,9 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
         rows = rotated(as_array(rows), dim)  # estimated on the words that stay: the others no longer matter
     if dtype not in (None, model.dtype) or not isinstance(rows, PackedRows):
         rows = packed(as_array(rows), dtype or model.dtype)
-    before = model.info.compression or {
-        "from_dtype": model.dtype, "from_dim": model.dim, "from_words": len(model.vocabulary),
-    }  # fmt: skip
-    now = {"dtype": dtype or model.dtype, "dim": dim or model.dim, "words": len(vocabulary)}
-    info = replace(model.info, scores=None, compression={**before, **now})
+    first = {"from_dtype": model.dtype, "from_dim": model.dim, "from_words": len(model.vocabulary)}
+    before = {name: (model.info.compression or {}).get(name, value) for name, value in first.items()}
+    info = replace(model.info, scores=None, compression=before)
     ngrams = model.given_ngrams if rows.shape[1] == model.dim else None  # else fitted anew, to the new rows
     return Model(vocabulary, rows, model.tokenizer, info, ngrams=ngrams)
 

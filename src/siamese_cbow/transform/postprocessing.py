@@ -61,6 +61,9 @@ def postprocess(
 
     stream  where sentences are looked at; without it mean and directions are estimated from the words' counts
     """
+    if stream is not None and not hasattr(stream, "fingerprint"):
+        expected = "expected what siamese_cbow.prepare returns, or siamese_cbow.Stream.load(folder)"
+        raise InputError(f"stream is {stream!r:.60}; {expected}")
     settings = replace(settings or Postprocess(), **changes)
     check_not_postprocessed(model)
     rows, undo = folded(model.vectors, model.vocabulary, settings, stream)
@@ -75,8 +78,12 @@ def without_postprocessing(model: Model) -> Model:
         return model
     if model.undo is None:
         raise InputError("this model's post-processing can't be undone: it was made smaller since; use the original")
-    info = replace(model.info, postprocessing=None)
-    return Model(model.vocabulary, model.undo.rows(model.vectors), model.tokenizer, info)
+    info, undo, ngrams = replace(model.info, postprocessing=None), model.undo, model.given_ngrams
+    if ngrams is not None and undo.directions.shape == (model.dim, model.dim) and undo.factors.all():
+        ngrams = ngrams.along(undo.directions, 1 / undo.factors)  # of `adapt`, which keeps those it is given
+    else:
+        ngrams = None  # fitted anew to the rows, as `postprocess` does
+    return Model(model.vocabulary, undo.rows(model.vectors), model.tokenizer, info, ngrams=ngrams)
 
 
 def check_not_postprocessed(model: Model) -> None:
