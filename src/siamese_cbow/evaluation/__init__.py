@@ -16,7 +16,14 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     score_tables  scores and tests as tables for people
       [best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed,
       verdict]
+    verdicts      does a claim hold: intervals over pairs and trainings, and which rivals are sound
+      [NEAR, UNDECIDED, Decision, Resampled, Verdict, crowding,
+      decide_by_runs, decide_statistic, every, is_collapsed, item_replicates, one_run_each, resampled_pearsons]
     probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
+    transfer      the field's sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC
+    ranking       retrieval with judged relevance: nDCG@10, MAP; BM25
+    document_tasks  halves and passages of whole documents
+    tasks         the three of them, by folder [Tasks, TaskScore, read_tasks, task_rows]
 
 Nothing here trains; the report of the paper is `paper`.
 """

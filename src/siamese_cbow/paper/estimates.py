@@ -1,0 +1,107 @@
+"""How long pieces of work take: a weight for the progress bar, and an estimate from a measured piece of each kind.
+
+Machines differ by more than any table of speeds could say, and other programs run on them. So before a report begins,
+each kind of training that it has to do runs once on a small cut of the text, and so does the scoring.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.errors import MissingExtra
+from siamese_cbow.paper.jobs import Job, Piece, settings_of, training_words
+from siamese_cbow.paper.pieces import point
+from siamese_cbow.stream.stream import Stream
+
+CUT, SMALL_CUT = 60_000, 4_000  # words; the small one for skip-thought, and to compile what has to be compiled
+SYSTEM_SCORINGS = 6  # what is done with a system costs as much as scoring a point so many times
+SPEEDS = {"Word2Vec skipgram": 280_000, "Word2Vec cbow": 1_000_000, "SkipThought": 8_000, "FastSent": 300_000}
+
+
+def work_kind(recipe: Any) -> str:
+    """Recipes of one kind take as long for a word, but for their dimensions: "Word2Vec skipgram", "softmax 2"."""
+    settings = settings_of(recipe)
+    match settings["recipe"]:
+        case "Word2Vec":
+            return f"Word2Vec {settings['algorithm']}"
+        case "SiameseCBOW":
+            objective = str(settings["objective"])
+            return f"{objective} {settings['negatives']}" if objective == "softmax" else objective
+        case name:
+            return str(name)
+
+
+def n_scorings(piece: Piece, job: Job) -> int:
+    """How often something is scored."""
+    if piece.kind == "curve":
+        return int(job.scale.points_per_epoch * piece.recipe.epochs)
+    return SYSTEM_SCORINGS if piece.kind == "system" else 1
+
+
+def weight(piece: Piece, job: Job) -> float:
+    """A rough guess at the seconds of a piece on two cores, by which pieces share the progress bar."""
+    return _size(piece.recipe, job.stream) / _speed(work_kind(piece.recipe)) + 2 + n_scorings(piece, job)
+
+
+def _speed(kind: str) -> float:
+    name, _, negatives = kind.partition(" ")
+    return SPEEDS.get(kind, 6_000_000 / (2 + int(negatives)) if name == "softmax" else 3_000_000)
+
+
+def _size(recipe: Any, stream: Stream) -> float:
+    """The words of a training, weighted by dimensions."""
+    dim = getattr(recipe, "dim", 300) / 300
+    power = 2 if work_kind(recipe) == "SkipThought" else 1
+    return training_words(recipe, stream) * max(0.15, dim**power)
+
+
+def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
+    """How long the pieces will take, from a measured piece of each kind."""
+    kinds: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        kinds.setdefault(work_kind(piece.recipe), []).append(piece)
+    total, scoring, tasks = 0.0, 0.0, 0.0
+    for kind, alike in kinds.items():
+        with suppress(MissingExtra):  # it will be left out
+            cut = _cut(job.stream, SMALL_CUT if kind == "SkipThought" else CUT)
+            recipe = _once(alike[0].recipe)
+            _train(recipe, _cut(job.stream, SMALL_CUT), job)
+            seconds, model = _timed(partial(_train, recipe, cut, job))
+            a_word = seconds / max(1.0, _size(recipe, cut))
+            total += sum(a_word * _size(piece.recipe, job.stream) for piece in alike)
+            if not scoring:
+                scoring, _ = _timed(partial(point, model, job.sets, ""))
+                if job.tasks is not None and any(piece.kind == "system" for piece in pieces):
+                    tasks, _ = _timed(partial(job.tasks.scores, model, ""))
+    systems = [piece for piece in pieces if piece.kind == "system"]
+    timings = job.scale.seconds_one_by_one * sum(map(job.is_timed, systems))
+    return total + scoring * sum(n_scorings(piece, job) for piece in pieces) + timings + 2 * tasks * len(systems)
+
+
+def _once(recipe: Any) -> Any:
+    """The same recipe for one epoch."""
+    changes = {"epochs": 1, "decay_epochs": None}
+    return replace(recipe, **{name: value for name, value in changes.items() if hasattr(recipe, name)})
+
+
+def _cut(stream: Stream, n_words: int) -> Stream:
+    """The first sentences of a stream, about so many words."""
+    n = int(np.searchsorted(stream.sentences, n_words))
+    return stream.part(range(min(max(2, n), stream.n_sentences)))
+
+
+def _train(recipe: Any, stream: Stream, job: Job) -> Any:
+    return recipe.train(stream, threads=job.threads or 2)
+
+
+def _timed(do: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = do()
+    return time.perf_counter() - start, result
