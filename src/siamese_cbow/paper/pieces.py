@@ -184,7 +184,10 @@ def tasks_to_json(every: dict[Any, Any], job: Job) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "treatment": treatment, "kind": score.kind, "task": score.task, "measure": score.measure,
+            "treatment": treatment,
+            "kind": score.kind,
+            "task": score.task,
+            "measure": score.measure,
             "items": score.items.round(DIGITS).tolist(),
         }
         for treatment, system in every.items()

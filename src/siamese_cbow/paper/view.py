@@ -6,7 +6,7 @@ The paper's figures come from `paper_figures.json`.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -21,6 +21,7 @@ from siamese_cbow.evaluation.significance import DAGGER, Comparison, compare, wi
 from siamese_cbow.evaluation.tasks import TaskScore
 from siamese_cbow.evaluation.verdicts import (
     NEAR,
+    UNDECIDED,
     Decision,
     Resampled,
     decide_statistic,
@@ -153,9 +154,21 @@ class View:
 
     @cached_property
     def defined(self) -> list[int]:
-        """Places of the sets that make a mean and on which every system has a Pearson."""
-        every = [one.figures for one in self._resampled.values()]
-        return [i for i in self.headline if every and not any(np.isnan(figures[:, i]).any() for figures in every)]
+        """Places of the sets that make a mean and on which every system and every point has a Pearson."""
+        figures = [*(one.figures for one in self._resampled.values()), np.zeros((1, len(self.sets)))]
+        points = [r["pearsons"]["official"] for r in self._points]
+        undefined = set(np.flatnonzero(np.isnan(np.concatenate(figures)).any(axis=0)).tolist())
+        undefined |= {i for row in points for i, r in enumerate(row) if r is None}
+        return [i for i in self.headline if i not in undefined]
+
+    @property
+    def _points(self) -> Iterator[Run]:
+        """Every point of every figure."""
+        for settings in (*self.results.negatives.values(), *self.results.dims.values()):
+            for points in settings.values():
+                yield from points
+        for runs in self.results.curves.values():
+            yield from (point for run in runs for point in run["points"])
 
     def place(self, year: int, dataset: str) -> int | None:
         """Where a set is, if it is there: `view.place(2014, "images")`."""
@@ -201,6 +214,8 @@ class View:
     def better(self, first: str, second: str, treatment: Treatment = "learnt") -> Decision:
         """Whether a system has the higher mean Pearson over sets."""
         places = self.defined
+        if not places:
+            return Decision(UNDECIDED, why="undefined on every set")
         return decide_statistic(
             lambda a, b: (a[..., places] - b[..., places]).mean(axis=-1),
             self.resampled(first, treatment),
