@@ -13,8 +13,8 @@ import numpy as np
 
 RESULTS = Path(__file__).parents[1] / "results"
 TUNING = (  # the one sentence about it, on every page
-    "Settings were chosen on the STS sets of 2012 and 2013; scores of 2014 and 2015 were seen along the way, so these are "
-    "not an untouched test."
+    "Settings were chosen on the STS sets of 2012 and 2013; scores of 2014 and 2015 were seen along the way, so these "
+    "are not an untouched test."
 )
 
 
