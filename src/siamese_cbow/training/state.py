@@ -147,8 +147,8 @@ def random_matrices(
         for first in range(0, n_rows, 4096):
             drawn, drawing = drawing.result(), pool.submit(draw, min(first + 4096, n_rows))
             spread(np.multiply(drawn, np.float32(std), out=drawn), first, vectors, layout)
-    first, second = memory
-    return Matrices(vectors, first, second, aligned((1, 1)))
+    seen, moved = memory
+    return Matrices(vectors, seen, moved, aligned((1, 1)))
 
 
 def first_state(
