@@ -492,7 +492,7 @@ def test_what_other_code_has_kept_is_computed_again(
 ) -> None:
     options: Any = {"only": ["table2"], "quick": True, "threads": 1}
     with monkeypatch.context() as patch:
-        patch.setattr("siamese_cbow.paper.jobs.code_of", lambda *modules: "another")
+        patch.setattr("siamese_cbow.paper.work_pieces.code_of", lambda *modules: "another")
         reproduce(stream, sets, tmp_path, **options)
     older = counted.copy()
     reproduce(stream, sets, tmp_path, **options)
@@ -545,11 +545,11 @@ def test_operations_are_counted() -> None:
 
 def test_the_same_is_done_to_all_rows(stream: Stream) -> None:
     model = RandomVectors(dim=8).train(stream)
-    every = treated(model, stream, is_finished=False)
+    every = treated(model, stream)
     assert list(every) == ["learnt", "finished", "full"]
     recipe = SiameseCBOW(dim=8, learning_rate=1e-12, share_stems=False, fallback="none")
     plain = replace(recipe, idf_power=0.0, length_power=1.0, common_directions=0).train(stream, threads=1)
-    again = treated(plain, stream, is_finished=False)["finished"]
+    again = treated(plain, stream)["finished"]
     np.testing.assert_allclose(again.vectors, recipe.train(stream, threads=1).vectors, atol=1e-4)
     words = Vocabulary.of_words(["play", "plays", "sea"])
     rows = with_stems(np.array([[4.0], [6.0], [1.0]], np.float32), words, "en")

@@ -4,11 +4,11 @@ In the order of the flow:
 
     code_version        which code a result was made by
     recipes             what is trained for which part, in full and in quick reports
-    jobs                pieces of work, and all that their results depend on
+    work_pieces         pieces of work, and all that their results depend on
     treatments          what is done to word vectors after learning, the same for every system
     inspection          a look at words, and at the next sentence
     pieces              one piece: train, score, time, look at words; its result as JSON
-    estimates           how long pieces take, from a measured piece of each kind
+    durations           how long pieces take, from a measured piece of each kind
     work_plan           all pieces of some parts, done one by one and kept
     view                results as tables and verdicts look at them, with the paper's own figures
     document            a report as plain records: sections, tables, figures, claims [Report]

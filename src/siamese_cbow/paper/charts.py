@@ -27,7 +27,7 @@ def figure2(view: View) -> Section:
         points = [averaged([run["points"][i] for run in runs]) for i in range(n)]
         # Weights and stems don't have to be learnt, and are worth much; a falling rate calms any curve.
         start = "random vectors" + (
-            ", with the stems, weights and n-grams that the recipe gives to all" if recipe.idf_power else ""
+            ", with the stems and weights that the recipe gives to all" if recipe.idf_power else ""
         )
         rate = "falls to nothing over all epochs" if recipe.decay == "linear" else "stays the same"
         step = int(points[1]["examples"] - points[0]["examples"]) if len(points) > 1 else 0
@@ -43,7 +43,8 @@ def figure2(view: View) -> Section:
                 f"figure2-{key}",
                 f"Performance over {round(max(xs))} epochs, {RECIPES[key]}",
                 f"Pearson (protocol official) at every {step:,} examples and at the end of every epoch, "
-                f"{_mean_of(runs)}. The first point is before any training: {start}. The learning rate {rate}.",
+                f"{_mean_of(runs)}. Unknown words are left out. The first point is before any training: {start}. The "
+                f"learning rate {rate}.",
                 _panels(view, xs, ys, "epochs", ticks if len(ticks) < MANY_TICKS else None),
                 records,
             )
@@ -97,7 +98,8 @@ def _by_setting(view: View, key: str, name: str, recipes: dict[str, dict[int, li
         values = sorted(trainings)
         points = {value: averaged(trainings[value]) for value in values}
         told = _mean_of(trainings[values[0]])
-        caption = f"Pearson (protocol official), {told}. All other settings are those of the recipe."
+        others = "All other settings are those of the recipe; unknown words are left out."
+        caption = f"Pearson (protocol official), {told}. {others}"
         ys = [points[value]["pearsons"]["official"] for value in values]
         ticks = tuple((float(value), str(value)) for value in values)
         records = tuple(_record(view, {name.replace(" ", "_"): value}, points[value]) for value in values)

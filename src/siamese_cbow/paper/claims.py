@@ -17,9 +17,9 @@ from siamese_cbow.paper import claims_on_sets as sets
 from siamese_cbow.paper import claims_on_settings
 from siamese_cbow.paper import claims_on_time as timing
 from siamese_cbow.paper import claims_on_words as words
-from siamese_cbow.paper.decisions import ALIKE, counted, in_settings, told, wins
+from siamese_cbow.paper.decisions import counted, in_settings, told, wins
 from siamese_cbow.paper.document import Claim
-from siamese_cbow.paper.recipes import BASELINES, PUBLISHED, READINGS, label_of
+from siamese_cbow.paper.recipes import ALIKE, BASELINES, PUBLISHED, READINGS, label_of
 from siamese_cbow.paper.treatments import LABELS, Treatment
 from siamese_cbow.paper.view import View, is_dagger, paper
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, UNDECIDED, Decision, Statistic, decide_statistic, every
-from siamese_cbow.paper.decisions import ALIKE, in_settings, told
+from siamese_cbow.paper.decisions import in_settings, told
 from siamese_cbow.paper.document import Claim
-from siamese_cbow.paper.recipes import BASELINES, label_of
+from siamese_cbow.paper.recipes import ALIKE, BASELINES, label_of
 from siamese_cbow.paper.treatments import LABELS
 from siamese_cbow.paper.view import View
 

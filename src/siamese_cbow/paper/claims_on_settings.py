@@ -51,7 +51,7 @@ def epochs(view: View) -> Iterator[Claim]:
         yield Claim(
             "epochs-contrastive",
             "The vectors of the contrastive recipe end better than they start",
-            f"{told(gained)}; {course}; before training, random vectors have the recipe's stems, weights and n-grams",
+            f"{told(gained)}; {course}; before training, random vectors have the recipe's stems and weights",
             gained.verdict,
             "",
             "us",

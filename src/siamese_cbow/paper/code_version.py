@@ -14,7 +14,7 @@ from pathlib import Path
 
 PACKAGE = "siamese_cbow"
 # What these say is in the settings of a result, or about other results.
-PLANS = frozenset(f"{PACKAGE}.paper.{name}" for name in ("recipes", "jobs", "code_version"))
+PLANS = frozenset(f"{PACKAGE}.paper.{name}" for name in ("recipes", "work_pieces", "code_version"))
 LIBRARIES = ("gensim", "numba", "numpy", "scipy", "scikit-learn", "torch")  # whose numbers may change with them
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.score_tables import number, signed
 from siamese_cbow.evaluation.verdicts import Decision
-from siamese_cbow.paper.recipes import PUBLISHED, READINGS
+from siamese_cbow.paper.recipes import ALIKE, PUBLISHED, READINGS
 from siamese_cbow.paper.treatments import LABELS, Treatment
 from siamese_cbow.paper.view import View
-
-Compared: TypeAlias = tuple[Treatment, ...]
-ALIKE: Compared = ("learnt", "finished")
 
 
 def told(decision: Decision, *, sign: bool = True) -> str:
@@ -35,7 +31,7 @@ def counted(decision: Decision) -> str:
     return f"{'undefined' if value is None else f'{value:g}'}{interval}{why}"
 
 
-def in_settings(view: View, treatments: Compared = ALIKE) -> Iterator[tuple[str, Treatment, str]]:
+def in_settings(view: View, treatments: tuple[Treatment, ...] = ALIKE) -> Iterator[tuple[str, Treatment, str]]:
     """The readings of the paper's recipe that are there, in each treatment: the system, the treatment, what to call "
     "it."""
     for treatment in treatments:

@@ -19,28 +19,28 @@ ADDED, MULTIPLIED, ELEMENTWISE, MATRIX, SCALED = (
 
 
 @dataclass(frozen=True)
-class Counted:
+class Tallied:
     """A vector that has no numbers, only a tally of what was done with it and its like."""
 
     tally: Counter[str]
 
-    def _did(self, what: str) -> Counted:
+    def _did(self, what: str) -> Tallied:
         self.tally[what] += 1
         return self
 
-    def __add__(self, other: Counted) -> Counted:
+    def __add__(self, other: Tallied) -> Tallied:
         return self._did(ADDED)
 
-    def __rsub__(self, one: float) -> Counted:
+    def __rsub__(self, one: float) -> Tallied:
         return self._did(ADDED)
 
-    def __mul__(self, other: Counted | float) -> Counted:
-        return self._did(MULTIPLIED if isinstance(other, Counted) else SCALED)
+    def __mul__(self, other: Tallied | float) -> Tallied:
+        return self._did(MULTIPLIED if isinstance(other, Tallied) else SCALED)
 
-    def __rmatmul__(self, matrix: str) -> Counted:
+    def __rmatmul__(self, matrix: str) -> Tallied:
         return self._did(MATRIX)
 
-    def squashed(self) -> Counted:
+    def squashed(self) -> Tallied:
         """A sigmoid or a tanh of every element."""
         return self._did(ELEMENTWISE)
 
@@ -48,7 +48,7 @@ class Counted:
 def averaging(n_words: int) -> Counter[str]:
     """What it takes to average so many words: `averaging(5)` -> 4 additions, 1 multiplication by a number."""
     tally: Counter[str] = Counter()
-    words = [Counted(tally) for _ in range(n_words)]
+    words = [Tallied(tally) for _ in range(n_words)]
     total = words[0]
     for word in words[1:]:
         total = total + word
@@ -59,8 +59,8 @@ def averaging(n_words: int) -> Counter[str]:
 def skip_thought(n_words: int) -> Counter[str]:
     """The paper's equations of a GRU, for so many words."""
     tally: Counter[str] = Counter()
-    h = Counted(tally)
-    for x in [Counted(tally) for _ in range(n_words)]:
+    h = Tallied(tally)
+    for x in [Tallied(tally) for _ in range(n_words)]:
         r = ("W_r" @ x + "U_r" @ h).squashed()
         z = ("W_z" @ x + "U_z" @ h).squashed()
         candidate = ("W" @ x + "U" @ (r * h)).squashed()

@@ -18,8 +18,9 @@ from siamese_cbow.evaluation.scores import Scores, SetScore
 from siamese_cbow.evaluation.verdicts import crowding, resampled_pearsons
 from siamese_cbow.model.model import Model
 from siamese_cbow.paper.inspection import look_at_words, next_sentence_ranks
-from siamese_cbow.paper.jobs import Job, Piece, settings_of, training_words
+from siamese_cbow.paper.recipes import SYSTEMS
 from siamese_cbow.paper.treatments import treated
+from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.progress import Progress
 
 WARM_UP = 20  # pairs, before the clock starts: code is compiled and files are read for the first one
@@ -66,7 +67,7 @@ def _scored(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - busy
     if piece.kind == "point":
         return {"train_seconds": seconds, **point(system, job.sets, piece.title)}
-    every = treated(system, job.stream, is_finished=piece.key == "contrastive")
+    every = treated(system, job.stream, SYSTEMS[piece.key].treatments)
     is_model = isinstance(system, Model)
     return {
         "train_seconds": seconds,

@@ -14,6 +14,7 @@ from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.skip_thought import SkipThought
 from siamese_cbow.baselines.word2vec import Word2Vec
+from siamese_cbow.paper.treatments import TREATMENTS, Treatment
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
@@ -72,6 +73,7 @@ class Column:
     short: str  # at the end of a line in a chart
     make: Callable[[Scale, int, Stream], Any]  # of a scale, a seed and the text: a recipe
     seeds: int | None = None  # how many trainings; None: as many as the scale has
+    treatments: tuple[Treatment, ...] = TREATMENTS  # that it is shown in, as far as it can have them
 
 
 def matched(stream: Stream) -> dict[str, Any]:
@@ -106,6 +108,8 @@ OBJECTIVE_ALONE: dict[str, Any] = {
     "fallback": "none",
 }
 
+ALIKE: tuple[Treatment, ...] = ("learnt", "finished")  # that verdicts compare
+
 # By the name in files and in JSON, in the order of Table 1.
 SYSTEMS: dict[str, Column] = {
     "random": Column("random vectors", "random", lambda scale, seed, _: RandomVectors(scale.dim, seed)),
@@ -118,13 +122,18 @@ SYSTEMS: dict[str, Column] = {
     ),
     "fastsent": Column("FastSent", "FastSent", lambda scale, seed, _: FastSent(dim=scale.dim, seed=seed)),
     "fastsent+ae": Column(
-        "FastSent+AE", "FastSent+AE", lambda scale, seed, _: FastSent(True, dim=scale.dim, seed=seed)
+        "FastSent+AE", "FastSent+AE", lambda scale, seed, _: FastSent(True, dim=scale.dim, seed=seed), treatments=ALIKE
     ),
     "siamese": Column("Siamese CBOW, as published", "as published", _siamese("paper", like_the_paper=False)),
     "matched": Column("Siamese CBOW, updates matched", "matched", _siamese("paper", like_the_paper=True)),
-    "program": Column("Siamese CBOW, its program", "program", _siamese("paper-program", like_the_paper=False)),
+    "program": Column(
+        "Siamese CBOW, its program", "program", _siamese("paper-program", like_the_paper=False), treatments=ALIKE
+    ),
     "program-matched": Column(
-        "Siamese CBOW, its program, updates matched", "program, matched", _siamese("paper-program", like_the_paper=True)
+        "Siamese CBOW, its program, updates matched",
+        "program, matched",
+        _siamese("paper-program", like_the_paper=True),
+        treatments=ALIKE,
     ),
     "objective": Column(
         "contrastive objective alone",
@@ -132,7 +141,10 @@ SYSTEMS: dict[str, Column] = {
         lambda scale, seed, _: SiameseCBOW(dim=scale.dim, seed=seed, **OBJECTIVE_ALONE),
     ),
     "contrastive": Column(
-        "contrastive recipe", "contrastive", lambda scale, seed, _: SiameseCBOW(dim=scale.dim, seed=seed)
+        "contrastive recipe",
+        "contrastive",
+        lambda scale, seed, _: SiameseCBOW(dim=scale.dim, seed=seed),
+        treatments=("learnt",),  # it has all of it while it learns
     ),
 }
 # Cheap ones first: a report that is broken off then has the most to show.

@@ -20,9 +20,9 @@ from siamese_cbow.paper import analysis, charts, paper_tables, system_tables, ta
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.code_version import code_of
 from siamese_cbow.paper.document import Report, Section
-from siamese_cbow.paper.jobs import Job, fingerprint
 from siamese_cbow.paper.recipes import FULL, QUICK, label_of, with_skip_thought
 from siamese_cbow.paper.view import View
+from siamese_cbow.paper.work_pieces import Job, fingerprint
 from siamese_cbow.paper.work_plan import Cache, checked_parts, plan_fingerprint, planned_work, run_plan
 from siamese_cbow.paper.writing import COMMAND, TEMPLATES, check_report, is_written, write_report
 from siamese_cbow.progress import SILENT, Progress

@@ -11,6 +11,7 @@ it while it learns.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -33,17 +34,15 @@ LABELS: dict[Treatment, str] = {
 FINISHING = Recipe().end
 
 
-def treated(system: Any, stream: Stream, *, is_finished: bool) -> dict[Treatment, Any]:
-    """The system in each treatment that it can have."""
-    if is_finished or not isinstance(system, Model):
-        return {"learnt": system}
-    return {
-        "learnt": system,
-        "finished": _finished(system, system.vectors),
-        "full": _finished(system, with_stems(system.vectors, system.vocabulary, stream.language)).with_fallback(
-            "ngrams"
-        ),
-    }
+def treated(system: Any, stream: Stream, wanted: Collection[Treatment] = TREATMENTS) -> dict[Treatment, Any]:
+    """The system in each treatment that it can have and that is wanted."""
+    treatments: dict[Treatment, Any] = {"learnt": system}
+    if isinstance(system, Model) and "finished" in wanted:
+        treatments["finished"] = _finished(system, system.vectors)
+    if isinstance(system, Model) and "full" in wanted:
+        rows = with_stems(system.vectors, system.vocabulary, stream.language)
+        treatments["full"] = _finished(system, rows).with_fallback("ngrams")
+    return treatments
 
 
 def _finished(model: Model, vectors: Vectors) -> Model:

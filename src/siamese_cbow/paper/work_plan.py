@@ -20,10 +20,10 @@ from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import MissingExtra, SettingsError
 from siamese_cbow.model.storage import MODEL_FILES
-from siamese_cbow.paper.estimates import measured_seconds, weight
-from siamese_cbow.paper.jobs import Job, Piece, fingerprint
+from siamese_cbow.paper.durations import measured_seconds, weight
 from siamese_cbow.paper.pieces import compute
 from siamese_cbow.paper.recipes import PARTS, PUBLISHED, RECIPES, label_of
+from siamese_cbow.paper.work_pieces import Job, Piece, fingerprint
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.checkpoint import CHECKPOINT_FILES
 
@@ -124,7 +124,8 @@ def planned(parts: Collection[str], job: Job) -> Iterator[tuple[Piece, Place]]:
 
 def _figures(parts: Collection[str], job: Job, key: str, recipe_name: str, seed: int) -> Iterator[tuple[Piece, Place]]:
     """The points and the curve of one recipe and seed."""
-    base, told = job.system(key, seed).recipe, f"{recipe_name}, seed {seed}"
+    # Without vectors for unknown words, which are fitted to every point's rows anew and take longer than the training.
+    base, told = replace(job.system(key, seed).recipe, fallback="none"), f"{recipe_name}, seed {seed}"
     if "figure3" in parts and key in PUBLISHED:  # the other recipe takes its negatives from the batch
         for n in job.scale.negatives:
             title = f"{n} negative{'s' if n > 1 else ''}, {told}"

@@ -103,6 +103,7 @@ class Job:
             about["points_per_epoch"] = self.scale.points_per_epoch
         if piece.kind == "system":
             about["is_timed"] = self.is_timed(piece)
+            about["treatments"] = list(SYSTEMS[piece.key].treatments)
             about["tasks"] = self.tasks and self.tasks.fingerprint
         if piece.key == "skip-thought":
             about["expansion"] = settings_of(self.word2vec)

@@ -16,24 +16,23 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import MissingExtra
-from siamese_cbow.paper.jobs import Job, Piece, settings_of, training_words
 from siamese_cbow.paper.pieces import point
+from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.stream.stream import Stream
 
-CUT, SMALL_CUT = 60_000, 4_000  # words; the small one for skip-thought, and to compile what has to be compiled
+CUT, SMALL_CUT = 40_000, 2_000  # words; the small one for skip-thought, and to compile what has to be compiled
 SYSTEM_SCORINGS = 6  # what is done with a system costs as much as scoring a point so many times
 SPEEDS = {"Word2Vec skipgram": 280_000, "Word2Vec cbow": 1_000_000, "SkipThought": 8_000, "FastSent": 300_000}
 
 
 def work_kind(recipe: Any) -> str:
-    """Recipes of one kind take as long for a word, but for their dimensions: "Word2Vec skipgram", "softmax 2"."""
+    """Recipes of one kind take as long for a word, but for dimensions and negatives: "Word2Vec skipgram", "softmax"."""
     settings = settings_of(recipe)
     match settings["recipe"]:
         case "Word2Vec":
             return f"Word2Vec {settings['algorithm']}"
         case "SiameseCBOW":
-            objective = str(settings["objective"])
-            return f"{objective} {settings['negatives']}" if objective == "softmax" else objective
+            return str(settings["objective"])
         case name:
             return str(name)
 
@@ -51,15 +50,14 @@ def weight(piece: Piece, job: Job) -> float:
 
 
 def _speed(kind: str) -> float:
-    name, _, negatives = kind.partition(" ")
-    return SPEEDS.get(kind, 6_000_000 / (2 + int(negatives)) if name == "softmax" else 3_000_000)
+    return SPEEDS.get(kind, 3_000_000)
 
 
 def _size(recipe: Any, stream: Stream) -> float:
-    """The words of a training, weighted by dimensions."""
-    dim = getattr(recipe, "dim", 300) / 300
-    power = 2 if work_kind(recipe) == "SkipThought" else 1
-    return training_words(recipe, stream) * max(0.15, dim**power)
+    """The words of a training, weighted by dimensions and, where they are sampled, by negatives."""
+    dim, kind = getattr(recipe, "dim", 300) / 300, work_kind(recipe)
+    sentences = (2 + recipe.negatives) / 2 if kind == "softmax" else 1.0
+    return training_words(recipe, stream) * max(0.15, dim ** (2 if kind == "SkipThought" else 1)) * sentences
 
 
 def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
@@ -77,9 +75,9 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
             a_word = seconds / max(1.0, _size(recipe, cut))
             total += sum(a_word * _size(piece.recipe, job.stream) for piece in alike)
             if not scoring:
-                scoring, _ = _timed(partial(point, model, job.sets, ""))
+                scoring = _second(partial(point, model, job.sets, ""))
                 if job.tasks is not None and any(piece.kind == "system" for piece in pieces):
-                    tasks, _ = _timed(partial(job.tasks.scores, model, ""))
+                    tasks = _second(partial(job.tasks.scores, model, ""))
     systems = [piece for piece in pieces if piece.kind == "system"]
     timings = job.scale.seconds_one_by_one * sum(map(job.is_timed, systems))
     return total + scoring * sum(n_scorings(piece, job) for piece in pieces) + timings + 2 * tasks * len(systems)
@@ -99,6 +97,12 @@ def _cut(stream: Stream, n_words: int) -> Stream:
 
 def _train(recipe: Any, stream: Stream, job: Job) -> Any:
     return recipe.train(stream, threads=job.threads or 2)
+
+
+def _second(do: Callable[[], Any]) -> float:
+    """The seconds of the second time: the first one imports, compiles and remembers."""
+    do()
+    return _timed(do)[0]
 
 
 def _timed(do: Callable[[], Any]) -> tuple[float, Any]:
