@@ -23,7 +23,8 @@ from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.significance import wilcoxon
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.evaluation.tasks import read_tasks
-from siamese_cbow.paper import code_version, operations, work_plan
+from siamese_cbow.paper import claims_on_time as operations
+from siamese_cbow.paper import code_version, work_plan
 from siamese_cbow.paper.analysis import length_and_overlap
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report

@@ -18,7 +18,6 @@ In the order of the flow:
     charts              Figures 2, 3 and 4
     analysis            by sentence length and overlap; short, long and related words
     task_tables         labels, retrieval and documents
-    operations          section 4.3's operations, counted
     claims_on_sets      what the paper says of single sets
     claims_on_settings  of epochs, negatives and dimensions
     claims_on_time      of operations and seconds
