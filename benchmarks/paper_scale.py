@@ -4,8 +4,8 @@
 
 The Toronto Book Corpus can't be had, so a text of its sizes is made: words by Zipf's law, sentences of 3 to 25 words,
 7,087 books. It is prepared from disk and trained for one epoch twice: by the paper's recipe as it is, with negatives
-from the whole corpus, and with as many negatives from the batch, which is faster. A tenth of it comes first, which shows
-how time and memory grow. `--share` makes all of it smaller.
+from the whole corpus, and with as many negatives from the batch, which is faster. A tenth of it comes first, which
+shows how time and memory grow. `--share` makes all of it smaller.
 """
 
 from __future__ import annotations
