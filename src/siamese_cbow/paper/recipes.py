@@ -21,6 +21,7 @@ from siamese_cbow.training.siamese_cbow import SiameseCBOW
 PAPER_BATCHES = 740_042  # 74,004,228 sentences, 100 a batch, one epoch
 PAPER_RATE = 1e-4
 HIGHEST_RATE = 0.1  # beyond it more epochs make up for the rest
+MANY_EPOCHS = 10_000  # of skip-thought, which its words end before
 SKIP_THOUGHT_SPEED = 8_000  # words a second on two cores, in 300 dimensions
 
 
@@ -80,8 +81,7 @@ def matched(stream: Stream) -> dict[str, Any]:
     """The rate at which one epoch here moves vectors as far as the paper's did: rate x batches x epochs as there.
 
     The paper made 740,042 batches at .0001. 517,797 sentences make 5,178 batches, so the rate is .0143. On a text so
-    small that this would be above .1, more epochs make up for the rest. (Ten epochs at a tenth of the rate agree with
-    one: results/reproduce-novels.)
+    small that this would be above .1, more epochs make up for the rest.
     """
     batches = max(1.0, stream.n_sentences / SiameseCBOW.paper().batch_size)
     whole = PAPER_RATE * PAPER_BATCHES / batches  # rate x epochs
@@ -180,4 +180,5 @@ def with_skip_thought(scale: Scale, hours: float | None) -> Scale:
     if hours is None:
         return scale
     per_second = SKIP_THOUGHT_SPEED * (300 / scale.skip_thought["dim"]) ** 2
-    return replace(scale, skip_thought={**scale.skip_thought, "max_tokens": round(hours * 3600 * per_second)})
+    longer = {"max_tokens": round(hours * 3600 * per_second), "epochs": MANY_EPOCHS}
+    return replace(scale, skip_thought={**scale.skip_thought, **longer})
