@@ -153,8 +153,13 @@ Statistic: TypeAlias = Callable[..., Floats]  # of the figures (..., n_sets) of 
 
 
 def decide_statistic(statistic: Statistic, *systems: Resampled, above: float) -> Decision:
-    """`decide_statistic(lambda a, b: (a - b).mean(-1), ours, theirs, above=0)`: whether the first is better."""
-    value = float(statistic(*(system.point for system in systems)))
+    """`decide_statistic(lambda a, b: (a - b).mean(-1), ours, theirs, above=0)`: whether the first is better.
+
+    Its value is the mean over trainings: one of each system at a time, as in a resample.
+    """
+    runs = range(max(len(system.figures) for system in systems))
+    values = [statistic(*(system.figures[run % len(system.figures)] for system in systems)) for run in runs]
+    value = float(np.mean(values))
     replicates = np.asarray(statistic(*(system.replicates for system in systems)), np.float64)
     n_runs = min(system.n_runs for system in systems)
     return decide(None if np.isnan(value) else value, replicates, above=above, n_runs=n_runs)

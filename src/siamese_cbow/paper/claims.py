@@ -43,7 +43,7 @@ def _majority(view: View) -> Iterator[Claim]:
         if sound:
             systems = [view.resampled(one, treatment) for one in (key, *sound)]
             decision = decide_statistic(wins(view.defined), *systems, above=len(view.defined) / 2)
-            here = f"best of {_listed([key, *sound])} on {counted(decision)} of {len(view.defined)} sets"
+            here = f"ahead of {_listed(sound)} on {counted(decision)} of {len(view.defined)} sets"
         else:
             decision, here = Decision(UNDECIDED), "no baseline to be compared with"
         yield Claim(

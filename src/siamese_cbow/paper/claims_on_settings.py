@@ -93,7 +93,7 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
         )
         yield Claim(
             f"epochs-settles-{key}",
-            "Both seem to stabilise at the end of epoch 5 (4.2.1)",
+            "2014 deft-news and 2013 OnWN seem to stabilise at the end of epoch 5 (4.2.1)",
             f"in the last epoch they change by at most {number(-(settled.value or 0.0))}; it holds below .01",
             settled.verdict,
             READINGS[key],

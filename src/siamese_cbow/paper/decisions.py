@@ -26,9 +26,9 @@ def told(decision: Decision, *, sign: bool = True) -> str:
 def counted(decision: Decision) -> str:
     """`15.3, 95% interval 13 to 17`: the same of a count, which is a mean over trainings."""
     bounds, value = decision.interval, decision.value
-    interval = f", 95% interval {bounds.low:g} to {bounds.high:g}" if bounds else ""
+    interval = f", 95% interval {round(bounds.low, 1):g} to {round(bounds.high, 1):g}" if bounds else ""
     why = f" ({decision.why})" if decision.why else ""
-    return f"{'undefined' if value is None else f'{value:g}'}{interval}{why}"
+    return f"{'undefined' if value is None else f'{round(value, 1):g}'}{interval}{why}"
 
 
 def in_settings(view: View, treatments: tuple[Treatment, ...] = ALIKE) -> Iterator[tuple[str, Treatment, str]]:

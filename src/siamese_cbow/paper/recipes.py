@@ -124,13 +124,13 @@ SYSTEMS: dict[str, Column] = {
     "fastsent+ae": Column(
         "FastSent+AE", "FastSent+AE", lambda scale, seed, _: FastSent(True, dim=scale.dim, seed=seed), treatments=ALIKE
     ),
-    "siamese": Column("Siamese CBOW, as published", "as published", _siamese("paper", like_the_paper=False)),
-    "matched": Column("Siamese CBOW, updates matched", "matched", _siamese("paper", like_the_paper=True)),
+    "siamese": Column("Siamese CBOW (as published)", "as published", _siamese("paper", like_the_paper=False)),
+    "matched": Column("Siamese CBOW (updates matched)", "matched", _siamese("paper", like_the_paper=True)),
     "program": Column(
-        "Siamese CBOW, its program", "program", _siamese("paper-program", like_the_paper=False), treatments=ALIKE
+        "Siamese CBOW (its program)", "program", _siamese("paper-program", like_the_paper=False), treatments=ALIKE
     ),
     "program-matched": Column(
-        "Siamese CBOW, its program, updates matched",
+        "Siamese CBOW (its program, updates matched)",
         "program, matched",
         _siamese("paper-program", like_the_paper=True),
         treatments=ALIKE,
