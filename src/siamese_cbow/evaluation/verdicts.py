@@ -5,8 +5,8 @@ ahead above half of them. The figure is worked out again in many resamples. Each
 with replacement, the same pairs for all systems, and takes one of a system's trainings at random, so that the interval
 is as wide as chance in the test and chance in the training make it together:
 
-    holds            95% of the resamples lie above the bound
-    does not hold    95% of them lie on or below it
+    holds            the middle 95% of the resamples lie above the bound
+    does not hold    they lie on or below it
     cannot be told   all else; and whatever rests on fewer than three trainings, or on a rival that is not `sound`
 
 A rival is not sound if its vectors have collapsed or if it scores below random vectors: to be ahead of it is no merit.

@@ -155,8 +155,9 @@ def _summary(view: View, job: Job) -> list[str]:
         listed = "; ".join(f"{label_of(key)} ({why})" for key, why in out.items())
         lines.append(f"To be ahead of these is no merit, and no verdict rests on it: {listed}.")
     lines.append(
-        "Verdicts are decided by tests: a claim holds if 95% of 500 resamples of pairs and trainings agree with it, "
-        "does not hold if 95% disagree, and cannot be told otherwise, with fewer than three trainings, or against a "
+        "Verdicts are decided by tests. A claim is a figure that must lie above a bound, worked out again in 500 "
+        "resamples of pairs and trainings: it holds if their 95% interval lies above the bound, does not hold if the "
+        "interval lies on or below it, and cannot be told otherwise, with fewer than three trainings, or against a "
         "rival that has collapsed or is below random vectors."
     )
     if scale.name == "quick":
