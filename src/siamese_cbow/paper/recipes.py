@@ -60,7 +60,7 @@ QUICK = Scale(
     points_per_epoch=1,
     negatives=(1, 2, 5),
     dims=(25, 50, 100),
-    seconds_one_by_one=1.0,
+    seconds_one_by_one=0.5,
     n_figure_seeds=1,
     task_examples=500,
 )
