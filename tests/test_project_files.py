@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import siamese_cbow
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -21,3 +23,13 @@ def test_every_commit_is_checked_as_make_check_does() -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
     for tool in re.findall(r"\$\(BIN\)/(\w+(?: format| check)?)", recipe):
         assert f".venv/bin/{tool}" in hooks
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_reference_has_every_public_name() -> None:
+    described = re.findall(r"^::: siamese_cbow\.(\S+)\.(\w+)$", (ROOT / "docs/api.md").read_text("utf-8"), re.MULTILINE)
+    assert {name: home for home, name in described} == siamese_cbow._HOMES

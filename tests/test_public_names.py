@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import siamese_cbow
 
@@ -16,6 +17,10 @@ def test_all_names_are_there_and_sorted() -> None:
         assert thing.__module__.startswith("siamese_cbow."), name
         assert name in dir(siamese_cbow)
     assert not hasattr(siamese_cbow, "blorf")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert siamese_cbow.__version__ == version("siamese-cbow")
 
 
 def test_prepare_is_a_function_whoever_came_first() -> None:

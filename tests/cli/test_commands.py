@@ -59,6 +59,32 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no-such-file.txt" in capsys.readouterr().err
 
 
+def test_a_misspelt_command_is_told_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["neigbours", "cat"])
+    assert "there is no command 'neigbours'; did you mean neighbours?" in capsys.readouterr().err
+
+
+def test_commands_and_options_have_the_names_that_people_type(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["neighbors", "cat", "-k", "1"])
+    american = capsys.readouterr().out
+    main(["neighbours", "cat", "-k", "1"])
+    assert american == capsys.readouterr().out != ""
+    command = group.get_command(click.Context(group), "train")
+    assert command is not None
+    assert command.make_context("train", ["text", "--lr", "0.1"]).params["learning_rate"] == 0.1
+
+
+def test_help_of_train_has_every_option_of_a_recipe_under_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["train", "--help"])
+    first, *groups = capsys.readouterr().out.split("Options:")[1].split("\n\n")
+    assert "--momentum" not in first
+    assert "--temperature" not in first
+    headings = [group.strip().partition(":\n")[0] for group in groups]
+    assert headings[1:3] == ["Recipe", "Batches and negatives"]
+    assert "Post-processing" in headings
+
+
 def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.txt").write_text("the cat sat\nthe cat ran\n")
     arguments = ["prepare", str(tmp_path / "text.txt"), "-o", str(tmp_path / "stream"), "--min-count", "2"]

@@ -158,6 +158,12 @@ def test_scikit_learn_takes_a_model(tmp_path: Path) -> None:
     assert vectorizer(model).fit_transform([]).shape == (0, 16)
 
 
+def test_scikit_learn_has_the_packaged_model_unless_said() -> None:
+    np.testing.assert_array_equal(vectorizer().fit_transform(TEXTS), sc.load().encode(TEXTS))
+    with pytest.raises(SettingsError, match=r"dim: for learning.*SentenceVectorizer\(None, dim=8\)"):
+        vectorizer(dim=8).fit(TEXTS)
+
+
 def test_scikit_learn_adapts_to_what_it_is_fitted_on() -> None:
     model = small_model()
     made = vectorizer(model, adapt=True).fit(TEXTS)
@@ -168,13 +174,13 @@ def test_scikit_learn_adapts_to_what_it_is_fitted_on() -> None:
 def test_scikit_learn_trains_alike_each_time() -> None:
     from sklearn.base import clone
 
-    made = vectorizer(dim=8, epochs=2, threads=1, changes={"subsample": 0})
+    made = vectorizer(None, dim=8, epochs=2, threads=1, changes={"subsample": 0})
     once = made.fit(DOCUMENTS).transform(DOCUMENTS)
     again = clone(made).set_params(threads=2).fit(iter(DOCUMENTS)).transform(DOCUMENTS)
     np.testing.assert_array_equal(once, again)
     assert made.model_.dim == 8
     assert made.model_.info["recipe"]["epochs"] == 2
-    paper = vectorizer(dim=8, recipe="paper", changes={"negatives": 3}).fit(DOCUMENTS)
+    paper = vectorizer(None, dim=8, recipe="paper", changes={"negatives": 3}).fit(DOCUMENTS)
     assert paper.model_.info["recipe"]["negatives"] == 3
 
 
@@ -185,7 +191,8 @@ def test_scikit_learn_pipelines_searches_and_files(tmp_path: Path) -> None:
     from sklearn.pipeline import make_pipeline
 
     pipeline = make_pipeline(
-        vectorizer(dim=8, epochs=3, threads=1, changes={"subsample": 0, "common_directions": 0}), LogisticRegression()
+        vectorizer(None, dim=8, epochs=3, threads=1, changes={"subsample": 0, "common_directions": 0}),
+        LogisticRegression(),
     )
     search = GridSearchCV(pipeline, {"sentencevectorizer__normalize": [True, False]}, cv=2).fit(DOCUMENTS, LABELS)
     assert search.best_score_ > 0.8
@@ -232,7 +239,7 @@ def test_scikit_learn_checks_as_far_as_text_allows() -> None:
     with pytest.raises(SettingsError, match="truncate_dim is 99"):
         vectorizer(small_model(), truncate_dim=99).fit(["x"])
     with pytest.raises(InputError, match="every text is a single sentence"):
-        vectorizer(min_count=1).fit(["a cat", "a dog", "a cat", "a dog"])
+        vectorizer(None, min_count=1).fit(["a cat", "a dog", "a cat", "a dog"])
 
 
 # LangChain

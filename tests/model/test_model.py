@@ -332,6 +332,8 @@ def test_words(plain: Model) -> None:
     assert "east" in plain
     assert "blorf" not in plain
     np.testing.assert_array_equal(plain.vector("west"), [-2, 0])
+    np.testing.assert_array_equal(plain["west"], [-2, 0])
+    assert len(plain) == len(plain.vocabulary)
     with pytest.raises(InputError, match="did you mean 'west'"):
         plain.vector("West")
     assert plain.unknown_words("The east, the EAST of blorf") == ["the", ",", "of", "blorf"]

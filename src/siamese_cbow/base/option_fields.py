@@ -39,6 +39,8 @@ class Option(NamedTuple):
     above: float = -math.inf
     at_most: float = math.inf
     switch: str = ""  # names of a yes-or-no option on the command line, if not --name/--no-name
+    short: str = ""  # a second, shorter name on the command line: --lr
+    group: str = ""  # heading in --help of this option and of those after it, up to the next one that has a heading
 
     def allows(self, value: Any) -> bool:
         """Whether this is a value for it: `dim` allows 1, and neither 0 nor 1.5 nor True."""

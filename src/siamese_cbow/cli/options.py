@@ -165,6 +165,13 @@ encoding_option = click.option(
 )
 
 
+threads_option = click.option(
+    "--threads",
+    type=int,
+    metavar="N",
+    help="Threads to work with; the result is the same for any number.  [default: all cores]",
+)
+
 code_option = click.option("--code", is_flag=True, help="Also read the code blocks of HTML and Markdown.")
 
 

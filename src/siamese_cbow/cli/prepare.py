@@ -18,6 +18,7 @@ from siamese_cbow.cli.options import (
     none_if_auto,
     refuse_threads,
     text_column_option,
+    threads_option,
 )
 from siamese_cbow.stream.preparation import WORDS_ONLY
 from siamese_cbow.stream.preparation import prepare as prepare_stream
@@ -89,7 +90,7 @@ def preparing(options: dict[str, Any]) -> dict[str, Any]:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @preparing_options
 @click.option("--restart", is_flag=True, help="Replace the stream that the output holds.")
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 @cluster_options
 def prepare(text: tuple[str, ...], output: Path, cluster: str | None, workers: int | None, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from siamese_cbow.cli.options import threads_option
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER
 
 
@@ -40,7 +41,7 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER
     help="About how long skip-thought trains on two cores.  [default: a few minutes, too little for it]",
 )
 @click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
 @click.option("--restart", is_flag=True, help="Discard what was finished before.")
 def reproduce(

@@ -23,6 +23,7 @@ from siamese_cbow.cli.options import (
     say,
     tell_unknown,
     text_options_of,
+    threads_option,
 )
 from siamese_cbow.progress import bar
 from siamese_cbow.text.records import TextSettings
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
               help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 def search(
     query: str,
     files: tuple[str, ...],
@@ -193,7 +194,7 @@ class HitLines:
 @text_options_of("auto")
 @click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
 @click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten nearest are found.")
-@click.option("--threads", type=int, help="[default: all cores]")
+@threads_option
 def index(
     files: tuple[str, ...],
     folder_of_index: Path,

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from siamese_cbow.base.option_fields import Option, options
-from siamese_cbow.cli.options import AUTO, cluster_options, refuse_threads, say
+from siamese_cbow.cli.options import AUTO, cluster_options, refuse_threads, say, threads_option
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.storage import check_target
@@ -42,6 +42,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
             kind = click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str)
             command = click.option(
                 (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
+                *filter(None, [option.short]),
                 option.name,
                 default=None,
                 type=AUTO if option.name == EPOCHS else kind,
@@ -57,7 +58,8 @@ def _flat_options(recipe: type) -> Iterator[Option]:
     for option in options(recipe):
         if is_dataclass(option.kind):
             steps = [step for step in options(option.kind) if step.help]
-            yield from (step._replace(name=f"{option.name}_{step.name}") for step in steps)
+            named = [step._replace(name=f"{option.name}_{step.name}") for step in steps]
+            yield from (named[0]._replace(group="Post-processing"), *named[1:])
         else:
             yield option
 
@@ -100,7 +102,7 @@ class Grouped(click.Command):
 @preparing_options
 @click.option("--passes", metavar="LIST",
               help="Of several streams, how often an epoch goes through each: 1,5.  [default: once]")  # fmt: skip
-@click.option("--threads", type=int, help="The result does not depend on it.  [default: all cores]")
+@threads_option
 @click.option("--resume", is_flag=True, help="Only go on with an unfinished run, never start one.")
 @click.option("--restart", is_flag=True,
               help="Throw away the model or the unfinished run that the output holds; a stream only if it is of other "
@@ -214,13 +216,23 @@ def _refuse_text(inputs: Sequence[str], threads: int | None) -> None:
         raise InputError(f"{inputs[0]} is not a stream; with --cluster, make one first: siamese-cbow prepare --cluster")
 
 
+def _recipe_headings() -> dict[str, list[str]]:
+    """The options of a recipe under the headings that its fields name."""
+    heading = "Recipe"
+    headings = {heading: ["recipe_name"]}
+    for option in _flat_options(SiameseCBOW):
+        heading = option.group or heading
+        headings.setdefault(heading, []).append(option.name)
+    return headings
+
+
 _OF_BOTH = {"text", "output", "restart", "threads", "cluster", "workers"}
 TEXT_OPTIONS = {parameter.name for parameter in prepare.params} - _OF_BOTH
 SAVING_OPTIONS = {"resume", "restart", *(field.name for field in fields(Saving))}
 train.headings = {
-    "Text, where it is no stream yet": {"stream_folder", *TEXT_OPTIONS},
-    "The recipe": {"recipe_name", *(option.name for option in _flat_options(SiameseCBOW))},
-    "Saving and going on": SAVING_OPTIONS,
+    "Text (where it is not a stream yet)": {"stream_folder", *TEXT_OPTIONS},
+    **_recipe_headings(),
+    "Saving and resuming": SAVING_OPTIONS,
 }
 
 

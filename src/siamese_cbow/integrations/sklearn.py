@@ -1,11 +1,13 @@
 """Sentence vectors inside scikit-learn: in pipelines, in grid searches, beside other features.
 
-make_pipeline(SentenceVectorizer("models/books"), LogisticRegression()).fit(texts, labels)
-SentenceVectorizer(dim=100, epochs=5).fit(texts)         learns its word vectors from these very texts
+make_pipeline(SentenceVectorizer(), LogisticRegression()).fit(texts, labels)      the model in the package
+SentenceVectorizer("models/books")                                                a model of your own
+SentenceVectorizer(None, dim=100, epochs=5).fit(texts)                            learns from these very texts
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -21,6 +23,9 @@ from siamese_cbow.model.model import Model
 with needs("scikit-learn", "sklearn"):
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
+
+
+LEARNING = ("dim", "epochs", "min_count", "seed", "recipe", "changes")
 
 
 class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -41,7 +46,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str] | None = None,
+        model: Model | str | os.PathLike[str] | None = "pretrained",
         *,
         adapt: bool = False,
         normalize: bool = False,
@@ -64,6 +69,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.model is None:
             model = self._learn(listed)
         else:
+            self._check_nothing_to_learn()
             model = self.model if isinstance(self.model, Model) else open_model(self.model)
         self.model_ = model.adapt(listed) if self.adapt else model
         self._n_features_out = self.truncate_dim or self.model_.dim
@@ -76,6 +82,15 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         options: dict[str, Any] = {"truncate_dim": self.truncate_dim, "threads": self.threads}
         return self.model_.encode(_texts(texts), normalize_embeddings=self.normalize, **options)
+
+    def _check_nothing_to_learn(self) -> None:
+        """A setting of learning would have no effect on a model that is given."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        if changed := [name for name in LEARNING if getattr(self, name) != defaults[name].default]:
+            raise SettingsError(
+                f"{', '.join(changed)}: for learning from the texts, and model is {self.model!r}; to learn, give "
+                f"SentenceVectorizer(None, {changed[0]}={getattr(self, changed[0])!r})"
+            )
 
     def _learn(self, texts: Sequence[str]) -> Model:
         from siamese_cbow.stream.preparation import prepare

@@ -157,13 +157,18 @@ class WordVectors:
 
     # words
 
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
     def __contains__(self, word: object) -> bool:
         return word in self.vocabulary
 
     def vector(self, word: str) -> Vectors:
-        """The vector of a word, (dim,)."""
+        """The vector of a word, (dim,); also `model["cat"]`."""
         row: Vectors = self.rows.take([self._id(word)], 0)[0]
         return row
+
+    __getitem__ = vector
 
     def neighbours(self, word_or_text: str, k: int = 10) -> list[tuple[str, float]]:
         """The k words nearest to a word or to a text, with their cosines; its own words are left out.

@@ -10,6 +10,7 @@ In the order of the flow:
       [STDIN, open_bytes]
     alphabets    which of several encodings gives the letters of one language
     encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
+    utf8         whether bytes are UTF-8, by a kernel
     chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
     folders      the files of a folder: hidden, ignored and binary ones left out
     inputs       what was given: files, folders and globs, or the texts themselves

@@ -49,7 +49,9 @@ class Recipe:
     seed: int = option(1, "All randomness comes from it.", at_least=0, at_most=2**64 - 1)
 
     # batches
-    batch_size: int = option(256, "Sentences per batch.", paper=100, at_least=1, at_most=1_000_000)
+    batch_size: int = option(
+        256, "Sentences per batch.", paper=100, at_least=1, at_most=1_000_000, group="Batches and negatives"
+    )
     run_length: int = option(
         4, "Consecutive sentences that enter a batch together.", paper=20, program=1, at_least=1, at_most=1_000_000
     )
@@ -77,7 +79,9 @@ class Recipe:
     )
 
     # objective
-    temperature: float = option(0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0)
+    temperature: float = option(
+        0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0, group="Objective"
+    )
     margin: float = option(0.4, f"Of the objective {users_of('margin')}.", at_least=0)
     gamma: float = option(10.0, f"Steepness of the objective {users_of('gamma')}.", above=0)
     word_weights: WordWeights = option(
@@ -90,7 +94,9 @@ class Recipe:
     )
 
     # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
-    share_stems: bool = option(True, "Words of one stem (play, plays, playing) learn together.", paper=False)
+    share_stems: bool = option(
+        True, "Words of one stem (play, plays, playing) learn together.", paper=False, group="Words"
+    )
     # Beyond these powers, lengths of rare and frequent words no longer fit into one float32 model.
     idf_power: float = option(
         1.0,
@@ -111,8 +117,10 @@ class Recipe:
     )
 
     # optimiser
-    optimizer: OptimizerName = option("adagrad", "How gradients move the vectors.", paper="sgd")
-    learning_rate: float = option(0.05, "The learning rate to start with.", paper=0.0001, above=0)
+    optimizer: OptimizerName = option(
+        "adagrad", "How gradients move the vectors.", paper="sgd", group="Optimiser and starting point"
+    )
+    learning_rate: float = option(0.05, "The learning rate to start with.", paper=0.0001, above=0, short="--lr")
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
     decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
     decay_epochs: int | None = option(
