@@ -17,6 +17,7 @@ import numpy as np
 
 from siamese_cbow.errors import MissingExtra
 from siamese_cbow.paper.pieces import point
+from siamese_cbow.paper.treatments import treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.stream.stream import Stream
 
@@ -65,7 +66,8 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
     kinds: dict[str, list[Piece]] = {}
     for piece in pieces:
         kinds.setdefault(work_kind(piece.recipe), []).append(piece)
-    total, scoring, tasks = 0.0, 0.0, 0.0
+    total, scoring, treating, tasks = 0.0, 0.0, 0.0, 0.0
+    systems = [piece for piece in pieces if piece.kind == "system"]
     for kind, alike in kinds.items():
         with suppress(MissingExtra):  # it will be left out
             recipe, large = _once(alike[0].recipe), 2 * SMALL_CUT if kind == "SkipThought" else CUT
@@ -77,11 +79,19 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
             total += sum(fixed + a_word * _size(piece.recipe, job.stream) for piece in alike)
             if not scoring:
                 scoring = _second(partial(point, model, job.sets, ""))
-                if job.tasks is not None and any(piece.kind == "system" for piece in pieces):
+                if systems:
+                    treating, _ = _timed(partial(_treat, model, job))
+                if systems and job.tasks is not None:
                     tasks = _second(partial(job.tasks.scores, model, ""))
-    systems = [piece for piece in pieces if piece.kind == "system"]
     timings = job.scale.seconds_one_by_one * sum(map(job.is_timed, systems))
-    return total + scoring * sum(n_scorings(piece, job) for piece in pieces) + timings + 2 * tasks * len(systems)
+    scorings = scoring * sum(n_scorings(piece, job) for piece in pieces if piece.kind != "system")
+    return total + scorings + timings + (treating + 2 * tasks) * len(systems)
+
+
+def _treat(system: Any, job: Job) -> None:
+    """What is done with every system: all treatments, each scored."""
+    for each in treated(system, job.stream).values():
+        point(each, job.sets, "")
 
 
 def _once(recipe: Any) -> Any:
