@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from siamese_cbow.errors import MissingExtra
+from siamese_cbow.errors import SiameseCBOWError
 from siamese_cbow.paper.pieces import point
 from siamese_cbow.paper.treatments import treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
@@ -69,7 +69,7 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
     total, scoring, treating, tasks = 0.0, 0.0, 0.0, 0.0
     systems = [piece for piece in pieces if piece.kind == "system"]
     for kind, alike in kinds.items():
-        with suppress(MissingExtra):  # it will be left out
+        with suppress(SiameseCBOWError):  # its library is missing, or there is too little text in a cut
             recipe, large = _once(alike[0].recipe), 2 * SMALL_CUT if kind == "SkipThought" else CUT
             cuts = [_cut(job.stream, n_words) for n_words in (SMALL_CUT, large)]
             _train(recipe, cuts[0], job)  # compiles what has to be compiled
