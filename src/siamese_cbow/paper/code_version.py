@@ -18,28 +18,30 @@ PLANS = frozenset(f"{PACKAGE}.paper.{name}" for name in ("recipes", "work_pieces
 LIBRARIES = ("gensim", "numba", "numpy", "scipy", "scikit-learn", "torch")  # whose numbers may change with them
 
 
-def code_of(*modules: str) -> str:
-    """The hash of these modules and of all that they import from this package: "
-    "`code_of("siamese_cbow.paper.pieces")`."""
-    return _code_of(frozenset(modules))
+def code_of(*modules: str, with_plans: bool = False) -> str:
+    """The hash of these modules and of all that they import from this package: `code_of("siamese_cbow.paper.pieces")`.
+
+    with_plans  also of what says which pieces there are: for a whole report, not for a piece
+    """
+    return _code_of(frozenset(modules), frozenset() if with_plans else PLANS)
 
 
 @cache
-def _code_of(modules: frozenset[str]) -> str:
+def _code_of(modules: frozenset[str], left_out: frozenset[str]) -> str:
     digest = hashlib.blake2b(digest_size=12)
-    for name in sorted(_closure(modules)):
+    for name in sorted(_closure(modules, left_out)):
         digest.update(f"{name} {_plain(name)}\n".encode())
     for library in LIBRARIES:
         digest.update(f"{library} {_version(library)}\n".encode())
     return digest.hexdigest()
 
 
-def _closure(modules: frozenset[str]) -> set[str]:
+def _closure(modules: frozenset[str], left_out: frozenset[str] = PLANS) -> set[str]:
     """The modules, and those that they import at any place, also inside functions."""
     found, todo = set[str](), list(modules)
     while todo:
         name = todo.pop()
-        if name not in found | PLANS and _path(name) is not None:
+        if name not in found | left_out and _path(name) is not None:
             found.add(name)
             todo += _imports(name)
     return found

@@ -199,7 +199,7 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
 def rests_on(view: View, job: Job, name: str) -> str:
     """A hash of all that the files of a report follow from: its pieces, its name, the code that writes it."""
     pieces = plan_fingerprint(tuple(part for part in SECTIONS if part in view.parts), job)
-    code = code_of("siamese_cbow.paper.reproduce", "siamese_cbow.paper.recipes")
+    code = code_of("siamese_cbow.paper.reproduce", with_plans=True)
     version = importlib.metadata.version("siamese-cbow")
     missing = sorted(view.results.unavailable)
     templates = [(files(__package__) / template).read_text("utf-8") for template in TEMPLATES]
