@@ -18,7 +18,8 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.build_pretrained import SEEDS, combined, continued, small, trained
-from benchmarks.pretrained import OTHERS, YEARS, by_year, peers, set_by_set
+from benchmarks.peers import peers
+from benchmarks.pretrained import OTHERS, YEARS, by_year, set_by_set
 from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
@@ -149,7 +150,7 @@ def main() -> None:
         gc.collect()  # gigabytes
     other_numbers = tried(models, sets)
     del models
-    theirs = dict(peers())
+    theirs = dict(peers(sets))
     for name, system in theirs.items():
         table += rows_of(name, [system], sets)
     word_llama = next(system for name, system in theirs.items() if name.startswith("WordLlama"))

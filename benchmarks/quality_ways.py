@@ -83,8 +83,8 @@ def fastsent(recipe: SiameseCBOW, stream: Stream) -> Model:
 
 
 def skipgram(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """word2vec's skip-gram of the same size instead, one epoch."""
-    return Word2Vec("skipgram", dim=recipe.dim, epochs=1, seed=recipe.seed).train(stream)
+    """word2vec's skip-gram of the same size instead, with its five epochs."""
+    return Word2Vec("skipgram", dim=recipe.dim, seed=recipe.seed).train(stream)
 
 
 def towards_neighbours(model: Model, stream: Stream, share: float) -> Model:

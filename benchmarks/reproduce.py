@@ -1,6 +1,6 @@
 """The paper's tables and figures on given streams, into `results/reproduce-NAME/`; NAME is the stream's folder.
 
-    python -m benchmarks.reproduce data/wikipedia data/novels --sts data/sts [--work DIR] [--quick]
+    python -m benchmarks.reproduce data/wikipedia data/novels --sts data/sts [--tasks DIR] [--work DIR] [--quick]
 
 Takes hours on a large text, and goes on where it was interrupted: the work is kept in DIR/NAME. Only the page, its
 tables and its figures are copied into the results, not the cache.
@@ -11,10 +11,12 @@ from __future__ import annotations
 import argparse
 import shutil
 from pathlib import Path
+from typing import Any
 
 from benchmarks.tables import RESULTS
 from siamese_cbow.evaluation.sts import sts
-from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
+from siamese_cbow.evaluation.tasks import read_tasks
+from siamese_cbow.paper.reproduce import reproduce, reproduction_work
 from siamese_cbow.paper.writing import FILES, FOLDERS
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.stream import Stream
@@ -34,18 +36,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", type=Path, nargs="+", help="folders that `siamese-cbow prepare` has written")
     parser.add_argument("--sts", type=Path, required=True, help="folder with the STS sets")
+    parser.add_argument("--tasks", type=Path, help="folder with tasks beyond similarity")
+    parser.add_argument("--skip-thought-hours", type=float)
+    parser.add_argument("--only", help="some parts of the report, with commas between them")
     parser.add_argument("--work", type=Path, default=Path("reproduce-work"), help="where the work is kept")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    sets = sts(options.sts)
+    sets, tasks = sts(options.sts), read_tasks(options.tasks) if options.tasks else None
+    only = options.only.split(",") if options.only else None
+    how: Any = {"only": only, "quick": options.quick, "skip_thought_hours": options.skip_thought_hours}
     for folder in options.streams:
         stream, name = Stream.load(folder), folder.resolve().name
-        with bar(f"reproduce on {name}", reproduction_seconds(stream, sets, quick=options.quick)) as progress:
+        with bar(f"reproduce on {name}", reproduction_work(stream, sets, **how)) as progress:
             reproduce(
-                stream, sets, options.work / name, name=name, quick=options.quick, threads=options.threads,
-                progress=progress,
+                stream, sets, options.work / name, name=name, threads=options.threads, tasks=tasks, progress=progress,
+                **how,
             )  # fmt: skip
         copy_report(options.work / name, options.results / f"reproduce-{name}")
         print(options.results / f"reproduce-{name}" / "index.html")

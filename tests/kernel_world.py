@@ -20,8 +20,9 @@ WHOLE, STRIPS = StripLayout(1, padded_width(DIM)), StripLayout(2, padded_width(D
 
 
 def rule(name: OptimizerName = "sgd", **numbers: float) -> Rule:
-    values = {"momentum": 0.9, "decay": 0.999, "epsilon": 1e-8, "clip": 0, "l2": 0} | numbers
-    return Rule(OPTIMIZERS[name].number, np.float32(DIM), *(np.float32(values[field]) for field in Rule._fields[2:]))
+    values = {"momentum": 0.9, "decay": 0.999, "epsilon": 1e-8, "clip": 0, "l2": 0, "to_start": False} | numbers
+    figures = (np.float32(values[field]) for field in Rule._fields[2:-1])
+    return Rule(OPTIMIZERS[name].number, np.float32(DIM), *figures, bool(values["to_start"]))
 
 
 def corpus(seed: int = 0, n_documents: int = 6, empty: bool = False) -> Text:
@@ -62,7 +63,10 @@ def matrices(rng: np.random.Generator, like: Rule, layout: StripLayout = WHOLE) 
     spread(rng.normal(size=(N_WORDS, DIM)).astype(np.float32), 0, vectors, layout)
     light = {OPTIMIZERS["sgd"].number, OPTIMIZERS["adagrad"].number}
     columns = 1 if like.kind in light else layout.width
-    return Matrices(vectors, aligned((n_rows, columns)), aligned((n_rows, columns)))
+    start = aligned(vectors.shape if like.to_start else (1, 1))
+    if like.to_start:
+        start[...] = vectors
+    return Matrices(vectors, aligned((n_rows, columns)), aligned((n_rows, columns)), start)
 
 
 def objective_of(name: ObjectiveName, *, shared: bool = True, sharpness: float = 1.0) -> Objective:

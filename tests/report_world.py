@@ -41,3 +41,26 @@ def write_sts(folder: Path, *, n_pairs: int = 20, seed: int = 2) -> None:
                 gold.append("" if year == 2015 and i % 2 else f"{score:.2f}")
             (folder / str(year) / f"STS.input.{name}.txt").write_text("\n".join(pairs) + "\n")
             (folder / str(year) / f"STS.gs.{name}.txt").write_text("\n".join(gold) + "\n")
+
+
+GOOD, BAD = ["great fine lovely film", "a lovely great day"], ["dull poor awful film", "an awful poor day"]
+
+
+def texts(words: list[str], n: int = 30) -> list[str]:
+    return [f"{words[i % 2]} number{i}" for i in range(n)]
+
+
+def write_tasks(folder: Path) -> None:
+    """A small task of each kind."""
+    transfer, collection = folder / "transfer", folder / "retrieval" / "toy"
+    for each in (transfer, collection, folder / "documents"):
+        each.mkdir(parents=True)
+    rows = [*(("1", text) for text in texts(GOOD)), *(("0", text) for text in texts(BAD))]
+    (transfer / "mr.tsv").write_text("label\ttext\n" + "".join(f"{label}\t{text}\n" for label, text in rows))
+    (collection / "documents.tsv").write_text(
+        "id\ttitle\ttext\n7\tcats\tcats purr\n9\tdogs\tdogs bark\n4\t\tfish swim\n"
+    )
+    (collection / "queries.tsv").write_text("id\ttext\na\twho barks dogs\nb\tnothing\nc\tcats\n")
+    (collection / "relevance.tsv").write_text("query\tdocument\tgrade\na\t9\t1\na\t7\t4\nb\t4\t-1\nc\t7\t2\n")
+    documents = [" ".join(f"{word}{i % 7}" for i in range(260)) for word in ("sea", "bread", "war")]
+    (folder / "documents" / "toys.txt").write_text("\n\n".join(documents) + "\n")

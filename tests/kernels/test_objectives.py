@@ -164,7 +164,7 @@ def test_a_matrix_of_zeros_stays_zero(case):
     name, options, sharpness = CASES[case].objective, CASES[case].options, CASES[case].sharpness
     text = corpus()
     zeros = aligned((N_WORDS, padded_width(DIM)))
-    side = Matrices(zeros, aligned((N_WORDS, 1)), aligned((N_WORDS, 1)))
+    side = Matrices(zeros, aligned((N_WORDS, 1)), aligned((N_WORDS, 1)), aligned((1, 1)))
     report, _ = one_batch(
         text, shape_of(text, 12, 3, **options), objective_of(name, sharpness=sharpness), rule("adagrad"), side, side
     )
@@ -187,10 +187,10 @@ def test_nan_shows_in_the_loss(case):
 def expected_moves(name: str, how: Rule, gradients: list[np.ndarray], row: np.ndarray, rate: float) -> np.ndarray:
     """The rules in plain NumPy, element by element (Adagrad: one number for the row)."""
     m = v = np.zeros_like(row)
-    a = 0.0
+    a, start = 0.0, row if how.to_start else np.zeros_like(row)
     beta, decay, epsilon = float(how.momentum), float(how.decay), float(how.epsilon)
     for step, gradient in enumerate(gradients, start=1):
-        g = gradient + float(how.l2) * row
+        g = gradient + float(how.l2) * (row - start)
         if how.clip > 0:
             g = g * min(1.0, float(how.clip) / np.linalg.norm(g))
         if name == "sgd":
@@ -216,7 +216,9 @@ def expected_moves(name: str, how: Rule, gradients: list[np.ndarray], row: np.nd
     return row
 
 
-@pytest.mark.parametrize("numbers", [{}, {"clip": 0.5}, {"l2": 0.1}, {"clip": 0.5, "l2": 0.1}], ids=str)
+@pytest.mark.parametrize(
+    "numbers", [{}, {"clip": 0.5}, {"l2": 0.1}, {"clip": 0.5, "l2": 0.1}, {"l2": 0.1, "to_start": True}], ids=str
+)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_rules_move_rows_as_written(name, numbers):
     rng = np.random.default_rng(2)

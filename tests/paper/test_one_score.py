@@ -59,7 +59,7 @@ def model(seed: int) -> Model:
 def as_reported(system: Model, protocol: Protocol) -> Scores:
     """The scores that a report has, after a round trip through its cache."""
     rows = json.loads(json.dumps(cosines_to_json(system, SETS, "model"), allow_nan=False))
-    results = Results(systems={"siamese": {"cosines": rows}})
+    results = Results(systems={"siamese": [{"cosines": {"learnt": rows}}]})
     return View(results, SETS, ("table1",)).scores("siamese", protocol)
 
 

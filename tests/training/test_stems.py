@@ -67,7 +67,7 @@ def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
     more = matrices(rng, rule())
     vectors = aligned((N_WORDS + n_shared, padded_width(DIM)))
     vectors[:N_WORDS], vectors[N_WORDS:] = side.vectors, more.vectors[:n_shared]
-    side = Matrices(vectors, aligned((len(vectors), 1)), aligned((len(vectors), 1)))
+    side = Matrices(vectors, aligned((len(vectors), 1)), aligned((len(vectors), 1)), aligned((1, 1)))
     before, shape = vectors[:, :DIM].astype(np.float64), shape_of(text, 24, 3)
     with ThreadTeam(2) as team:
         engine = Engine(text, shape, objective_of("contrastive", sharpness=20), rule(), WHOLE, team)

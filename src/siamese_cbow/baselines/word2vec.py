@@ -1,7 +1,8 @@
 """word2vec, CBOW and skip-gram, trained by gensim on exactly the stream's sentences and vocabulary.
 
-The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, no hierarchical softmax. gensim's
-threads race, so with more than one the same seed gives slightly different vectors; `threads=1` gives the same bytes.
+The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, no hierarchical softmax, and for what it
+does not say those of word2vec itself: 5 epochs, a rate of .05 for CBOW and .025 for skip-gram. gensim's threads race,
+so with more than one the same seed gives slightly different vectors; `threads=1` gives the same bytes.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
@@ -23,6 +24,7 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
 Algorithm: TypeAlias = Literal["cbow", "skipgram"]
+RATES: dict[Algorithm, float] = {"cbow": 0.05, "skipgram": 0.025}  # of word2vec.c, at the start
 LONGEST = 10_000  # words; gensim would silently drop the rest of a longer sentence
 BLOCK = 1000  # sentences between two reports of progress
 
@@ -36,12 +38,16 @@ class Word2Vec:
     window: int = option(5, "Words on either side.", at_least=1)
     negative: int = option(5, "Words drawn for each word to guess.", at_least=1)
     sample: float = option(1e-5, "Frequent words are left out at random above this share of the text.", at_least=0)
-    alpha: float = option(0.025, "Learning rate at the start.", above=0)
+    alpha: float | None = option(
+        None, "Learning rate at the start; None: word2vec's own, .05 for CBOW and .025 for skip-gram.", above=0
+    )
     min_alpha: float = option(0.0001, "Learning rate at the end.", at_least=0)
     epochs: int = option(5, "How often training goes through the text.", at_least=1)
     seed: int = option(1, "Where all randomness comes from.", at_least=0)
 
     def __post_init__(self) -> None:
+        if self.alpha is None:
+            object.__setattr__(self, "alpha", RATES.get(self.algorithm))
         check_options(self)
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:

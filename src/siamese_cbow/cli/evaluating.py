@@ -15,6 +15,8 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.significance import Comparison
@@ -62,6 +64,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Resamples for 95% intervals, such as 1000.",
 )
+@click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
+              help="Instead of STS: the tasks of this folder, labels (DIR/transfer), retrieval (DIR/retrieval/NAME) "
+              "and documents (DIR/documents), with tf-idf and BM25 beside the models.")  # fmt: skip
 @click.option("--probe", "probes", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
               help="Instead of STS: how well the labels of this file (text, tab, label per line; or a table with a "
               "column `label`) can be read off the vectors. May be given several times.")  # fmt: skip
@@ -91,6 +96,7 @@ def evaluate(
     columns: str,
     compare: bool,
     bootstrap: int,
+    task_folder: Path | None,
     probes: tuple[Path, ...],
     text_column: str,
     encoding: str | None,
@@ -114,6 +120,9 @@ def evaluate(
     from siamese_cbow.progress import bar
 
     models = models or (PRETRAINED,)
+    if task_folder is not None:
+        _tasks(models, task_folder, seed, as_json)
+        return
     if probes:
         _probe(models, probes, TextSettings(text_column=text_column, encoding=encoding), folds, seed, as_json)
         return
@@ -141,6 +150,33 @@ def evaluate(
         _print_json(scores, comparisons)
     else:
         _print_tables(scores, comparisons, details=details, tests=compare)
+
+
+def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> None:
+    """A row for each measure of each task, a column for each model and for what needs no vectors."""
+    from siamese_cbow.evaluation.evaluate import PairSystem
+    from siamese_cbow.evaluation.systems import open_system
+    from siamese_cbow.evaluation.tasks import read_tasks
+    from siamese_cbow.progress import bar
+
+    tasks, scores = read_tasks(folder), []
+    with bar("tasks", len(models), unit="models") as progress:
+        for name, shown in zip(models, short_names(models), strict=True):
+            system = open_system(name, seed=seed, progress=progress)
+            if isinstance(system, PairSystem):
+                raise click.UsageError(
+                    f"{name} has no vectors, which tasks ask for; tf-idf stands beside the models anyway"
+                )
+            scores += tasks.scores(system, shown)
+            progress.advance(1, shown)
+    scores += tasks.beside
+    if as_json:
+        for score in scores:
+            click.echo(json.dumps(score.to_dict(), ensure_ascii=False, allow_nan=False))
+        return
+    from siamese_cbow.evaluation.score_tables import task_table
+
+    _wide_console().print(task_table(scores))
 
 
 def _probe(
@@ -207,13 +243,9 @@ def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison]) -> 
 
 
 def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool, tests: bool) -> None:
-    from rich.console import Console
-
     from siamese_cbow.evaluation.score_tables import comparison_table, details_table, remarks, score_tables, verdict
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=240)  # a pipe has no width: rich would cut the table at 80
+    console = _wide_console()
     for table in score_tables(scores, width=console.width, can_bold=console.is_terminal):
         console.print(table)
     for each in scores if details else ():
@@ -224,6 +256,13 @@ def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *
         click.echo(verdict(comparison))
     for remark in remarks(scores):
         click.echo(remark, err=True)
+
+
+def _wide_console() -> Console:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=240)  # a pipe has no width: rich would cut tables at 80
 
 
 @click.command(name="download")

@@ -25,7 +25,20 @@ from siamese_cbow.evaluation.download import DEFAULT_FOLDER
 @click.option(
     "--only",
     metavar="PARTS",
-    help="Some of table1,table2,table3,figure2,figure3,figure4,analysis,words.  [default: all]",
+    help="Some of table1,table2,table3,figure2,figure3,figure4,analysis,words,tasks.  [default: all]",
+)
+@click.option(
+    "--tasks",
+    "task_folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder with tasks beyond similarity, as `evaluate --tasks` takes it; without it, that section is empty.",
+)
+@click.option(
+    "--skip-thought-hours",
+    metavar="H",
+    type=click.FloatRange(min=0, min_open=True),
+    help="About how long skip-thought trains on two cores.  [default: a few minutes, too little for it]",
 )
 @click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
 @threads_option
@@ -36,6 +49,8 @@ def reproduce(
     output: Path,
     folders: tuple[str, ...],
     only: str | None,
+    task_folder: Path | None,
+    skip_thought_hours: float | None,
     quick: bool,
     threads: int | None,
     seed: int,
@@ -48,14 +63,16 @@ def reproduce(
     """
     from siamese_cbow.errors import Interrupted
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.paper.reproduce import reproduce, reproduction_seconds
+    from siamese_cbow.evaluation.tasks import read_tasks
+    from siamese_cbow.paper.reproduce import reproduce, reproduction_work
     from siamese_cbow.progress import SILENT, bar
     from siamese_cbow.stream.stream import Stream
 
     parts = [part.strip() for part in only.split(",") if part.strip()] if only else None
     text = Stream.load(stream)
     sets = [pair_set for folder in folders for pair_set in sts(folder, progress=SILENT)]
-    total = reproduction_seconds(text, sets, only=parts, quick=quick)
+    tasks = read_tasks(task_folder) if task_folder else None
+    total = reproduction_work(text, sets, only=parts, quick=quick, skip_thought_hours=skip_thought_hours)
     try:
         with bar("reproduce", total) as progress:
             reproduce(
@@ -68,6 +85,8 @@ def reproduce(
                 threads=threads,
                 seed=seed,
                 restart=restart,
+                tasks=tasks,
+                skip_thought_hours=skip_thought_hours,
                 progress=progress,
             )
     except KeyboardInterrupt:

@@ -4,19 +4,27 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
 
     download      the public archives, fetched whole and unpacked as `sts` reads them [DEFAULT_FOLDER, download_sts]
     pair_sets     a set of pairs with gold scores, and which of them count under a protocol
-      [PROTOCOLS, PairSet, Protocol, counted, counting]
+      [PROTOCOLS, PairSet, Protocol, TextFacts, counted, counting]
     sts           folders and files of sets as released -> pair sets [WHERE, sts]
     pair_files    tables of two texts and a score -> a pair set of one's own [pairs]
     systems       what can be evaluated by name [RANDOM, TFIDF, open_system, words_of]
-    correlation   Pearson, Spearman, bootstrap [Interval, pearson]
+    correlation   Pearson, Spearman, bootstrap [Interval, interval, pearson]
     scores        the score of a set, the only one there is, and aggregates of several
       [Scores, SetScore, headline, mean]
-    evaluate      encode, take cosines, score; perhaps adapted to the text of each set [System, evaluate, unknown_words]
+    evaluate      encode, take cosines, score; perhaps adapted to the text of each set
+      [PairSystem, System, evaluate, unknown_words]
     significance  is one system better than another, or is it chance [Comparison, DAGGER, compare, wilcoxon]
+    verdicts      does a claim hold: intervals over pairs and trainings, and which rivals are sound
+      [FAILS, HOLDS, NEAR, UNDECIDED, Decision, Resampled, Statistic, Verdict, crowding, decide, decide_by_runs,
+      decide_statistic, every, is_collapsed, item_replicates, one_run_each, resampled_pearsons]
+    probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
+    transfer      the field's sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC
+    ranking       retrieval with judged relevance: nDCG@10, MAP; BM25
+    document_tasks  halves and passages of whole documents
+    tasks         the three of them, by folder [TaskScore, Tasks, read_tasks]
     score_tables  scores and tests as tables for people
       [best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed,
-      verdict]
-    probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
+      task_table, verdict]
 
 Nothing here trains; the report of the paper is `paper`.
 """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from siamese_cbow.evaluation.correlation import Interval
 from siamese_cbow.evaluation.scores import Aggregate, Scores, conditions
 from siamese_cbow.evaluation.significance import Comparison
+from siamese_cbow.evaluation.tasks import TaskScore, task_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -82,6 +83,18 @@ def comparison_table(comparison: Comparison) -> Table:
         "Williams and bootstrap ask whether the correlations with the gold scores differ. Wilcoxon, the paper's test, "
         "asks whether the cosines differ; † p < .0001."
     )
+    return table
+
+
+def task_table(scores: Sequence[TaskScore]) -> Table:
+    """A line for each measure of each task, a column for each system, with 95% intervals over the examples."""
+    rows = task_rows(scores)
+    systems = list(dict.fromkeys(score.system for score in scores))
+    table = _table("Tasks beyond similarity: mean and 95% interval over examples", ["task", "examples", *systems])
+    for (_, task, measure), by_system in rows.items():
+        cells = [f"{number(by_system[name].mean)} {_interval(by_system[name].interval)}" if name in by_system else ""
+                 for name in systems]  # fmt: skip
+        table.add_row(f"{task}: {measure}", f"{len(next(iter(by_system.values())).items):,}", *cells)
     return table
 
 

@@ -14,8 +14,9 @@ from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.correlation import pearson
 from siamese_cbow.evaluation.pair_sets import counted
 from siamese_cbow.evaluation.score_tables import best_of, number
+from siamese_cbow.evaluation.verdicts import NEAR
 from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, text_row
-from siamese_cbow.paper.pieces import FREQUENT, NEAR
+from siamese_cbow.paper.inspection import FREQUENT
 from siamese_cbow.paper.recipes import PARTS, SYSTEMS, label_of
 from siamese_cbow.paper.view import View, paper, paper_row
 
@@ -37,7 +38,7 @@ def length_and_overlap(view: View) -> Section:
         "length-and-overlap",
         "By length and by overlap",
         "Pearson within five equal parts of all scored pairs together, from the shortest sentences and the least "
-        "overlap on the left. Parts mix sets, so their figures are not those of Table 1.",
+        "overlap on the left; first trainings, as learnt. Parts mix sets, so their figures are not those of Table 1.",
         (_panel(by_length, "words per sentence", view.columns), _panel(by_overlap, "words in common", view.columns)),
     )
     return Section(
@@ -80,7 +81,7 @@ def _panel(table: Table, x_label: str, systems: list[str]) -> Panel:
     xs = tuple(float(i) for i in range(len(table.records)))
     ticks = tuple((x, f"≤ {row.cells[0].text.split()[-1]}") for x, row in zip(xs, table.rows, strict=True))
     series = tuple(
-        Series(SYSTEMS[key].short, xs, tuple(record[key] for record in table.records), emphasis=key == "siamese")
+        Series(SYSTEMS[key].short, xs, tuple(record[key] for record in table.records), emphasis=key == "matched")
         for key in systems
     )
     return Panel(f"by {x_label}", x_label, "Pearson's r", series, ticks)
@@ -89,10 +90,11 @@ def _panel(table: Table, x_label: str, systems: list[str]) -> Panel:
 def _sets(view: View) -> Table:
     """The sets from the least to the most overlap, with the best system of each."""
     rows, records = [], []
-    every = zip(view.sets, view.rows("official"), view.rows("paper"), strict=True)
-    for pair_set, (_, scores), (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
+    every = zip(view.sets, view.rows("paper"), strict=True)
+    for pair_set, (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
         facts, all_facts = counted(pair_set, "official").text(), pair_set.text()
-        figures = [(r, key) for key in view.columns if (r := scores[key].pearson) is not None]
+        place = view.names.index(pair_set.name)
+        figures = [(r, key) for key in view.columns if (r := view.figures(key)[place]) is not None]
         best, winner = max(figures, default=(None, ""))
         theirs = paper_row(pair_set.year, pair_set.dataset, "overlap").get("overlap")
         unknown = next((score.n_unknown for score in of_all.values() if score.n_unknown is not None), None)
@@ -124,14 +126,17 @@ def _sets(view: View) -> Table:
 
 def words(view: View) -> Section:
     """Short and long vectors, and the words near to pronouns."""
-    looks = {key: view.results.systems[key]["words"] for key in view.among(PARTS["words"])}
+    looks = {key: view.results.systems[key][0]["words"] for key in view.among(PARTS["words"])}
     return Section(
         "words",
         "What the vectors say of words",
         (
             "Vectors are meant to be averaged, so a word that says little should be short. The paper looks at the "
             "whole vocabulary; rare words have hardly left their random start, so the same is shown for the "
-            f"{FREQUENT:,} most frequent ones.",
+            f"{FREQUENT:,} most frequent ones. First trainings; the verdicts above count all of them. The program "
+            "behind the paper differs from its text: it learns only from sentences with two neighbours, cuts sentences "
+            "at 50 words, may draw a neighbour as a negative, and stopped after the first of five epochs of its "
+            "schedule.",
         ),
         (_norms(looks), _related(looks)),
     )

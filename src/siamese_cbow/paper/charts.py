@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from siamese_cbow.evaluation.scores import mean
 from siamese_cbow.paper.document import Figure, Panel, Section, Series
-from siamese_cbow.paper.recipes import FULL, RECIPES, SYSTEMS
+from siamese_cbow.paper.recipes import PUBLISHED, RECIPES
 from siamese_cbow.paper.view import View
+from siamese_cbow.paper.work_plan import Run
+from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 Y_LABEL = "Pearson's r"
+MANY_TICKS = 12  # more would run into each other
 
 
 def figure2(view: View) -> Section:
     """Performance over the epochs."""
     figures = []
-    for key, curve in view.results.curves.items():
-        points, recipe = curve["points"], SYSTEMS[key].make(FULL, 1)
+    for key, runs in view.results.curves.items():
+        recipe = SiameseCBOW.paper() if key in PUBLISHED else SiameseCBOW()
+        n = min(len(run["points"]) for run in runs)
+        points = [averaged([run["points"][i] for run in runs]) for i in range(n)]
         # Weights and stems don't have to be learnt, and are worth much; a falling rate calms any curve.
         start = "random vectors" + (
             ", with the stems and weights that the recipe gives to all" if recipe.idf_power else ""
@@ -35,13 +42,30 @@ def figure2(view: View) -> Section:
             Figure(
                 f"figure2-{key}",
                 f"Performance over {round(max(xs))} epochs, {RECIPES[key]}",
-                f"Pearson (protocol official) at every {step:,} examples and at the end of every epoch. The "
-                f"first point is before any training: {start}. The learning rate {rate}.",
-                _panels(view, xs, ys, "epochs", ticks),
+                f"Pearson (protocol official) at every {step:,} examples and at the end of every epoch, "
+                f"{_mean_of(runs)}. Unknown words are left out. The first point is before any training: {start}. The "
+                f"learning rate {rate}.",
+                _panels(view, xs, ys, "epochs", ticks if len(ticks) < MANY_TICKS else None),
                 records,
             )
         )
     return Section("figure2", "Figure 2: performance over the epochs", (), (), tuple(figures))
+
+
+def averaged(points: Sequence[Run]) -> Run:
+    """One point of several trainings: the mean of each figure, None where one is undefined."""
+    figures = {
+        protocol: [
+            None if None in column else float(np.mean(column))
+            for column in zip(*(point["pearsons"][protocol] for point in points), strict=True)
+        ]
+        for protocol in points[0]["pearsons"]
+    }
+    return {**points[0], "pearsons": figures}
+
+
+def _mean_of(runs: Sequence[Run]) -> str:
+    return f"mean of {len(runs)} trainings" if len(runs) > 1 else "one training"
 
 
 def figure3(view: View) -> Section:
@@ -67,11 +91,15 @@ def figure4(view: View) -> Section:
     )
 
 
-def _by_setting(view: View, key: str, name: str, recipes: dict[str, dict[int, dict[str, Any]]]) -> tuple[Figure, ...]:
+def _by_setting(view: View, key: str, name: str, recipes: dict[str, dict[int, list[Run]]]) -> tuple[Figure, ...]:
     """A figure for each recipe, whose points are trainings that differ in one setting."""
-    figures, caption = [], "Pearson (protocol official). All other settings are those of the recipe."
-    for recipe, points in recipes.items():
-        values = sorted(points)
+    figures = []
+    for recipe, trainings in recipes.items():
+        values = sorted(trainings)
+        points = {value: averaged(trainings[value]) for value in values}
+        told = _mean_of(trainings[values[0]])
+        others = "All other settings are those of the recipe; unknown words are left out."
+        caption = f"Pearson (protocol official), {told}. {others}"
         ys = [points[value]["pearsons"]["official"] for value in values]
         ticks = tuple((float(value), str(value)) for value in values)
         records = tuple(_record(view, {name.replace(" ", "_"): value}, points[value]) for value in values)
@@ -85,7 +113,7 @@ def _panels(
     xs: Sequence[float],
     ys: Sequence[Sequence[float | None]],
     x_label: str,
-    ticks: tuple[tuple[float, str], ...],
+    ticks: tuple[tuple[float, str], ...] | None,
     *,
     log_x: bool = False,
 ) -> tuple[Panel, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
-Verdict: TypeAlias = Literal["holds", "holds in part", "does not hold", "can't be told"]
+from siamese_cbow.evaluation.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper (or we) say, held against this run."""
+    """Something the paper (or we) say, held against this run in one setting; the verdict is decided by a test."""
 
     key: str
     claim: str
     here: str
     verdict: Verdict
+    setting: str = ""  # "as published", "updates matched, the same finishing for all"; "": there is just one
     by: Literal["paper", "us"] = "paper"
 
 
@@ -104,6 +105,14 @@ class Report:
     data: dict[str, Any] = field(default_factory=dict)  # for report.json
 
     @property
+    def claims_by_text(self) -> dict[str, list[Claim]]:
+        """What is claimed once, with what came out in each setting."""
+        grouped: dict[str, list[Claim]] = {}
+        for claim in self.claims:
+            grouped.setdefault(claim.claim, []).append(claim)
+        return grouped
+
+    @property
     def tables(self) -> list[Table]:
         """The tables of all sections."""
         return [table for section in self.sections for table in section.tables]
@@ -117,8 +126,3 @@ class Report:
 def text_row(*texts: str, kind: Literal["body", "head", "total"] = "body") -> Row:
     """A line of plain cells: `text_row("a", "b")`."""
     return Row(tuple(Cell(text) for text in texts), kind)
-
-
-def verdict(holds: bool, in_part: object = False) -> Verdict:
-    """`verdict(True)` -> "holds"; `verdict(False, in_part=True)` -> "holds in part"."""
-    return "holds" if holds else "holds in part" if in_part else "does not hold"

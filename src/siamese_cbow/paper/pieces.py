@@ -15,31 +15,23 @@ import numpy as np
 from siamese_cbow.evaluation.evaluate import System, evaluate, unknown_words
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet, Protocol, counted, counting
 from siamese_cbow.evaluation.scores import Scores, SetScore
-from siamese_cbow.model.geometry import lengths
+from siamese_cbow.evaluation.verdicts import crowding, resampled_pearsons
 from siamese_cbow.model.model import Model
-from siamese_cbow.paper.recipes import Job, Piece, settings_of, training_words
+from siamese_cbow.paper.inspection import look_at_words, next_sentence_ranks
+from siamese_cbow.paper.recipes import SYSTEMS
+from siamese_cbow.paper.treatments import treated
+from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.progress import Progress
-from siamese_cbow.words.vocabulary import Vocabulary
 
 WARM_UP = 20  # pairs, before the clock starts: code is compiled and files are read for the first one
 ROUNDS = 3  # of the batch, of which the shortest counts
-
-NEAR = 0.6  # the paper's bound for a related word
-N_SHOWN = 10  # words
-FREQUENT = 1000  # the rarest words have hardly left their start: their norms say nothing
-OF_THE_PAPER = ("her", "me")
-PRONOUNS = frozenset(
-    [
-        *("i", "you", "he", "she", "it", "we", "they", "me", "him", "her", "us", "them", "my", "your", "his", "its"),
-        *("our", "their", "mine", "yours", "hers", "ours", "theirs"),
-    ]
-)
-N_QUERIES = 8
+PARTS = 3  # of the pairs, timed once more: how much times vary
+DIGITS = 5  # of figures that are kept of every resample
 
 
-def compute(piece: Piece, job: Job, progress: Progress) -> dict[str, Any]:
-    """The result of a piece, as JSON holds it. `progress` advances by `job.seconds(piece)`."""
-    share = _Share(progress, job.seconds(piece), training_words(piece.recipe, job.stream))
+def compute(piece: Piece, job: Job, progress: Progress, weight: float = 1.0) -> dict[str, Any]:
+    """The result of a piece, as JSON holds it. `progress` advances by `weight`."""
+    share = _Share(progress, weight, training_words(piece.recipe, job.stream))
     progress.advance(0, piece.title)
     result = _curve(piece, job, share) if piece.kind == "curve" else _scored(piece, job, share)
     share.finish()
@@ -73,9 +65,10 @@ def _scored(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
     start, busy = time.perf_counter(), time.process_time()
     system = _trained(piece, job, progress)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - busy
-    cosines = cosines_to_json(system, job.sets, piece.title)
     if piece.kind == "point":
-        return {"train_seconds": seconds, "pearsons": pearsons(cosines, job.sets)}
+        return {"train_seconds": seconds, **point(system, job.sets, piece.title)}
+    every = treated(system, job.stream, SYSTEMS[piece.key].treatments)
+    is_model = isinstance(system, Model)
     return {
         "train_seconds": seconds,
         "train_cpu_seconds": cpu_seconds,  # of all threads together: what others do on the machine doesn't show in it
@@ -83,9 +76,12 @@ def _scored(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
         "n_words": len(system.vocabulary),
         "settings": settings_of(piece.recipe),
         "notes": progress.said,
-        "cosines": cosines,
-        "timing": time_pairs(system, job.sets, seconds=job.scale.seconds_one_by_one),
-        "words": look_at_words(system) if isinstance(system, Model) else None,
+        "cosines": {name: cosines_to_json(each, job.sets, piece.title) for name, each in every.items()},
+        "timing": time_pairs(system, job.sets, seconds=job.scale.seconds_one_by_one) if job.is_timed(piece) else None,
+        "words": look_at_words(system) if is_model else None,
+        "crowding": crowding(system.vectors) if is_model else None,
+        "next": next_sentence_ranks(system, job.stream),
+        "tasks": tasks_to_json(every, job),
     }
 
 
@@ -130,9 +126,9 @@ def _curve(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
             # The last regular point of an epoch may fall a few batches short of its end; one dot is enough there.
             if 0 < run.n_batches - counters.batch < self.every // 2:
                 return
-            figures = pearsons(cosines_to_json(run.model(), job.sets, piece.title), job.sets)
+            figures = point(run.model(), job.sets, piece.title)
             epoch = counters.epoch + counters.batch / run.n_batches
-            points.append({"examples": counters.examples, "epoch": epoch, "pearsons": figures})
+            points.append({"examples": counters.examples, "epoch": epoch, **figures})
 
     start = time.perf_counter()
     piece.recipe.train(job.stream, threads=job.threads, progress=progress, callbacks=[Curve()])
@@ -174,6 +170,33 @@ def pearsons(rows: Sequence[dict[str, Any]], sets: Sequence[PairSet]) -> dict[st
     }
 
 
+def point(system: System, sets: Sequence[PairSet], name: str) -> dict[str, Any]:
+    """What a dot of a figure needs: Pearson of each set under both protocols, and in each resample of its pairs."""
+    rows = cosines_to_json(system, sets, name)
+    resampled = resampled_pearsons([scores_from_json(rows, sets, "official", name)])[0]
+    known = np.where(np.isnan(resampled), 0.0, resampled.round(DIGITS))
+    undefined = np.isnan(resampled).any(axis=0)
+    return {"pearsons": pearsons(rows, sets), "resampled": known.tolist(), "undefined": undefined.tolist()}
+
+
+def tasks_to_json(every: dict[Any, Any], job: Job) -> list[dict[str, Any]]:
+    """The figure of each example of each task, as learnt and with all that can be given alike."""
+    if job.tasks is None:
+        return []
+    return [
+        {
+            "treatment": treatment,
+            "kind": score.kind,
+            "task": score.task,
+            "measure": score.measure,
+            "items": score.items.round(DIGITS).tolist(),
+        }
+        for treatment, system in every.items()
+        if treatment != "finished"
+        for score in job.tasks.scores(system, "")
+    ]
+
+
 # Table 3: how long a system takes to compare sentences
 
 
@@ -181,7 +204,8 @@ def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[
     """CPU seconds for all pairs of the sets, one by one as in the paper and batched, on one thread.
 
     One by one stops after so many seconds; what it would have taken for all pairs is then worked out, and `n_timed`
-    tells how many were timed. -> {"n_pairs": 16858, "n_timed": 16858, "one_by_one": 0.9, "batched": 0.1}
+    tells how many were timed. `parts` are seconds a pair in three parts.
+    -> {"n_pairs": 16858, "n_timed": 16858, "one_by_one": 0.9, "batched": 0.1, "parts": [5e-5, 5e-5, 6e-5]}
     """
     from threadpoolctl import threadpool_limits
 
@@ -191,9 +215,11 @@ def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[
         one_by_one, n_timed = _one_by_one(system, pairs, seconds)
         batch = pairs[:n_timed]  # what is slow one by one would take too long for all pairs at once, too
         batched = min(_batched(system, batch) for _ in range(ROUNDS if one_by_one < seconds else 1))
+        thirds = [_one_by_one(system, pairs[i:n_timed:PARTS], seconds) for i in range(PARTS) if n_timed >= PARTS]
     share = len(pairs) / n_timed
     times = {"one_by_one": one_by_one * share, "batched": batched * share}
-    return {"n_pairs": len(pairs), "n_timed": n_timed, **times}
+    parts = [passed / n for passed, n in thirds] or [one_by_one / n_timed]
+    return {"n_pairs": len(pairs), "n_timed": n_timed, **times, "parts": parts}
 
 
 def _one_by_one(system: Any, pairs: Sequence[tuple[str, str]], seconds: float) -> tuple[float, int]:
@@ -215,42 +241,3 @@ def _batched(system: Any, pairs: Sequence[tuple[str, str]]) -> float:
     products, a_squares, b_squares = (np.einsum("ij,ij->i", x, y) for x, y in ((a, b), (a, a), (b, b)))
     products /= np.maximum(np.sqrt(a_squares * b_squares), np.finfo(np.float32).tiny)
     return time.process_time() - start
-
-
-# What a model thinks of words
-
-
-def look_at_words(model: Model) -> dict[str, Any]:
-    """Which words are short and long, and which are near to pronouns, for JSON.
-
-    -> {"norms": {"all": {"lowest": [["of", 0.1], ...], "highest": ...}, "frequent": ...},
-        "related": {"her": {"n_near": 3, "near": [["she", 0.8], ...], "nearest": ["she", 0.8]}}}
-    """
-    norms = lengths(model.vectors)
-    return {
-        "norms": {"all": _extremes(model, norms), "frequent": _extremes(model, norms[:FREQUENT])},
-        "related": {word: _related(model, word) for word in _queries(model.vocabulary)},
-    }
-
-
-def _queries(vocabulary: Vocabulary) -> list[str]:
-    """The words to look up: the paper's `her` and `me`, then the most frequent pronouns there are."""
-    there = [word for word in OF_THE_PAPER if word in vocabulary]
-    frequent = [word for word in vocabulary.words[:5000] if word.lower() in PRONOUNS and word not in there]
-    return (there + frequent)[:N_QUERIES]
-
-
-def _extremes(model: Model, norms: Any) -> dict[str, list[tuple[str, float]]]:
-    order = np.argsort(norms, kind="stable")
-
-    def named(ids: Any) -> list[tuple[str, float]]:
-        return [(model.vocabulary.words[i], round(float(norms[i]), 6)) for i in ids]
-
-    return {"lowest": named(order[:N_SHOWN]), "highest": named(order[::-1][:N_SHOWN])}
-
-
-def _related(model: Model, word: str) -> dict[str, Any]:
-    neighbours = model.neighbours(word, k=max(1, len(model.vocabulary) - 1))
-    near = [(other, round(cosine, 4)) for other, cosine in neighbours if cosine > NEAR]
-    nearest = (neighbours[0][0], round(neighbours[0][1], 4)) if neighbours else None
-    return {"n_near": len(near), "near": near[:N_SHOWN], "nearest": nearest}

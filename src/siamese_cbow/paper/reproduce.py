@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +15,29 @@ from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import one_writer
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
-from siamese_cbow.paper import analysis, charts, paper_tables
+from siamese_cbow.evaluation.tasks import Tasks
+from siamese_cbow.paper import analysis, charts, paper_tables, system_tables, task_tables
 from siamese_cbow.paper.claims import claims
+from siamese_cbow.paper.code_version import code_of
 from siamese_cbow.paper.document import Report, Section
-from siamese_cbow.paper.recipes import FULL, QUICK, Job, code_version, label_of
+from siamese_cbow.paper.recipes import FULL, QUICK, label_of, with_skip_thought
 from siamese_cbow.paper.view import View
-from siamese_cbow.paper.work_plan import Cache, checked_parts, planned_seconds, run_plan
-from siamese_cbow.paper.writing import COMMAND, check_report, write_report
+from siamese_cbow.paper.work_pieces import Job, fingerprint
+from siamese_cbow.paper.work_plan import Cache, checked_parts, plan_fingerprint, planned_work, run_plan
+from siamese_cbow.paper.writing import COMMAND, TEMPLATES, check_report, is_written, write_report
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
 SECTIONS = {
     "table1": paper_tables.table1,
     "table2": paper_tables.table2,
-    "table3": paper_tables.table3,
+    "table3": system_tables.table3,
     "figure2": charts.figure2,
     "figure3": charts.figure3,
     "figure4": charts.figure4,
     "analysis": analysis.length_and_overlap,
     "words": analysis.words,
+    "tasks": task_tables.tasks,
 }
 
 
@@ -46,6 +52,8 @@ def reproduce(
     threads: int | None = None,
     seed: int = 1,
     restart: bool = False,
+    tasks: Tasks | None = None,
+    skip_thought_hours: float | None = None,
     progress: Progress = SILENT,
 ) -> Report:
     """Train every system on the stream and write the report; what was finished before is not done again.
@@ -53,52 +61,77 @@ def reproduce(
     `reproduce(Stream.load("data/books"), sts("data/sts"), "report")`
 
     name      of the text, for the title
-    only      some of table1, table2, table3, figure2, figure3, figure4, analysis, words
+    only      some of table1, table2, table3, figure2, figure3, figure4, analysis, words, tasks
     quick     small vectors and few points: minutes on a small text, to see what it looks like
     restart   throw away what was finished before
-    progress  advances to `reproduction_seconds`
+    tasks     tasks beyond similarity, as `read_tasks` gives them
+    skip_thought_hours  about how long skip-thought trains; by default a few minutes, which is not enough for it
+    progress  advances to `reproduction_work`
     """
     with needs("matplotlib", "report"):
         import matplotlib  # noqa: F401 (here and below: said before any work)
     with needs("jinja2", "report"):
         import jinja2  # noqa: F401
-    parts, job = checked_parts(only), _job(stream, sets, Path(output), quick, threads, seed)
+    parts = checked_parts(only)
+    job = _job(stream, sets, Path(output), quick, threads, seed, tasks, skip_thought_hours)
     with one_writer(Path(output)):
         check_report(Path(output))  # before any work
         cache = Cache(job.folder, progress=progress)
         if restart:
             cache.clear()
         results = run_plan(parts, job, cache, progress)
-        report = build_report(View(results, sets, parts), job, name)
-        write_report(report, Path(output))
+        beside = job.tasks.beside if job.tasks is not None and "tasks" in parts else ()
+        report = build_report(View(results, sets, parts, beside), job, name)
+        if is_written(report, Path(output)):
+            progress.say(f"{output} is up to date: nothing has changed since it was written")
+        else:
+            write_report(report, Path(output))
     return report
 
 
-def reproduction_seconds(
-    stream: Stream, sets: Sequence[PairSet], *, only: Collection[str] | None = None, quick: bool = False
+def reproduction_work(
+    stream: Stream,
+    sets: Sequence[PairSet],
+    *,
+    only: Collection[str] | None = None,
+    quick: bool = False,
+    skip_thought_hours: float | None = None,
 ) -> float:
-    """About how long all of it takes on two cores: the total of the progress."""
-    return planned_seconds(checked_parts(only), _job(stream, sets, Path(), quick, None, 1))
+    """The total of the progress, in rough seconds of two cores; what a report says at its start is measured."""
+    parts = checked_parts(only)
+    return planned_work(parts, _job(stream, sets, Path(), quick, None, 1, None, skip_thought_hours))
 
 
 def build_report(view: View, job: Job, name: str) -> Report:
     """The report of finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
     if view.results.systems or view.results.unavailable:
-        sections.append(paper_tables.systems(view))
+        sections.append(system_tables.systems(view))
     return Report(
         f"Siamese CBOW reproduced{f' on {name}' if name else ''}",
         tuple(_summary(view, job)),
-        claims(view),
+        (*claims(view), *(task_tables.claims(view) if "tasks" in view.parts else ())),
         tuple(sections),
         _data(view, job, name),
     )
 
 
-def _job(stream: Stream, sets: Sequence[PairSet], output: Path, quick: bool, threads: int | None, seed: int) -> Job:
+def _job(
+    stream: Stream,
+    sets: Sequence[PairSet],
+    output: Path,
+    quick: bool,
+    threads: int | None,
+    seed: int,
+    tasks: Tasks | None,
+    skip_thought_hours: float | None,
+) -> Job:
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
-    return Job(stream, list(sets), QUICK if quick else FULL, seed, threads, output / "cache")
+    scale = with_skip_thought(QUICK if quick else FULL, skip_thought_hours)
+    if tasks is not None and scale.task_examples is not None:
+        tasks = tasks.sample(scale.task_examples)
+    return Job(stream, list(sets), scale, seed, threads, output / "cache", tasks)
 
 
 def _summary(view: View, job: Job) -> list[str]:
@@ -112,15 +145,25 @@ def _summary(view: View, job: Job) -> list[str]:
         "tokens, 315,643 words).",
         f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs, of which {n_scored:,} have a gold score.",
     ]
-    means = {key: mean for key in view.columns if (mean := view.scores(key).mean_pearson) is not None}
+    means = {key: mean for key in view.columns if (mean := view.means(key)[0]) is not None}
     if means:
         ordered = sorted(means, key=lambda key: -means[key])
         listed = ", ".join(f"{label_of(key)} {means[key]:.3f}".replace(" 0.", " .") for key in ordered)
-        lines.append(f"Mean Pearson over all sets, pairs with a gold score: {listed}.")
+        lines.append(f"Mean Pearson over all sets, pairs with a gold score, as learnt: {listed}.")
+    out = {key: why for key in view.columns if (why := view.unsound(key))}
+    if out:
+        listed = "; ".join(f"{label_of(key)} ({why})" for key, why in out.items())
+        lines.append(f"To be ahead of these is no merit, and no verdict rests on it: {listed}.")
+    lines.append(
+        "Verdicts are decided by tests. A claim is a figure that must lie above a bound, worked out again in 500 "
+        "resamples of pairs and trainings: it holds if their 95% interval lies above the bound, does not hold if the "
+        "interval lies on or below it, and cannot be told otherwise, with fewer than three trainings, or against a "
+        "rival that has collapsed or is below random vectors."
+    )
     if scale.name == "quick":
         lines.append(
-            f"This is a quick report ({scale.dim} dimensions, few points): it shows what there is to see, "
-            "not what the systems can do."
+            f"This is a quick report ({scale.dim} dimensions, few points, one training for each point of a figure): it "
+            "shows what there is to see, not what the systems can do."
         )
     return lines
 
@@ -131,7 +174,7 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
         "name": name,
         "command": COMMAND,
         "made": datetime.date.today().isoformat(),
-        "code": code_version(),
+        "rests_on": rests_on(view, job, name),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
         "threads": thread_count(job.threads),
         "seed": job.seed,
@@ -146,14 +189,31 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
         "missing_sets": [f"{year} {dataset}" for year, dataset in view.absent],
         "systems": {key: _system(view, key) for key in view.results.systems},
         "sets": view.names,
-        "figure2": {key: curve["points"] for key, curve in view.results.curves.items()},
-        "figure3": view.results.negatives,
-        "figure4": view.results.dims,
+        "figure2": {key: [_points(run["points"]) for run in runs] for key, runs in view.results.curves.items()},
+        "figure3": {key: {n: _points(runs) for n, runs in by.items()} for key, by in view.results.negatives.items()},
+        "figure4": {key: {n: _points(runs) for n, runs in by.items()} for key, by in view.results.dims.items()},
         "unavailable": view.results.unavailable,
     }
 
 
+def rests_on(view: View, job: Job, name: str) -> str:
+    """A hash of all that the files of a report follow from: its pieces, its name, the code that writes it."""
+    pieces = plan_fingerprint(tuple(part for part in SECTIONS if part in view.parts), job)
+    code = code_of("siamese_cbow.paper.reproduce", with_plans=True)
+    version = importlib.metadata.version("siamese-cbow")
+    missing = sorted(view.results.unavailable)
+    templates = [(files(__package__) / template).read_text("utf-8") for template in TEMPLATES]
+    return fingerprint({"pieces": pieces, "name": name, "code": [code, version, *templates], "missing": missing})
+
+
+def _points(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points without their resamples, which the cache has."""
+    return [{key: value for key, value in point.items() if key not in ("resampled", "undefined")} for point in points]
+
+
 def _system(view: View, key: str) -> dict[str, Any]:
-    result = view.results.systems[key]
-    facts = {name: value for name, value in result.items() if name != "cosines"}
-    return {**facts, "scores": {protocol: view.scores(key, protocol).to_dict() for protocol in PROTOCOLS}}
+    result = view.results.systems[key][0]
+    facts = {name: value for name, value in result.items() if name not in ("cosines", "tasks", "next")}
+    means = [run.mean_pearson for run in view.runs(key)]
+    scores = {protocol: view.scores(key, protocol).to_dict() for protocol in PROTOCOLS}
+    return {**facts, "mean_pearsons": means, "unsound": view.unsound(key), "scores": scores}

@@ -6,20 +6,37 @@ The paper's figures come from `paper_figures.json`.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
+from siamese_cbow.evaluation.correlation import interval
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet, Protocol
 from siamese_cbow.evaluation.scores import Scores, SetScore, headline, mean
 from siamese_cbow.evaluation.significance import DAGGER, Comparison, compare, wilcoxon
+from siamese_cbow.evaluation.tasks import TaskScore
+from siamese_cbow.evaluation.verdicts import (
+    NEAR,
+    UNDECIDED,
+    Decision,
+    Resampled,
+    decide_statistic,
+    is_collapsed,
+    item_replicates,
+    one_run_each,
+    resampled_pearsons,
+)
 from siamese_cbow.paper.pieces import scores_from_json
 from siamese_cbow.paper.recipes import COMPARED, SYSTEMS, label_of
-from siamese_cbow.paper.work_plan import Results
+from siamese_cbow.paper.treatments import TREATMENTS, Treatment
+from siamese_cbow.paper.work_plan import Results, Run
 
-SIAMESE = ("siamese", "contrastive")
+CHANCE = 0.5  # where the next sentence stands among others that are as likely
+SIAMESE = ("siamese", "matched", "contrastive")
 
 
 @cache
@@ -52,12 +69,17 @@ class View:
     results: Results
     sets: Sequence[PairSet]
     parts: Collection[str]
+    beside: Sequence[TaskScore] = ()  # of the tasks, what needs no vectors
 
     @cached_property
-    def _scores(self) -> dict[tuple[str, Protocol], Scores]:
+    def _scores(self) -> dict[tuple[str, Treatment, Protocol], list[Scores]]:
         return {
-            (key, protocol): scores_from_json(result["cosines"], self.sets, protocol, label_of(key))
-            for key, result in self.results.systems.items()
+            (key, treatment, protocol): [
+                scores_from_json(run["cosines"][treatment], self.sets, protocol, label_of(key)) for run in runs
+            ]
+            for key, runs in self.results.systems.items()
+            for treatment in TREATMENTS
+            if treatment in runs[0]["cosines"]
             for protocol in PROTOCOLS
         }
 
@@ -65,32 +87,150 @@ class View:
         """Whether all these systems were trained."""
         return all(key in self.results.systems for key in keys)
 
-    def among(self, keys: Iterable[str]) -> list[str]:
+    def among(self, keys: Iterable[str], treatment: Treatment = "learnt") -> list[str]:
         """Those of some systems that are there, in the order asked for."""
-        return [key for key in keys if self.has(key)]
+        return [key for key in keys if (key, treatment, "official") in self._scores]
 
     @cached_property
     def columns(self) -> list[str]:
         """The systems of Table 1 that are there, in the order of the table."""
         return self.among(key for key in SYSTEMS if key in COMPARED)
 
-    def scores(self, key: str, protocol: Protocol = "official") -> Scores:
-        """All scores of a system."""
-        return self._scores[key, protocol]
+    def treated(self, treatment: Treatment) -> list[str]:
+        """The columns that have a treatment."""
+        return self.among(self.columns, treatment)
 
-    def rows(self, protocol: Protocol = "official") -> list[tuple[PairSet, dict[str, SetScore]]]:
-        """For each set the scores of all systems there are."""
-        every = {key: self.scores(key, protocol).sets for key in self.results.systems}
+    def runs(self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt") -> list[Scores]:
+        """The scores of each training of a system."""
+        return self._scores[key, treatment, protocol]
+
+    def scores(self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt") -> Scores:
+        """The scores of its first training."""
+        return self.runs(key, protocol, treatment)[0]
+
+    def rows(
+        self, protocol: Protocol = "official", treatment: Treatment = "learnt"
+    ) -> list[tuple[PairSet, dict[str, SetScore]]]:
+        """For each set the scores of the first training of all systems there are."""
+        every = {key: self.scores(key, protocol, treatment).sets for key in self.among(SYSTEMS, treatment)}
         return [(one, {key: every[key][i] for key in every}) for i, one in enumerate(self.sets)]
 
-    def n_ahead(self, key: str, others: Collection[str], protocol: Protocol = "official") -> tuple[int, int]:
+    def figures(
+        self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt", what: str = "pearson"
+    ) -> list[float | None]:
+        """Pearson (or Spearman) of each set, the mean over trainings; None where one is undefined."""
+        columns = zip(*(run.sets for run in self.runs(key, protocol, treatment)), strict=True)
+        values = [[getattr(score, what) for score in column] for column in columns]
+        return [None if None in column else float(np.mean(column)) for column in values]
+
+    # What verdicts are made of
+
+    @cached_property
+    def _resampled(self) -> dict[tuple[str, Treatment], Resampled]:
+        """All systems and treatments in one go: the pairs of a resample are drawn once for all of them."""
+        names = [(key, treatment) for key, treatment, protocol in self._scores if protocol == "official"]
+        runs = [(name, run) for name in names for run in self._scores[name[0], name[1], "official"]]
+        if not runs:
+            return {}
+        every = resampled_pearsons([run for _, run in runs])
+        found = {}
+        for name in names:
+            places = [i for i, (of, _) in enumerate(runs) if of == name]
+            figures = [[np.nan if s.pearson is None else s.pearson for s in runs[i][1].sets] for i in places]
+            is_single = SYSTEMS[name[0]].seeds is not None
+            found[name] = Resampled(np.array(figures, np.float64), one_run_each(name[0], every[places]), is_single)
+        return found
+
+    def resampled(self, key: str, treatment: Treatment = "learnt") -> Resampled:
+        """The Pearson of every set, in every resample (protocol official)."""
+        return self._resampled[key, treatment]
+
+    def means(self, key: str, treatment: Treatment = "learnt") -> tuple[float | None, float | None]:
+        """Mean Pearson over sets of a system, and its standard deviation over trainings."""
+        figures = [run.mean_pearson for run in self.runs(key, treatment=treatment)]
+        if None in figures:
+            return None, None
+        return float(np.mean(figures)), float(np.std(figures, ddof=1)) if len(figures) > 1 else None  # type: ignore[arg-type]
+
+    @cached_property
+    def defined(self) -> list[int]:
+        """Places of the sets that make a mean and on which every system and every point has a Pearson."""
+        figures = [*(one.figures for one in self._resampled.values()), np.zeros((1, len(self.sets)))]
+        points = [r["pearsons"]["official"] for r in self._points]
+        undefined = set(np.flatnonzero(np.isnan(np.concatenate(figures)).any(axis=0)).tolist())
+        undefined |= {i for row in points for i, r in enumerate(row) if r is None}
+        return [i for i in self.headline if i not in undefined]
+
+    @property
+    def _points(self) -> Iterator[Run]:
+        """Every point of every figure."""
+        for settings in (*self.results.negatives.values(), *self.results.dims.values()):
+            for points in settings.values():
+                yield from points
+        for runs in self.results.curves.values():
+            yield from (point for run in runs for point in run["points"])
+
+    def place(self, year: int, dataset: str) -> int | None:
+        """Where a set is, if it is there: `view.place(2014, "images")`."""
+        every = [(one.year, one.dataset) for one in self.sets]
+        place = every.index((year, dataset)) if (year, dataset) in every else None
+        return place if place is None or self.sets[place].collection == "STS" else None
+
+    def points(self, name: str, points: Sequence[Run]) -> Resampled:
+        """The trainings of a point of a figure, ready for a verdict."""
+        figures = [[np.nan if r is None else r for r in point["pearsons"]["official"]] for point in points]
+        resampled = np.array([point["resampled"] for point in points], np.float64)
+        undefined = np.array([point["undefined"] for point in points], bool)
+        resampled[np.broadcast_to(undefined[:, None, :], resampled.shape)] = np.nan
+        return Resampled(np.array(figures, np.float64), one_run_each(name, resampled))
+
+    # Which systems may be compared with
+
+    def unsound(self, key: str, treatment: Treatment = "learnt") -> str:
+        """Why it says nothing to be ahead of a system: "collapsed: ...", "below random vectors"; "" if it does."""
+        if key == "skip-thought" and (untrained := self._untrained(key)):
+            return untrained
+        crowded = [run["crowding"] for run in self.results.systems[key] if run.get("crowding") is not None]
+        if treatment == "learnt" and crowded and is_collapsed(float(np.mean(crowded))):
+            return f"collapsed: {np.mean(crowded):.0%} of all pairs of words have a cosine above {NEAR}"
+        if key != "random" and (key, treatment) in self._resampled and ("random", treatment) in self._resampled:
+            decision = self.better("random", key, treatment)
+            if decision.interval is not None and decision.interval.low > 0:
+                return f"below random vectors by {decision.value:.3f}".replace("0.", ".")
+        return ""
+
+    def _untrained(self, key: str) -> str:
+        """Whether it has not learnt its own task yet: the next sentence is no nearer than chance has it."""
+        ranks = np.array([run["next"] for run in self.results.systems[key] if run.get("next")])
+        if not ranks.size:
+            return ""
+        bounds = interval(item_replicates(key, ranks))
+        if bounds is None or bounds.high >= CHANCE:
+            return (
+                f"hardly trained: it ranks the next sentence at {ranks.mean():.0%} of all, and chance at {CHANCE:.0%}"
+            )
+        return ""
+
+    def better(self, first: str, second: str, treatment: Treatment = "learnt") -> Decision:
+        """Whether a system has the higher mean Pearson over sets."""
+        places = self.defined
+        if not places:
+            return Decision(UNDECIDED, why="undefined on every set")
+        return decide_statistic(
+            lambda a, b: (a[..., places] - b[..., places]).mean(axis=-1),
+            self.resampled(first, treatment),
+            self.resampled(second, treatment),
+            above=0,
+        )
+
+    def n_ahead(self, key: str, others: Sequence[str], protocol: Protocol = "official") -> tuple[int, int]:
         """On how many sets a system has a higher Pearson than all of the others, and of how many."""
-        rows = [[row[other].pearson for other in (key, *others)] for _, row in self.rows(protocol)]
+        rows = list(zip(*(self.figures(other, protocol) for other in (key, *others)), strict=True))
         defined = [[round(r, 4) for r in row if r is not None] for row in rows if None not in row]
         return sum(all(first > other for other in rest) for first, *rest in defined), len(defined)
 
     def comparison(self, first: str, second: str) -> Comparison:
-        """All tests between two systems; worked out once."""
+        """All tests between the first trainings of two systems; worked out once."""
         known = self._comparisons
         if (first, second) not in known:
             known[first, second] = compare(self.scores(first), self.scores(second))

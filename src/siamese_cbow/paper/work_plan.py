@@ -20,8 +20,10 @@ from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import MissingExtra, SettingsError
 from siamese_cbow.model.storage import MODEL_FILES
-from siamese_cbow.paper.pieces import compute, pearsons
-from siamese_cbow.paper.recipes import PARTS, RECIPES, Job, Piece, fingerprint
+from siamese_cbow.paper.durations import measured_seconds, weight
+from siamese_cbow.paper.pieces import compute
+from siamese_cbow.paper.recipes import PARTS, PUBLISHED, RECIPES, label_of
+from siamese_cbow.paper.work_pieces import Job, Piece, fingerprint
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.checkpoint import CHECKPOINT_FILES
 
@@ -40,14 +42,17 @@ CACHE_FILES = (  # all that a cache holds, also where a process was killed
 )
 
 
+Run: TypeAlias = dict[str, Any]  # the result of a piece: one training
+
+
 @dataclass
 class Results:
-    """What the pieces gave, by what it is for."""
+    """What the pieces gave, by what it is for; of each its trainings, seed by seed."""
 
-    systems: dict[str, dict[str, Any]] = field(default_factory=dict)  # by key of SYSTEMS
-    negatives: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)  # recipe -> negatives -> point
-    dims: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)  # recipe -> dim -> point
-    curves: dict[str, dict[str, Any]] = field(default_factory=dict)  # recipe -> curve
+    systems: dict[str, list[Run]] = field(default_factory=dict)  # by key of SYSTEMS
+    negatives: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> negatives -> points
+    dims: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> dim -> points
+    curves: dict[str, list[Run]] = field(default_factory=dict)  # recipe -> curves
     unavailable: dict[str, str] = field(default_factory=dict)  # systems without their library, and what to type
 
 
@@ -63,29 +68,31 @@ def checked_parts(only: Collection[str] | None) -> tuple[str, ...]:
 
 
 def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress) -> Results:
-    """Do the work of some parts, or find it done. `progress` advances to `planned_seconds` in all."""
+    """Do the work of some parts, or find it done. `progress` advances to `planned_work` in all."""
     results = Results()
     todo: list[tuple[Piece, Place]] = []
     for piece, place in planned(parts, job):
         known = _cached(piece, job, cache)
         if known is not None:
             place(results, known)
-            progress.advance(job.seconds(piece))
+            progress.advance(weight(piece, job))
         else:
             todo.append((piece, place))
-    began, guessed, done = time.perf_counter(), sum(job.seconds(piece) for piece, _ in todo), 0.0
     if todo:
-        progress.say(f"{len(todo)} pieces of work to do, {_duration(guessed)} at a rough guess")
+        seconds = measured_seconds([piece for piece, _ in todo], job)
+        progress.say(f"{len(todo)} pieces of work to do, about {_duration(seconds)} by a measured piece of each kind")
+    began, whole, done = time.perf_counter(), sum(weight(piece, job) for piece, _ in todo), 0.0
     for number, (piece, place) in enumerate(todo, start=1):
+        done += weight(piece, job)
         try:
             result = _computed(piece, job, cache, progress)
         except MissingExtra as error:
-            results.unavailable[piece.key] = str(error)
-            progress.say(f"{piece.title} is left out: {error}")
+            if piece.key not in results.unavailable:
+                results.unavailable[piece.key] = str(error)
+                progress.say(f"{label_of(piece.key)} is left out: {error}")
             continue
         place(results, result)
-        done += job.seconds(piece)
-        seconds = (guessed - done) * (time.perf_counter() - began) / done  # as wrong as the guesses were so far
+        seconds = (whole - done) * (time.perf_counter() - began) / done  # as wrong as the weights were so far
         left = f", about {_duration(seconds)} left" if seconds > 0.01 else ""
         trained = f"trained in {_duration(result['train_seconds'])}"
         progress.say(f"[{number}/{len(todo)}] {piece.title}: {trained}{left}")
@@ -94,59 +101,61 @@ def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress)
     return results
 
 
-def planned_seconds(parts: Collection[str], job: Job) -> float:
-    """How long all pieces might take, finished ones too: the total of the progress bar."""
-    return sum(job.seconds(piece) for piece, _ in planned(parts, job))
+def planned_work(parts: Collection[str], job: Job) -> float:
+    """The weights of all pieces, finished ones too: the total of the progress bar."""
+    return sum(weight(piece, job) for piece, _ in planned(parts, job))
+
+
+def plan_fingerprint(parts: Collection[str], job: Job) -> str:
+    """A hash of everything that a report rests on: of the same one, a second report would be the same."""
+    return fingerprint({"pieces": [job.about(piece) for piece, _ in planned(parts, job)], "parts": list(parts)})
 
 
 def planned(parts: Collection[str], job: Job) -> Iterator[tuple[Piece, Place]]:
     """Each piece with a function that puts its result where it belongs."""
     wanted = {key for part in parts for key in PARTS[part]}
     for key in [key for key in dict.fromkeys(sum(PARTS.values(), ())) if key in wanted]:
-        yield job.system(key), _place("systems", key)
-    for key, recipe_name in RECIPES.items():
-        base = job.system(key).recipe
-        if "figure3" in parts and key == "siamese":  # the other recipe takes its negatives from the batch
-            for n in job.scale.negatives:
-                title = f"{n} negative{'s' if n > 1 else ''}"
-                yield (
-                    Piece("point", f"{key}-negatives-{n}", title, replace(base, negatives=n)),
-                    _place("negatives", key, n),
-                )
-        if "figure4" in parts:
-            for dim in job.scale.dims:
-                title = f"{dim} dimensions, {recipe_name}"
-                yield Piece("point", f"{key}-dim-{dim}", title, replace(base, dim=dim)), _place("dims", key, dim)
-        if "figure2" in parts:
-            title = f"{job.scale.curve_epochs} epochs, {recipe_name}"
-            yield Piece("curve", key, title, replace(base, epochs=job.scale.curve_epochs)), _place("curves", key)
+        for piece in job.systems(key):
+            yield piece, _place("systems", key)
+    for seed in job.seeds[: job.scale.n_figure_seeds]:
+        for key, recipe_name in RECIPES.items():
+            yield from _figures(parts, job, key, recipe_name, seed)
+
+
+def _figures(parts: Collection[str], job: Job, key: str, recipe_name: str, seed: int) -> Iterator[tuple[Piece, Place]]:
+    """The points and the curve of one recipe and seed."""
+    # Without vectors for unknown words, which are fitted to every point's rows anew and take longer than the training.
+    base, told = replace(job.system(key, seed).recipe, fallback="none"), f"{recipe_name}, seed {seed}"
+    if "figure3" in parts and key in PUBLISHED:  # the other recipe takes its negatives from the batch
+        for n in job.scale.negatives:
+            title = f"{n} negative{'s' if n > 1 else ''}, {told}"
+            yield Piece("point", f"{key}-negatives-{n}", title, replace(base, negatives=n)), _place("negatives", key, n)
+    if "figure4" in parts:
+        for dim in job.scale.dims:
+            title = f"{dim} dimensions, {told}"
+            yield Piece("point", f"{key}-dim-{dim}", title, replace(base, dim=dim)), _place("dims", key, dim)
+    if "figure2" in parts:
+        epochs = job.scale.curve_epochs * base.epochs
+        title = f"{epochs} epochs, {told}"
+        yield Piece("curve", key, title, replace(base, epochs=epochs)), _place("curves", key)
 
 
 def _place(where: str, *keys: Any) -> Place:
-    def place(results: Results, result: dict[str, Any]) -> None:
+    def place(results: Results, result: Run) -> None:
         target = getattr(results, where)
         for key in keys[:-1]:
             target = target.setdefault(key, {})
-        target[keys[-1]] = result
+        target.setdefault(keys[-1], []).append(result)
 
     return place
 
 
-def _cached(piece: Piece, job: Job, cache: Cache) -> dict[str, Any] | None:
-    """The finished piece, or, for a point, the system of the very same recipe, which holds all that a point does."""
-    result = cache.get(piece.name, job.about(piece))
-    if result is None and piece.kind == "point":
-        system = job.system(piece.key.partition("-")[0])
-        if system.recipe == piece.recipe and (known := cache.get(system.name, job.about(system))):
-            return {"train_seconds": known["train_seconds"], "pearsons": pearsons(known["cosines"], job.sets)}
-    return result
+def _cached(piece: Piece, job: Job, cache: Cache) -> Run | None:
+    return cache.get(piece.name, job.about(piece))
 
 
-def _computed(piece: Piece, job: Job, cache: Cache, progress: Progress) -> dict[str, Any]:
-    if piece.kind == "point" and (known := _cached(piece, job, cache)) is not None:  # a system trained just now
-        progress.advance(job.seconds(piece))
-        return known
-    result = compute(piece, job, progress)
+def _computed(piece: Piece, job: Job, cache: Cache, progress: Progress) -> Run:
+    result = compute(piece, job, progress, weight(piece, job))
     cache.put(piece.name, job.about(piece), result)
     remove_ours(job.run_folder(piece), _PART_FILES)
     return result

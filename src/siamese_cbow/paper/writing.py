@@ -27,14 +27,10 @@ COMMAND, DATA = "siamese-cbow reproduce", "report.json"
 FILES = ("index.html", "report.md", DATA)
 FOLDERS = ("tables", "figures")
 OURS = re.compile(r"tables/[a-z0-9-]+\.csv|figures/[a-z0-9-]+\.(svg|png)")
-CHIPS = {"holds": "holds", "holds in part": "in-part", "does not hold": "fails", "can't be told": "unknown"}
-PROSE = ("norms", "related", "systems")  # tables of words rather than numbers
-SIGNS = {
-    "holds": "✔ holds",
-    "holds in part": "◐ holds in part",
-    "does not hold": "✘ does not hold",
-    "can't be told": "can't be told",
-}
+TEMPLATES = ("page.html.j2", "report.md.j2")
+CHIPS = {"holds": "holds", "does not hold": "fails", "cannot be told": "unknown"}
+PROSE = ("norms", "related", "systems", "overview")  # tables of words rather than numbers
+SIGNS = {"holds": "✔ holds", "does not hold": "✘ does not hold", "cannot be told": "? cannot be told"}
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
@@ -59,6 +55,14 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     for figure in report.figures:
         write_figure(figure, folder / "figures")
     return [folder / name for name in names]
+
+
+def is_written(report: Report, folder: Path) -> bool:
+    """Whether the folder holds this very report already, whole."""
+    older = _older_report(folder) or {}
+    listed = older.get("files") or []
+    is_same = older.get("rests_on") is not None and older["rests_on"] == report.data.get("rests_on")
+    return is_same and all(isinstance(name, str) and (folder / name).is_file() for name in listed)
 
 
 def check_report(folder: Path, names: Sequence[str] = FILES) -> None:

@@ -195,7 +195,9 @@ def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
     recipe = plan.recipe
     objective, layout = objective_of(recipe), layout_of(recipe)
     momenta = recipe.momentum, recipe.second_momentum
-    rule = rule_of(recipe.optimizer, recipe.dim, *momenta, recipe.clip_gradient, recipe.l2)
+    rule = rule_of(
+        recipe.optimizer, recipe.dim, *momenta, recipe.clip_gradient, recipe.l2, recipe.l2_towards == "start"
+    )
     texts = [
         text_arrays(stream, plan.word_weights, subsample=recipe.subsample, stems=plan.stems, vocabulary=plan.vocabulary)
         for stream in plan.mix.streams

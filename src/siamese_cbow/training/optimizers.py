@@ -20,6 +20,7 @@ def rule_of(
     second_momentum: float = 0.999,
     clip_gradient: float | None = None,
     l2: float = 0.0,
+    to_start: bool = False,
 ) -> Rule:
     """An optimiser, as numbers."""
     kind = OPTIMIZERS[optimizer]
@@ -31,6 +32,7 @@ def rule_of(
         epsilon=np.float32(kind.epsilon),
         clip=np.float32(clip_gradient or 0),
         l2=np.float32(l2),
+        to_start=to_start,
     )
 
 

@@ -28,6 +28,7 @@ from siamese_cbow.words.unknown_words import Fallback
 
 Decay: TypeAlias = Literal["linear", "constant"]
 NegativesFrom: TypeAlias = Literal["corpus", "batch"]
+Anchor: TypeAlias = Literal["zero", "start"]
 WordWeights: TypeAlias = Literal["none", "information"]
 
 AUTO = "auto"  # for None, as people write it
@@ -144,6 +145,9 @@ class Recipe:
     second_momentum: float = option(0.999, f"Of {users_of('second_momentum')}.", at_least=0, at_most=0.999999)
     clip_gradient: float | None = option(None, "The longest gradient that a row may get in a batch.", above=0)
     l2: float = option(0.0, "Weight of the squared lengths of the vectors.", at_least=0)
+    l2_towards: Anchor = option(
+        "zero", "start: weight of the squared distances from where the vectors started, as Wieting et al. have it."
+    )
 
     # start
     init: str | None = option(

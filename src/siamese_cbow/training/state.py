@@ -149,7 +149,8 @@ def random_matrices(
         for first in range(0, n_rows, 4096):
             drawn, drawing = drawing.result(), pool.submit(draw, min(first + 4096, n_rows))
             spread(np.multiply(drawn, np.float32(std), out=drawn), first, vectors, layout)
-    return Matrices(vectors, *memory)
+    seen, moved = memory
+    return Matrices(vectors, seen, moved, aligned((1, 1)))
 
 
 def first_state(
@@ -167,7 +168,15 @@ def first_state(
             vectors = joined(matrices.vectors, layout, recipe.dim)
             stems.unfold(words, rows, vectors)
             spread(vectors, 0, matrices.vectors, layout)
+    if recipe.l2 and recipe.l2_towards == "start":  # not part of a checkpoint: a run that goes on starts here, too
+        sides = [side._replace(start=_copied(side.vectors)) for side in sides]
     return TrainingState(recipe.dim, layout, sides[0], sides[-1], Counters())
+
+
+def _copied(vectors: Vectors) -> Vectors:
+    copy = aligned(vectors.shape)
+    copy[...] = vectors
+    return copy
 
 
 def initial_model(recipe: Recipe) -> Model | None:

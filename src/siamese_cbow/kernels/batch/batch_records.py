@@ -134,6 +134,7 @@ class Rule(NamedTuple):
     epsilon: np.float32
     clip: np.float32  # longest gradient of a row; 0: no limit
     l2: np.float32  # weight of the squared norms of the rows touched
+    to_start: bool  # of their squared distances from where they started instead
 
 
 class Steps(NamedTuple):
@@ -150,6 +151,7 @@ class Matrices(NamedTuple):
     vectors: Vectors  # (n_strips * n_rows, width)
     first: Vectors
     second: Vectors
+    start: Vectors  # the rows as they started, if the rule asks for them; else (1, 1)
 
 
 @njit(**INLINE)

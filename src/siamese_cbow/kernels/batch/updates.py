@@ -70,8 +70,12 @@ def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: V
     """Move row w by the gradient g[t], which is changed."""
     vectors = side.vectors
     if rule.l2 > 0:
-        for j in range(g.shape[1]):
-            g[t, j] += rule.l2 * vectors[w, j]
+        if rule.to_start:
+            for j in range(g.shape[1]):
+                g[t, j] += rule.l2 * (vectors[w, j] - side.start[w, j])
+        else:
+            for j in range(g.shape[1]):
+                g[t, j] += rule.l2 * vectors[w, j]
     if rule.clip > 0:
         _clip(rule.clip, g, t)
     if rule.kind == SGD:

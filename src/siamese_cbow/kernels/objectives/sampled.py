@@ -119,7 +119,7 @@ def _cut_phases(chunk: Batches, b: int, n_strips: int, n_threads: int) -> None:
 def _strip_of(side: Matrices, n_rows: int, strip: int) -> Matrices:
     """A strip of all rows; what the optimiser keeps of a row as a whole is out of reach, see `training.strips`."""
     first, end = strip * n_rows, (strip + 1) * n_rows
-    return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end])
+    return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end], side.start[first:end])
 
 
 @njit(**INLINE)

@@ -1,0 +1,199 @@
+"""Retrieval with judged relevance: queries, documents, grades; nDCG@10 and average precision of a system, BM25 beside.
+
+    documents.tsv   id, title (may be absent), text          or as BEIR has it:  corpus.jsonl
+    queries.tsv     id, text                                                     queries.jsonl
+    relevance.tsv   query, document, and `grade` (1 the most    qrels/test.tsv   query-id, corpus-id, score
+                    relevant, up to 4, as Cranfield has it) or `score` (higher is more relevant)
+
+Documents are ranked by the cosine of their vector and the query's; equal ones in the order of the file. A query counts
+if it has a relevant document. The gain of a document is its score; of grades 1 to 4 it is 4 to 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siamese_cbow.base.arrays import Floats
+from siamese_cbow.errors import InputError
+from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.model.geometry import units
+from siamese_cbow.text.json_files import table_rows
+from siamese_cbow.words.tokenizer import Tokenizer
+
+DEPTH = 10  # of nDCG
+K1, B = 1.2, 0.75  # of BM25: Lucene's defaults
+WORST = 4  # grade that still counts as relevant
+NDCG, AP = f"nDCG@{DEPTH}", "MAP"
+_WORDS = Tokenizer(punctuation=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A test collection: `Collection("cranfield", documents, queries, {0: {12: 4.0}})`."""
+
+    name: str
+    documents: Sequence[str]
+    queries: Sequence[str]
+    gains: Mapping[int, Mapping[int, float]]  # place of a query -> place of a document -> its gain, above 0
+
+    @cached_property
+    def judged(self) -> list[int]:
+        """Places of the queries that have a relevant document."""
+        return [query for query in range(len(self.queries)) if self.gains.get(query)]
+
+    def items(self, system: System) -> dict[str, Floats]:
+        """nDCG@10 and average precision of each judged query, (n_judged,)."""
+        texts, queries = list(self.documents), [self.queries[query] for query in self.judged]
+        rows, asked = (units(np.asarray(system.encode(each), np.float32)) for each in (texts, queries))
+        return self.scored(asked @ rows.T)
+
+    def beside(self) -> dict[str, dict[str, Floats]]:
+        """BM25, which needs no vectors."""
+        return {"BM25": self.scored(bm25(self.documents, [self.queries[query] for query in self.judged]))}
+
+    def scored(self, similarities: NDArray[np.floating]) -> dict[str, Floats]:
+        """The measures of a ranking by similarities, (n_judged, n_documents)."""
+        ranked = np.argsort(-similarities, axis=1, kind="stable")
+        gains = [self.gains[query] for query in self.judged]
+        return {
+            NDCG: np.array([ndcg(row.tolist(), wanted) for row, wanted in zip(ranked, gains, strict=True)]),
+            AP: np.array([average_precision(row.tolist(), wanted) for row, wanted in zip(ranked, gains, strict=True)]),
+        }
+
+    def sample(self, n: int) -> Collection:
+        """The collection itself: it is small."""
+        return self
+
+
+def ndcg(ranked: Sequence[int], gains: Mapping[int, float]) -> float:
+    """Gains of the first ten, the i-th divided by log2(1 + i), by the most there can be: [1, 0], {0: 1} -> 0.63."""
+
+    def discounted(values: Sequence[float]) -> float:
+        return float(sum(value / np.log2(2 + place) for place, value in enumerate(values)))
+
+    best = discounted(sorted(gains.values(), reverse=True)[:DEPTH])
+    return discounted([gains.get(document, 0.0) for document in ranked[:DEPTH]]) / best
+
+
+def average_precision(ranked: Sequence[int], gains: Mapping[int, float]) -> float:
+    """The mean over relevant documents of the precision down to each: [1, 0], {0: 1} -> 0.5."""
+    hits = np.flatnonzero([document in gains for document in ranked])
+    return float((np.arange(1, len(hits) + 1) / (hits + 1)).sum() / len(gains))
+
+
+def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32]:
+    """BM25 as Lucene has it (Robertson et al. 1994), (n_queries, n_documents): no stop words, no stems.
+
+    idf ln(1 + (n - df + .5) / (df + .5)); of a word that stands tf times, tf / (tf + k1 (1 - b + b length / mean))
+    """
+    from scipy.sparse import csr_array
+
+    counted = [Counter(_WORDS.words(text)) for text in documents]
+    place = {word: i for i, word in enumerate(dict.fromkeys(word for words in counted for word in words))}
+    ends = np.cumsum([0, *map(len, counted)])
+    columns = np.array([place[word] for words in counted for word in words], np.int64)
+    counts = np.array([n for words in counted for n in words.values()], np.float64)
+    lengths = np.array([words.total() for words in counted], np.float64)
+    norms = np.repeat(K1 * (1 - B + B * lengths / max(1.0, lengths.mean())), np.diff(ends))
+    found = np.bincount(columns, minlength=len(place))
+    idf = np.log1p((len(documents) - found + 0.5) / (found + 0.5))
+    weights = csr_array((idf[columns] * counts / (counts + norms), columns, ends), shape=(len(documents), len(place)))
+    asked = [Counter(word for word in _WORDS.words(query) if word in place) for query in queries]
+    bounds = np.cumsum([0, *map(len, asked)])
+    words = np.array([place[word] for query in asked for word in query], np.int64)
+    times = np.array([n for query in asked for n in query.values()], np.float64)
+    wanted = csr_array((times, words, bounds), shape=(len(queries), len(place)))
+    scores: NDArray[np.float32] = (wanted @ weights.T).toarray().astype(np.float32)
+    return scores
+
+
+# Files
+
+
+def collections(folder: Path) -> list[Collection]:
+    """Every collection in the folders of a folder."""
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [read_collection(path) for path in inside if _is_collection(path)]
+
+
+def _is_collection(path: Path) -> bool:
+    return (path / "relevance.tsv").is_file() or (path / "qrels" / "test.tsv").is_file()
+
+
+def read_collection(folder: Path) -> Collection:
+    """The collection of one folder."""
+    is_beir = not (folder / "relevance.tsv").is_file()
+    documents = dict(_texts(folder / ("corpus.jsonl" if is_beir else "documents.tsv")))
+    queries = dict(_texts(folder / ("queries.jsonl" if is_beir else "queries.tsv")))
+    judged = folder / "qrels" / "test.tsv" if is_beir else folder / "relevance.tsv"
+    places = [{name: place for place, name in enumerate(texts)} for texts in (queries, documents)]
+    gains: dict[int, dict[int, float]] = {}
+    for number, (query, document, gain) in enumerate(_judgements(judged), start=2):
+        for name, known, what in ((query, places[0], "query"), (document, places[1], "document")):
+            if name not in known:
+                raise InputError(
+                    f"{judged} line {number:,}: there is no {what} {name!r}; expected one of the collection's"
+                )
+        if gain > 0:
+            gains.setdefault(places[0][query], {})[places[1][document]] = gain
+    if not gains:
+        raise InputError(f"{judged} names no relevant document; expected a query, a document and a grade per line")
+    return Collection(folder.name, list(documents.values()), list(queries.values()), gains)
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Id and text of each; a title that the text does not begin with stands before it."""
+    header, rows = _table(path)
+    identity = "_id" if "_id" in header else "id"
+    names = [identity, "text", *(["title"] if "title" in header else [])]
+    for name, text, *title in _cells(path, header, rows, names):
+        yield name, _titled(title[0], text) if title else text
+
+
+def _titled(title: str, text: str) -> str:
+    return text if text.startswith(title) else f"{title} {text}"
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:
+    header, rows = _table(path)
+    is_graded = "grade" in header
+    names = ["query", "document", "grade" if is_graded else "score"]
+    if "query-id" in header:
+        names = ["query-id", "corpus-id", "score"]
+    for number, (query, document, value) in enumerate(_cells(path, header, rows, names), start=2):
+        try:
+            figure = float(value)
+        except ValueError:
+            raise InputError(f"{path} line {number:,}: {value!r} is not a number; expected a {names[2]}") from None
+        gain = (WORST + 1 - figure if 1 <= figure <= WORST else 0.0) if is_graded else figure
+        yield query, document, gain
+
+
+def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and the rows."""
+    if not path.is_file():
+        raise InputError(
+            f"there is no {path}; a collection has documents, queries and relevance: see docs/evaluation.md"
+        )
+    rows, _ = table_rows(path)
+    if not rows:
+        raise InputError(f"{path} is empty; expected a line with the names of the columns, then a record per line")
+    return rows[0], rows[1:]
+
+
+def _cells(path: Path, header: list[str], rows: list[list[str]], names: Sequence[str]) -> Iterator[list[str]]:
+    """The cells of some columns."""
+    if lacking := [name for name in names if name not in header]:
+        raise InputError(f"{path} has no column {lacking[0]!r}; its columns are {', '.join(header)[:80]}")
+    places = [header.index(name) for name in names]
+    for number, cells in enumerate(rows, start=2):
+        if len(cells) != len(header):
+            raise InputError(f"{path} line {number:,} has {len(cells)} cells; expected {len(header)}")
+        yield [cells[place].strip() for place in places]

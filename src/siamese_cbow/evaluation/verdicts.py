@@ -1,0 +1,165 @@
+"""Does a claim hold? Decided by an interval over pairs and over trainings, the same way for every claim.
+
+A claim is a figure that must lie above a bound: the difference of two means above 0, the sets on which a system is
+ahead above half of them. The figure is worked out again in many resamples. Each resample draws the pairs of every set
+with replacement, the same pairs for all systems, and takes one of a system's trainings at random, so that the interval
+is as wide as chance in the test and chance in the training make it together:
+
+    holds            the middle 95% of the resamples lie above the bound
+    does not hold    they lie on or below it
+    cannot be told   all else; and whatever rests on fewer than three trainings, or on a rival that is not `sound`
+
+A rival is not sound if its vectors have collapsed or if it scores below random vectors: to be ahead of it is no merit.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.evaluation.correlation import Interval, interval, resamples, set_rng, weighted_pearson
+from siamese_cbow.evaluation.scores import Scores
+from siamese_cbow.model.geometry import units
+
+Verdict: TypeAlias = Literal["holds", "does not hold", "cannot be told"]
+HOLDS: Verdict = "holds"
+FAILS: Verdict = "does not hold"
+UNDECIDED: Verdict = "cannot be told"
+
+RESAMPLES = 500
+LEAST_RUNS = 3  # trainings with seeds of their own
+NEAR = 0.6  # of cosines: the paper's bound for related words
+CROWDED = 0.05  # of all pairs of words; of healthy vectors in 100 dimensions or more, fewer than .001 are that near
+N_LOOKED_AT = 2000  # words
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`Decision("holds", 0.021, Interval(0.012, 0.034))`; `why` says what kept it from being decided."""
+
+    verdict: Verdict
+    value: float | None = None
+    interval: Interval | None = None
+    why: str = ""
+
+    def but(self, reason: str) -> Decision:
+        """The same, held back: what would hold cannot be told, for this reason. What does not hold stays so."""
+        return Decision(UNDECIDED, self.value, self.interval, reason) if reason and self.verdict == HOLDS else self
+
+
+def decide(value: float | None, replicates: Floats, *, above: float, n_runs: int) -> Decision:
+    """Whether a figure is above a bound, from its value in each resample, (n,); NaN: undefined there."""
+    bounds = interval(replicates)
+    if value is None or bounds is None:
+        return Decision(UNDECIDED, value, bounds, "undefined")
+    if n_runs < LEAST_RUNS:
+        return Decision(UNDECIDED, value, bounds, f"{n_runs} training{'s' if n_runs > 1 else ''}, {LEAST_RUNS} needed")
+    verdict = HOLDS if bounds.low > above else FAILS if bounds.high <= above else UNDECIDED
+    return Decision(verdict, value, bounds)
+
+
+def decide_by_runs(values: Sequence[float], *, above: float) -> Decision:
+    """The same for a figure that has no pairs to draw, such as a count of words: every training must agree."""
+    if not values:
+        return Decision(UNDECIDED, why="undefined")
+    spread = Interval(float(min(values)), float(max(values)))
+    return decide(float(np.mean(values)), np.array(spread), above=above, n_runs=len(values))
+
+
+def every(decisions: Sequence[Decision]) -> Verdict:
+    """Of a claim with several parts: it holds if all do, and does not if one does not."""
+    verdicts = {decision.verdict for decision in decisions}
+    return FAILS if FAILS in verdicts else HOLDS if verdicts == {HOLDS} else UNDECIDED
+
+
+# What decisions are made of
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """The Pearson of each set for some trainings of one system, as they are and in each resample."""
+
+    figures: Floats  # (n_runs, n_sets); NaN: undefined
+    replicates: Floats  # (n_resamples, n_sets): of a training drawn for each resample
+    is_single: bool = False  # trained once by design, as what takes hours is; others must have their three trainings
+
+    @property
+    def n_runs(self) -> int:
+        """How many trainings there are, or count as."""
+        return LEAST_RUNS if self.is_single else len(self.figures)
+
+    @property
+    def point(self) -> Floats:
+        """The mean over trainings, (n_sets,)."""
+        point: Floats = self.figures.mean(axis=0)
+        return point
+
+
+def resampled_pearsons(runs: Sequence[Scores], *, n: int = RESAMPLES, seed: int = 1) -> Floats:
+    """Pearson of each set in each resample of its pairs, (n_runs, n, n_sets); which pairs depends on the set alone."""
+    columns = []
+    for scores in zip(*(run.sets for run in runs), strict=True):
+        gold = scores[0].gold - scores[0].gold.mean()
+        drawn = np.concatenate(list(resamples(len(gold), n, set_rng(scores[0].name, seed))))
+        columns.append([weighted_pearson(drawn, one.predictions - one.predictions.mean(), gold) for one in scores])
+    return np.moveaxis(np.array(columns), 0, -1)
+
+
+def drawn_runs(name: str, n_runs: int, *, n: int = RESAMPLES) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Which training stands for a system in each resample, (n,): a function of the system's name."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return np.asarray(rng.integers(n_runs, size=n), np.int64)
+
+
+def one_run_each(name: str, pearsons: Floats) -> Floats:
+    """(n_runs, n, ...) -> (n, ...): of each resample the figures of the training that was drawn for it."""
+    n = pearsons.shape[1]
+    picked: Floats = pearsons[drawn_runs(name, len(pearsons), n=n), np.arange(n)]
+    return picked
+
+
+def item_replicates(name: str, items: Floats, *, n: int = RESAMPLES, seed: int = 1) -> Floats:
+    """The mean over items in each resample, (n,), from items (n_runs, n_items): examples or queries, drawn again."""
+    drawn = np.concatenate(list(resamples(items.shape[1], n, set_rng("items", seed)))) / items.shape[1]
+    return one_run_each(name, np.stack([drawn @ run for run in items]))
+
+
+# Which rivals are sound
+
+
+def crowding(vectors: Vectors) -> float:
+    """The share of pairs of words whose cosine is above .6, among 2,000 words: 0 for random vectors, 1 for equal "
+    "ones."""
+    rng = np.random.default_rng(1)
+    rows = units(vectors[np.sort(rng.permutation(len(vectors))[:N_LOOKED_AT])].astype(np.float32))
+    rows = rows[rows.any(axis=1)]
+    if len(rows) < 2:
+        return 1.0
+    cosines = rows @ rows.T
+    return float((cosines[np.triu_indices(len(rows), 1)] > NEAR).mean())
+
+
+def is_collapsed(crowded: float | None) -> bool:
+    """Whether so many words are near to each other that the vectors tell little apart."""
+    return crowded is not None and crowded > CROWDED
+
+
+Statistic: TypeAlias = Callable[..., Floats]  # of the figures (..., n_sets) of some systems: one number each, (...)
+
+
+def decide_statistic(statistic: Statistic, *systems: Resampled, above: float) -> Decision:
+    """`decide_statistic(lambda a, b: (a - b).mean(-1), ours, theirs, above=0)`: whether the first is better.
+
+    Its value is the mean over trainings: one of each system at a time, as in a resample.
+    """
+    runs = range(max(len(system.figures) for system in systems))
+    values = [statistic(*(system.figures[run % len(system.figures)] for system in systems)) for run in runs]
+    value = float(np.mean(values))
+    replicates = np.asarray(statistic(*(system.replicates for system in systems)), np.float64)
+    n_runs = min(system.n_runs for system in systems)
+    return decide(None if np.isnan(value) else value, replicates, above=above, n_runs=n_runs)

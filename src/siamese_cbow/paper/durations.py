@@ -1,0 +1,122 @@
+"""How long pieces of work take: a weight for the progress bar, and an estimate from a measured piece of each kind.
+
+Machines differ by more than any table of speeds could say, and other programs run on them. So before a report begins,
+each kind of training that it has to do runs once on a small cut of the text, and so does the scoring.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from siamese_cbow.errors import SiameseCBOWError
+from siamese_cbow.paper.pieces import point
+from siamese_cbow.paper.treatments import treated
+from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
+from siamese_cbow.stream.stream import Stream
+
+CUT, SMALL_CUT = 40_000, 2_000  # words: the difference is what a word costs
+SYSTEM_SCORINGS = 6  # what is done with a system costs as much as scoring a point so many times
+SPEEDS = {"Word2Vec skipgram": 280_000, "Word2Vec cbow": 1_000_000, "SkipThought": 8_000, "FastSent": 300_000}
+
+
+def work_kind(recipe: Any) -> str:
+    """Recipes of one kind take as long for a word, but for dimensions and negatives: "Word2Vec skipgram", "softmax"."""
+    settings = settings_of(recipe)
+    match settings["recipe"]:
+        case "Word2Vec":
+            return f"Word2Vec {settings['algorithm']}"
+        case "SiameseCBOW":
+            return str(settings["objective"])
+        case name:
+            return str(name)
+
+
+def n_scorings(piece: Piece, job: Job) -> int:
+    """How often something is scored."""
+    if piece.kind == "curve":
+        return int(job.scale.points_per_epoch * piece.recipe.epochs)
+    return SYSTEM_SCORINGS if piece.kind == "system" else 1
+
+
+def weight(piece: Piece, job: Job) -> float:
+    """A rough guess at the seconds of a piece on two cores, by which pieces share the progress bar."""
+    return _size(piece.recipe, job.stream) / _speed(work_kind(piece.recipe)) + 2 + n_scorings(piece, job)
+
+
+def _speed(kind: str) -> float:
+    return SPEEDS.get(kind, 3_000_000)
+
+
+def _size(recipe: Any, stream: Stream) -> float:
+    """The words of a training, weighted by dimensions and, where they are sampled, by negatives."""
+    dim, kind = getattr(recipe, "dim", 300) / 300, work_kind(recipe)
+    sentences = (2 + recipe.negatives) / 2 if kind == "softmax" else 1.0
+    return training_words(recipe, stream) * max(0.15, dim ** (2 if kind == "SkipThought" else 1)) * sentences
+
+
+def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
+    """How long the pieces will take, from a measured piece of each kind."""
+    kinds: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        kinds.setdefault(work_kind(piece.recipe), []).append(piece)
+    total, scoring, treating, tasks = 0.0, 0.0, 0.0, 0.0
+    systems = [piece for piece in pieces if piece.kind == "system"]
+    for kind, alike in kinds.items():
+        with suppress(SiameseCBOWError):  # its library is missing, or there is too little text in a cut
+            recipe, large = _once(alike[0].recipe), 2 * SMALL_CUT if kind == "SkipThought" else CUT
+            cuts = [_cut(job.stream, n_words) for n_words in (SMALL_CUT, large)]
+            _train(recipe, cuts[0], job)  # compiles what has to be compiled
+            (fixed, _), (seconds, model) = (_timed(partial(_train, recipe, cut, job)) for cut in cuts)
+            sizes = [_size(recipe, cut) for cut in cuts]
+            a_word = max(0.0, seconds - fixed) / max(1.0, sizes[1] - sizes[0])  # the rest is there in any training
+            total += sum(fixed + a_word * _size(piece.recipe, job.stream) for piece in alike)
+            if not scoring:
+                scoring = _second(partial(point, model, job.sets, ""))
+                if systems:
+                    treating, _ = _timed(partial(_treat, model, job))
+                if systems and job.tasks is not None:
+                    tasks = _second(partial(job.tasks.scores, model, ""))
+    timings = job.scale.seconds_one_by_one * sum(map(job.is_timed, systems))
+    scorings = scoring * sum(n_scorings(piece, job) for piece in pieces if piece.kind != "system")
+    return total + scorings + timings + (treating + 2 * tasks) * len(systems)
+
+
+def _treat(system: Any, job: Job) -> None:
+    """What is done with every system: all treatments, each scored."""
+    for each in treated(system, job.stream).values():
+        point(each, job.sets, "")
+
+
+def _once(recipe: Any) -> Any:
+    """The same recipe for one epoch."""
+    changes = {"epochs": 1, "decay_epochs": None}
+    return replace(recipe, **{name: value for name, value in changes.items() if hasattr(recipe, name)})
+
+
+def _cut(stream: Stream, n_words: int) -> Stream:
+    """The first sentences of a stream, about so many words."""
+    n = int(np.searchsorted(stream.sentences, n_words))
+    return stream.part(range(min(max(2, n), stream.n_sentences)))
+
+
+def _train(recipe: Any, stream: Stream, job: Job) -> Any:
+    return recipe.train(stream, threads=job.threads or 2)
+
+
+def _second(do: Callable[[], Any]) -> float:
+    """The seconds of the second time: the first one imports, compiles and remembers."""
+    do()
+    return _timed(do)[0]
+
+
+def _timed(do: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = do()
+    return time.perf_counter() - start, result

@@ -1,0 +1,135 @@
+"""Pieces of work, what all pieces of a report share, and everything that a piece's result depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
+from siamese_cbow.evaluation.tasks import Tasks
+from siamese_cbow.paper.code_version import code_of
+from siamese_cbow.paper.recipes import SYSTEMS, Scale, label_of
+from siamese_cbow.stream.stream import Stream
+
+PIECES, TASKS = "siamese_cbow.paper.pieces", "siamese_cbow.evaluation.tasks"  # that results are made by
+
+
+def settings_of(recipe: Any) -> dict[str, Any]:
+    """A recipe as plain values, with its kind: what a fingerprint is made of."""
+    return {"recipe": type(recipe).__name__, **asdict(recipe)}
+
+
+def training_words(recipe: Any, stream: Stream) -> int:
+    """Words that a training reads, which is what its progress advances by."""
+    if hasattr(recipe, "work"):
+        return int(recipe.work(stream))
+    return int(getattr(recipe, "epochs", 0) * stream.n_tokens)
+
+
+Kind: TypeAlias = Literal["system", "point", "curve"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of work, done and kept as a whole: `Piece("system", "cbow", "word2vec CBOW", recipe)`.
+
+    system   a column of Table 1: cosines of all pairs, timing, a look at its words
+    point    a dot of Figure 3 or 4: Pearson of each set
+    curve    Figure 2: Pearson of each set, many times during one training
+    """
+
+    kind: Kind
+    key: str
+    title: str
+    recipe: Any  # its seed tells the trainings of one system apart
+
+    @property
+    def name(self) -> str:
+        """For files: `system-cbow-1`."""
+        return f"{self.kind}-{self.key}-{self.recipe.seed}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all pieces of a report share."""
+
+    stream: Stream
+    sets: Sequence[PairSet]
+    scale: Scale
+    seed: int
+    threads: int | None
+    folder: Path  # for what must outlive a piece: word2vec's vectors, skip-thought's checkpoints
+    tasks: Tasks | None = None
+
+    @cached_property
+    def sets_fingerprint(self) -> str:
+        """A hash of all names, pairs and gold scores."""
+        digest = hashlib.blake2b(digest_size=16)
+        for pair_set in self.sets:
+            digest.update(json.dumps([pair_set.collection, pair_set.year, pair_set.dataset, pair_set.pairs]).encode())
+            digest.update(pair_set.gold.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the trainings of a system: 1 -> 1, 2, 3."""
+        return [self.seed + i for i in range(self.scale.n_seeds)]
+
+    def system(self, key: str, seed: int | None = None) -> Piece:
+        """The piece that trains one of SYSTEMS."""
+        seed = self.seed if seed is None else seed
+        return Piece("system", key, f"{label_of(key)}, seed {seed}", SYSTEMS[key].make(self.scale, seed, self.stream))
+
+    def systems(self, key: str) -> list[Piece]:
+        """All its trainings."""
+        return [self.system(key, seed) for seed in self.seeds[: SYSTEMS[key].seeds]]
+
+    def about(self, piece: Piece) -> dict[str, Any]:
+        """Everything that a piece's result depends on: what its fingerprint is made of."""
+        about: dict[str, Any] = {
+            "kind": piece.kind,
+            "recipe": settings_of(piece.recipe),
+            "stream": self.stream.fingerprint,
+            "sets": self.sets_fingerprint,
+            "protocols": list(PROTOCOLS),
+            "code": code_of(PIECES, type(piece.recipe).__module__, *([TASKS] if self.tasks else [])),
+        }
+        if piece.kind == "curve":
+            about["points_per_epoch"] = self.scale.points_per_epoch
+        if piece.kind == "system":
+            about["is_timed"] = self.is_timed(piece)
+            about["treatments"] = list(SYSTEMS[piece.key].treatments)
+            about["tasks"] = self.tasks and self.tasks.fingerprint
+        if piece.key == "skip-thought":
+            about["expansion"] = settings_of(self.word2vec)
+        return about
+
+    def is_timed(self, piece: Piece) -> bool:
+        """Whether Table 3 shows this training: one of each system will do."""
+        return bool(piece.recipe.seed == self.seed)
+
+    @property
+    def word2vec(self) -> Any:
+        """The recipe of the word vectors that bring rare words into skip-thought, as its authors did."""
+        return self.system("skipgram").recipe
+
+    @property
+    def word2vec_folder(self) -> Path:
+        """Where the skip-gram model waits for skip-thought."""
+        code = code_of(type(self.word2vec).__module__)
+        about = {"recipe": settings_of(self.word2vec), "stream": self.stream.fingerprint, "code": code}
+        return self.folder / f"skipgram-model-{fingerprint(about)}"
+
+    def run_folder(self, piece: Piece) -> Path:
+        """Where skip-thought keeps its checkpoints: an interrupted training goes on."""
+        return self.folder / f"{piece.name}-run-{fingerprint(self.about(piece))}"
+
+
+def fingerprint(about: dict[str, Any]) -> str:
+    """A hash of plain values: `fingerprint({"dim": 300})` -> 24 letters and digits."""
+    return hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=12).hexdigest()
