@@ -86,6 +86,9 @@ def test_columns_and_iterators(plain: Model) -> None:
         pandas.Series(texts, dtype="string"),
         pyarrow.array(texts),
         pyarrow.chunked_array([texts[:1], texts[1:]]),
+        np.array([texts], object).T,
+        pandas.DataFrame({"text": texts}),
+        pyarrow.table({"text": texts}),
     ]
     for column in columns:
         np.testing.assert_array_equal(plain.encode(column), expected)
@@ -103,6 +106,8 @@ def test_columns_and_iterators(plain: Model) -> None:
         (b"east", "b'east' (bytes)"),
         (3, "3 (int)"),
         ({"east": 1}, "(dict)"),
+        (np.array("east"), "(ndarray)"),
+        (np.array([["east", "west"]]), "a table of shape (1, 2); give the column of its texts: table['text']"),
         (None, "None"),
     ],
 )
@@ -113,7 +118,7 @@ def test_what_is_no_text(plain: Model, broken: Any, named: str) -> None:
 
 
 def test_options_that_make_no_sense(plain: Model) -> None:
-    for options in ({"truncate_dim": 0}, {"truncate_dim": 3}, {"batch_size": 0}, {"threads": 0}):
+    for options in ({"truncate_dim": 0}, {"truncate_dim": 3}, {"truncate_dim": 1.5}, {"batch_size": 0}, {"threads": 0}):
         with pytest.raises(SettingsError, match=f"{next(iter(options))} is "):
             plain.encode(["east"], **options)
     with pytest.raises(InputError, match="both"):

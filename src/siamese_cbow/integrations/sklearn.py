@@ -12,8 +12,6 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.formats.resolver import open_model
@@ -115,9 +113,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
-    """A list of strings; of an (n, 1) array, as ColumnTransformer may hand over, its only column."""
-    if isinstance(texts, np.ndarray) and texts.ndim == 2 and texts.shape[1] == 1:
-        texts = texts[:, 0]
+    """A list of strings; of a table of one column, as ColumnTransformer may hand over, that column."""
     if isinstance(texts, str):
         raise SettingsError("got one string; expected many: a list or a column of texts")
     listed = as_list(texts)

@@ -244,10 +244,13 @@ def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int)
 
 def as_list(texts: Iterable[str]) -> list[str]:
     """Texts of any kind of column or iterable as a list: `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]."""
-    if isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__"):
-        raise InputError(
-            f"can't encode {_described(texts)}; expected a string or many strings (list, column, iterator)"
-        )
+    shape = getattr(texts, "shape", (0,))
+    if len(shape) > 1:  # a table, of which iterating would give rows, or the names of columns
+        if shape[1:] != (1,):
+            raise InputError(f"can't encode a table of shape {shape}; give the column of its texts: table['text']")
+        texts = np.asarray(texts, object)[:, 0]
+    elif isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__") or not shape:
+        raise InputError(f"can't encode {_described(texts)}; expected a string or many (list, column, iterator)")
     # A column's own method gives plain strings; iterating over one of pyarrow's gives objects that wrap them.
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(texts, method):
@@ -279,8 +282,8 @@ def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
 
 def at_least_1(name: str, value: int, highest: int | None = None) -> int:
     """The value of an option, if it makes sense: `at_least_1("k", 3)` -> 3."""
-    if value < 1 or (highest is not None and value > highest):
-        raise SettingsError(f"{name} is {value}; expected {'1 or more' if highest is None else f'1 to {highest}'}")
+    if not isinstance(value, int | np.integer) or value < 1 or (highest is not None and value > highest):
+        raise SettingsError(f"{name} is {value!r}; expected {'1 or more' if highest is None else f'1 to {highest}'}")
     return value
 
 
