@@ -29,6 +29,7 @@ def main() -> None:
     text = ["--text", options.text] if options.text else []
     run("sentence_splitting", *text)
     run("reading", *text)
+    run("reading_memory")
     run("prepare", *text)
     if options.text:
         run("one_step", *text)

@@ -68,7 +68,12 @@ def json_rows() -> list[dict[str, object]]:
 def parquet_bytes() -> bytes:
     """The same with a null."""
     sink = pa.BufferOutputStream()
-    columns = {"text": [text or None for text in TEXTS], "other": ["the ship"] * len(TEXTS), "label": LABELS}
+    columns = {
+        "id": range(len(TEXTS)),
+        "text": [text or None for text in TEXTS],
+        "other": ["the ship"] * len(TEXTS),
+        "label": LABELS,
+    }
     pq.write_table(pa.table(columns), sink)
     return bytes(sink.getvalue())
 
@@ -120,6 +125,7 @@ KINDS = [
 ]  # fmt: skip
 COMMANDS = (
     "prepare",
+    "train",
     "encode",
     "search",
     "index",
@@ -128,6 +134,7 @@ COMMANDS = (
     "adapt",
     "similarity --file",
     "evaluate --probe",
+    "evaluate --pairs",
 )
 
 
@@ -170,7 +177,12 @@ class Result(NamedTuple):
         return what
 
 
-REFUSED = {"no tab": "refused: no tabs", "is a PDF": "refused: not text", "directory": "refused: a folder"}
+REFUSED = {
+    "can't be told": "refused: no pairs",
+    "no tab": "refused: no tabs",
+    "is a PDF": "refused: not text",
+    "directory": "refused: a folder",
+}
 REMARKS = ("read as", "left out ", "wrapped", "documents", "replaced")  # how lines begin that say how text was read
 
 
@@ -197,6 +209,11 @@ def cell(command: str, kind: Kind, n: int) -> tuple[str, list[str]]:
     if command == "prepare":
         done = run("prepare", name, *options, "-o", f"stream{n}", "--min-count", "1", "--language", "en")
         what = f"{Stream.load(f'stream{n}').n_sentences} sentences" if done.code == 0 else ""
+    elif command == "train":
+        training = ("--dim", "8", "--epochs", "1", "--subsample", "0", "--batch-size", "4", "--run-length", "2")
+        done = run("train", name, *options, "-o", f"trained{n}", "--min-count", "1", "--language", "en", *training)
+        read = next((line for line in done.said if " tokens in " in line), "")
+        what = f"{read.partition(' in ')[2].split()[0]} sentences" if read else ""
     elif command == "encode":
         done = run("encode", name, *options, "-o", f"rows{n}.jsonl")
         what = f"{n_lines(f'rows{n}.jsonl')} rows"
@@ -219,6 +236,10 @@ def cell(command: str, kind: Kind, n: int) -> tuple[str, list[str]]:
         columns = ("--text-column", "user.note,other") if options else ("--text-column", "text,other")
         done = run("similarity", "--file", name, *(columns if is_table(kind) else ()))
         what = f"{len(done.out)} numbers"
+    elif command == "evaluate --pairs":
+        columns = f"{'user.note' if options else 'text'},other,id"
+        done = run("evaluate", "model", "--pairs", name, *(("--columns", columns) if is_table(kind) else ()))
+        what = next((f"{line.split()[1]} pairs" for line in done.out if line.split()[:1] == [name]), "")
     else:
         done = run("evaluate", "model", "--probe", name, *options, "--folds", "2")
         what = done.out[0].partition(": ")[2].partition(",")[0] if done.out else ""
