@@ -7,7 +7,7 @@
     means_reference  means of rows in plain NumPy, which answer small calls [COLUMNS, compose, mean_of_rows, signs]
     means            the same at the speed of the memory, and a bound that spares most of them [means, promising]
     merging          rows that several workers have moved become one
-          [NOBODY, merge_means, merge_moves, merge_reference, put_rows, take_rows]
+          [NOBODY, merge_means, merge_moves, put_rows, take_rows]
     ngram_rows       rows of unknown words, made of their n-grams [compose_rows, normal_product, transposed_product]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that
