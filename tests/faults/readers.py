@@ -392,7 +392,7 @@ def _index(folder: Path) -> Reader:
     whole, seeds = folder_reader(place, lambda path: sc.Index(path, model=model).search("cat", k=2))
     honest = json.loads((place / manifest.NAME).read_text("utf-8"))
     (name,) = honest["segments"]
-    files = [file for file in segment.FILES if file != segment.GRAPH]  # the library trusts a graph; its hash guards it
+    files = list(segment.FILES)
     copies = {path: path.read_bytes() for path in (place / name).iterdir()}
 
     def read(data: bytes) -> object:
