@@ -74,7 +74,7 @@ class QueryWords:
 
     @cached_property
     def common(self) -> frozenset[int]:
-        """The ids of words such as `the`; at most a hundredth of the words, so that a small vocabulary keeps its own."""
+        """The ids of words such as `the`; at most a hundredth of the words, so that a small vocabulary keeps some."""
         shares = shares_of(self._model.vocabulary.counts)
         if shares is None:
             return frozenset()
