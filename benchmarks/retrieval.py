@@ -1,6 +1,6 @@
 """How well documents are found: ours by exact words, by meaning and by both, beside BM25 and encoders of sentences.
 
-    python -m benchmarks.retrieval CRANFIELD WIKIPEDIA [--articles N] [--only SYSTEM] [--write]
+    python -m benchmarks.retrieval CRANFIELD WIKIPEDIA [--articles N] [--only SYSTEM] [--skip SYSTEM] [--write]
 
 CRANFIELD is a folder with documents.tsv (id, title, text), queries.tsv and relevance.tsv; grades 1 to 4 are relevant.
 WIKIPEDIA is a text of articles, a paragraph a line, with an empty line after each article: a query is a sentence of one
@@ -208,9 +208,11 @@ def main() -> None:
     parser.add_argument("wikipedia", type=Path)
     parser.add_argument("--articles", type=int, default=500)
     parser.add_argument("--only", default="", help="only systems whose name has this")
+    parser.add_argument("--skip", action="append", default=[], help="no systems whose name begins with this")
     parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
-    made = {name: make() for name, make in systems(load()).items() if options.only in name}
+    made = {name: make() for name, make in systems(load()).items() if options.only in name
+            and not name.startswith(tuple(options.skip))}  # fmt: skip
     collections = cranfield(options.cranfield), wikipedia(options.wikipedia, options.articles)
     page = "\n\n".join([machine("bm25s", "model2vec", "wordllama", "sentence-transformers"),
                         *(table(collection, made) for collection in collections)])  # fmt: skip

@@ -7,9 +7,9 @@ dimensions; with it, the first lines of that text (a sentence a line) and the mo
 with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
 index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
 program starts in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words
-and meaning, the peers by cosine. These load the folder that we save and hold all vectors in memory, which is how it
-is done with them; taking 100,000 lines at a time
-makes no difference to their speed. All take turns, and the best of equally many rounds counts.
+and meaning, the peers by cosine. These load the folder that we save and hold all vectors in memory, which is how it is
+done with them; taking 100,000 lines at a time makes no difference to their speed. All take
+turns, and the best of equally many rounds counts.
 """
 
 from __future__ import annotations

@@ -90,7 +90,9 @@ def index_tree(out: Path) -> Tree:
     content = json.loads((out / "index.json").read_text("utf-8"))
     tree = {f.name: f.read_bytes() for name in content["segments"] for f in (out / name).iterdir()}
     entries = {Path(n).name: (e["hash"], e["first"], e["last"]) for n, e in content["files"].items()}
-    strays = sorted(path.name for path in out.iterdir() if path.name not in ("index.json", *content["segments"]))
+    strays = sorted(
+        path.name for path in out.iterdir() if path.name not in ("index.json", *content["segments"], *content["fits"])
+    )
     return {**tree, "rows": json.dumps(entries, sort_keys=True).encode(), "strays": json.dumps(strays).encode()}
 
 

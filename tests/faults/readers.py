@@ -554,7 +554,7 @@ def _index(folder: Path) -> Reader:
     (name,) = honest["segments"]
 
     def describe(path: Path) -> Path | None:
-        if path.parent != place / name or path.name == segment.GRAPH:  # usearch trusts a graph; its hash guards it
+        if path.parent != place / name:
             return None
         content = {**honest, "segments": {name: segment.description(place / name)}}
         (place / manifest.NAME).write_text(json.dumps(content))

@@ -43,10 +43,11 @@ def kept_plainly(model: Model, lines: list[str], threshold: float) -> list[bool]
 
 def test_kept_rows_are_those_of_the_definition(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SOME", 1000)
+    lines = LINES[:120]
     for threshold in (0.8, 0.95, 0.99):
-        found = list(sc.duplicates(Texts(LINES), model=model, threshold=threshold))
-        assert [row.text for row in found] == LINES
-        wanted = kept_plainly(model, LINES, threshold)
+        found = list(sc.duplicates(Texts(lines), model=model, threshold=threshold))
+        assert [row.text for row in found] == lines
+        wanted = kept_plainly(model, lines, threshold)
         assert sum((row.of is None) != is_kept for row, is_kept in zip(found, wanted, strict=True)) <= 2  # rounding
         assert any(row.of for row in found)
         for row in found:
@@ -55,13 +56,13 @@ def test_kept_rows_are_those_of_the_definition(model: Model, monkeypatch: pytest
                 assert source == row.source
                 assert line < row.line
                 assert found[line - 1].of is None
-                assert row.of_text == LINES[line - 1]
+                assert row.of_text == lines[line - 1]
 
 
 SAME = [
     ("The ship in the harbour", "the ship  in the HARBOUR!"),
     ("The ship in the harbour", "The ship in the harbuor"),
-    ("a song of the band", "the song of a band"),
+    ("a song of the band", "the song of the band"),
     ("the guitar isn't in the kitchen", "the guitar is not in the kitchen"),
 ]
 OTHER = [

@@ -43,8 +43,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "Learn word vectors from text, or from streams that `prepare` has made."),
     "encode": ("encode:encode", "Turn each line of a text into a vector."),
     "similarity": ("looking:similarity", "Print how similar two texts are, from -1 to 1."),
-    "neighbours": ("looking:neighbours", "Print the words nearest to a word or a text, with their cosines."),
-    "search": ("searching:search", "Find the lines that are nearest in meaning to a query, best first."),
+    "neighbours": (
+        "looking:neighbours",
+        "Print the words nearest to a word or a text, with their cosines; of each stem the nearest form.",
+    ),
+    "search": (
+        "searching:search",
+        "Find the lines that match a query by their words and by their meaning, best first.",
+    ),
     "index": ("searching:index", "Make or update an index of text files, for `search --index`."),
     "dedup": ("grouping:dedup", "Print text without lines that say what an earlier line has said."),
     "cluster": ("grouping:cluster", "Group lines by what they are about, and label the groups with their words."),

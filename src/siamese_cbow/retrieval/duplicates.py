@@ -29,7 +29,7 @@ from siamese_cbow.retrieval.search import encoded_blocks
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
-FEW = 16_384  # kept rows that are compared one by one: 20 MB of vectors in 300 dimensions
+FEW = 4_096  # kept rows of a drawer that are compared one by one: 5 MB of vectors in 300 dimensions
 SOME = 32  # near rows that are looked at
 LOOSE = 0.6  # the cosine from which on rows are looked at for slips of the keys, which vectors take for other words
 

@@ -74,9 +74,12 @@ class QueryWords:
 
     @cached_property
     def common(self) -> frozenset[int]:
-        """The ids of words such as `the`."""
+        """The ids of words such as `the`; at most a hundredth of the words, so that a small vocabulary keeps some."""
         shares = shares_of(self._model.vocabulary.counts)
-        return frozenset(() if shares is None else np.flatnonzero(shares > COMMON).tolist())
+        if shares is None:
+            return frozenset()
+        most = np.argsort(-shares, kind="stable")[: len(shares) // 100]
+        return frozenset(most[shares[most] > COMMON].tolist())
 
     def _stemmed(self, words: Sequence[str]) -> list[str]:
         return list(words) if self._stemmer is None else self._stemmer.stemWords(list(words))
