@@ -173,8 +173,8 @@ def test_word2vec_sees_every_token_of_every_epoch(monkeypatch: pytest.MonkeyPatc
     assert counting.n == 3 * stream.n_tokens
 
 
-@pytest.mark.parametrize("algorithm", ["cbow", "skipgram"])
-def test_word2vec_is_gensims_own(algorithm: Any) -> None:
+@pytest.mark.parametrize(("algorithm", "rate"), [("cbow", 0.05), ("skipgram", 0.025)])
+def test_word2vec_is_gensims_own_at_the_rates_of_word2vec(algorithm: Any, rate: float) -> None:
     gensim = pytest.importorskip("gensim.models")
     rng = np.random.default_rng(1)
     # Counts that all differ: gensim leaves the order of ties, and so the initial rows, to chance.
@@ -184,7 +184,7 @@ def test_word2vec_is_gensims_own(algorithm: Any) -> None:
     settings: dict[str, Any] = {"window": 2, "negative": 3, "sample": 1e-2, "epochs": 3, "seed": 7}
     ours = Word2Vec(algorithm, dim=8, **settings).train(Stream.of_words([sentences]), threads=1)
     theirs = gensim.Word2Vec(
-        sentences, vector_size=8, sg=int(algorithm == "skipgram"), min_count=1, hs=0, workers=1, **settings
+        sentences, vector_size=8, sg=int(algorithm == "skipgram"), min_count=1, hs=0, workers=1, alpha=rate, **settings
     )
     assert list(ours.vocabulary.words) == theirs.wv.index_to_key
     np.testing.assert_array_equal(ours.vectors, theirs.wv.vectors)
