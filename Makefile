@@ -8,6 +8,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+PARALLEL := -n auto --dist loadfile # a process for each core, which keep the tests of a file together
 
 .PHONY: install fix check test quick bench soak docs
 
@@ -28,10 +29,10 @@ check: install
 	$(BIN)/mypy
 
 test: install
-	$(BIN)/pytest
+	$(BIN)/pytest $(PARALLEL)
 
 quick: install
-	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest $(PARALLEL) -m 'not slow'
 
 bench: install
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[bench]'
