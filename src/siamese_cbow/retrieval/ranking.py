@@ -8,7 +8,7 @@ with the query by words is `exact`, by its vector `meaning`, and its score is th
 
 Then the first FEEDBACK rows, which are likely to be right, have a say: the query moves towards their mean by SHIFT, and
 the POOL best rows are ranked again. (Relevance feedback, Rocchio 1971; both numbers from Cranfield, where three to ten
-rows and shifts of .3 to 1 all help: results/retrieval.md.)
+rows and shifts of .3 to 1 all help; `benchmarks/retrieval.py`.)
 """
 
 from __future__ import annotations
