@@ -32,6 +32,7 @@ _TOKEN = re.compile(r"(?:[-+−]?\d[\w.,:/%-]*\w%?|[-+−]?\d%?|[^\W_]+(?:['’]
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\s*$|^[\s\"'“‘(\[*•–-]*$")
 FREQUENT = 2_000  # words: a capital at the beginning of a sentence makes no name of them
 IRREGULAR = {"can't": "can", "won't": "will", "shan't": "shall"}
+LOOK_BACK = 40  # letters, for the end of the sentence before; of a whole text it would take the square of its length
 RARER = 100  # times
 PREFIX, COMMON_END = 3, 4  # letters: un-happy, in-crease and de-crease
 
@@ -73,7 +74,7 @@ class Agreement:
             is_name = not shouts and not is_code and written[0].isupper()
             if is_name and len(written) == 1 and folded in ("i", "a"):
                 is_name = False
-            if is_name and _SENTENCE_END.search(text[: match.start()]):
+            if is_name and _SENTENCE_END.search(_before(text, match.start())):
                 is_name = not self._is_frequent(folded)
             yield Word(folded, is_name, is_code)
 
@@ -127,6 +128,11 @@ class Agreement:
         """How often the model has seen a word: 0 for an unknown one, 1 where it has not counted."""
         place = self._model.vocabulary.id_of(folded)
         return 0.0 if place is None else max(1.0, float(self._model.vocabulary.counts[place]))
+
+
+def _before(text: str, start: int) -> str:
+    """The last letters before a place, with one before them that is no beginning, unless it is one."""
+    return text[:start] if start <= LOOK_BACK else f"x{text[start - LOOK_BACK : start]}"
 
 
 def is_negation(folded: str) -> bool:

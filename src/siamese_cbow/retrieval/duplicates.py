@@ -13,9 +13,9 @@ are off by some thousandths, and it may miss a near row now and then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from siamese_cbow.retrieval.search import encoded_blocks
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
+BATCH = 512  # rows that are compared at a time
 FEW = 4_096  # kept rows of a drawer that are compared one by one: 5 MB of vectors in 300 dimensions
-SOME = 32  # near rows that are looked at
+SOME = 32  # near rows that the graph is asked for
 LOOSE = 0.6  # the cosine from which on rows are looked at for slips of the keys, which vectors take for other words
 
 
@@ -69,11 +70,11 @@ def duplicates(
     reader = RowReader.of(inputs, text, progress.say)
     kept = Kept(model, threshold, thread_count(threads))
     for block, vectors in encoded_blocks(reader, model, threads, progress):
-        for i in range(len(block)):
-            row = KeptRow(block.source, block.number(i), block.row(i))
-            twin, score = kept.take(row, vectors[i])
-            place = row.source, row.line, row.text
-            yield CheckedRow(*place) if twin is None else CheckedRow(*place, score, twin[:2], twin.text)
+        for start in range(0, len(block), BATCH):
+            numbers = range(start, min(start + BATCH, len(block)))
+            rows = [KeptRow(block.source, block.number(i), block.row(i)) for i in numbers]
+            for row, (twin, score) in zip(rows, kept.take(rows, vectors[start : start + BATCH]), strict=True):
+                yield CheckedRow(*row) if twin is None else CheckedRow(*row, score, twin[:2], twin.text)
 
 
 class KeptRow(NamedTuple):
@@ -82,6 +83,9 @@ class KeptRow(NamedTuple):
     source: str
     line: int
     text: str
+
+
+Verdict: TypeAlias = tuple[KeptRow | None, float]  # what a row is a duplicate of, and their cosine
 
 
 class Kept:
@@ -94,59 +98,93 @@ class Kept:
         self._drawers: dict[tuple[str, ...], Drawer] = {}
         self._same: dict[tuple[str, ...], KeptRow] = {}  # rows by all their words, folded
 
-    def take(self, row: KeptRow, vector: Vectors) -> tuple[KeptRow | None, float]:
-        """The kept row that this one is a duplicate of, and their cosine; None where it is kept."""
-        words = self._agreement.words(row.text)
-        folded = tuple(word.folded for word in words)
-        if folded and folded in self._same:
-            return self._same[folded], 1.0
-        drawer = None
-        if vector.any():
-            codes = tuple(word.folded for word in words if word.is_code)
+    def take(self, rows: Sequence[KeptRow], vectors: Vectors) -> list[Verdict]:
+        """For each row the kept row that it is a duplicate of, and their cosine; None where it is kept.
+
+        rows     that follow one another
+        vectors  theirs, (n, dim), of length 1 or zeros
+        """
+        words = [self._agreement.words(row.text) for row in rows]
+        folded = [tuple(word.folded for word in each) for each in words]
+        verdicts: list[Verdict] = [(None, 0.0)] * len(rows)
+        drawers: dict[tuple[str, ...], list[int]] = {}
+        first: dict[tuple[str, ...], int] = {}  # of these rows, by their words
+        for i in range(len(rows)):
+            if folded[i] in self._same:
+                verdicts[i] = (self._same[folded[i]], 1.0)
+            elif (not folded[i] or first.setdefault(folded[i], i) == i) and vectors[i].any():
+                drawers.setdefault(tuple(word.folded for word in words[i] if word.is_code), []).append(i)
+        for codes, members in drawers.items():
             drawer = self._drawers.setdefault(codes, Drawer(self._dim))
-            for i, score in drawer.nearest(vector, min(self._threshold, LOOSE), self._threads):
-                other, is_near = drawer.words[i], score >= self._threshold
-                if self._agreement.differ_by_slips(words, other) or (is_near and self._agreement.agree(words, other)):
-                    return drawer.rows[i], min(score, 1.0)
-            drawer.keep(row, words, vector, self._threads)
-        if folded:
-            self._same[folded] = row
-        return None, 0.0
+            items = [Item(rows[i], words[i], vectors[i]) for i in members]
+            for i, verdict in zip(members, self._take(drawer, items), strict=True):
+                verdicts[i] = verdict
+        for i in range(len(rows)):
+            if folded[i] and (earlier := first.get(folded[i], i)) < i:
+                verdicts[i] = verdicts[earlier] if verdicts[earlier][0] else (rows[earlier], 1.0)
+            elif folded[i] and verdicts[i][0] is None:
+                self._same[folded[i]] = rows[i]
+        return verdicts
+
+    def _take(self, drawer: Drawer, items: Sequence[Item]) -> Iterator[Verdict]:
+        """The same for rows of one drawer; those that are new are put into it."""
+        vectors = np.array([item.vector for item in items])
+        before = drawer.nearest(vectors, min(self._threshold, LOOSE), self._threads)
+        among = vectors @ vectors.T
+        new: list[int] = []
+        for i, item in enumerate(items):
+            near = [(score, drawer.items[key]) for key, score in before[i]]
+            near += [(float(among[i, j]), items[j]) for j in new if among[i, j] >= LOOSE]
+            near.sort(key=lambda pair: -pair[0])
+            twin = next((pair for pair in near if self._says_the_same(item, *pair)), None)
+            if twin is None:
+                new.append(i)
+            yield (None, 0.0) if twin is None else (twin[1].row, min(twin[0], 1.0))
+        drawer.keep([items[i] for i in new], vectors[new], self._threads)
+
+    def _says_the_same(self, item: Item, score: float, other: Item) -> bool:
+        if self._agreement.differ_by_slips(item.words, other.words):
+            return True
+        return score >= self._threshold and self._agreement.agree(item.words, other.words)
+
+
+class Item(NamedTuple):
+    """A row with its words and its vector."""
+
+    row: KeptRow
+    words: tuple[Word, ...]
+    vector: Vectors | None  # None once it is kept: the drawer has it
 
 
 class Drawer:
-    """Kept rows that may be compared: their places, words and vectors."""
+    """Kept rows that may be compared, and their vectors."""
 
     def __init__(self, dim: int) -> None:
-        self.rows: list[KeptRow] = []
-        self.words: list[tuple[Word, ...]] = []
-        self._vectors: Vectors = np.empty((4, dim), np.float32)
+        self.items: list[Item] = []
+        self._vectors: Vectors = np.empty((0, dim), np.float32)
         self._graph: Graph | None = None
 
-    def nearest(self, vector: Vectors, threshold: float, threads: int) -> Iterator[tuple[int, float]]:
-        """The numbers of rows with at least this cosine, the nearest first (of many, only some), and the cosines."""
-        n = len(self.rows)
+    def nearest(self, vectors: Vectors, threshold: float, threads: int) -> list[list[tuple[int, float]]]:
+        """For each vector the numbers of rows with at least this cosine (of many, only some), and the cosines."""
         if self._graph is not None:
-            keys, scores = nearest(self._graph, vector[np.newaxis], SOME, effort=96, threads=threads)[0]
+            found = nearest(self._graph, vectors, SOME, effort=96, threads=threads)
         else:
-            scores = self._vectors[:n] @ vector
-            keys = np.flatnonzero(scores >= threshold)
-            keys = keys[np.argsort(-scores[keys], kind="stable")][:SOME]
-            scores = scores[keys]
-        yield from ((int(i), float(score)) for i, score in zip(keys, scores, strict=True) if score >= threshold)
+            cosines = vectors @ self._vectors.T
+            numbers = (np.flatnonzero(row >= threshold) for row in cosines)
+            found = [(keys, row[keys]) for keys, row in zip(numbers, cosines, strict=True)]
+        return [
+            [(int(key), float(score)) for key, score in zip(*pair, strict=True) if score >= threshold] for pair in found
+        ]
 
-    def keep(self, row: KeptRow, words: tuple[Word, ...], vector: Vectors, threads: int) -> None:
-        """One more row."""
-        n = len(self.rows)
-        if self._graph is None and n == FEW:
-            self._graph = new_graph(len(vector))
-            add(self._graph, np.arange(n), shrunk(self._vectors[:n]), threads)
+    def keep(self, items: Sequence[Item], vectors: Vectors, threads: int) -> None:
+        """More rows."""
+        n = len(self.items)
+        self.items += [item._replace(vector=None) for item in items]
+        if self._graph is None and len(self.items) > FEW:
+            self._graph = new_graph(vectors.shape[1])
+            add(self._graph, np.arange(n), shrunk(self._vectors), threads)
             self._vectors = self._vectors[:0].copy()
         if self._graph is not None:
-            add(self._graph, np.array([n]), shrunk(vector[np.newaxis]), threads)
+            add(self._graph, np.arange(n, len(self.items)), shrunk(vectors), threads)
         else:
-            if n == len(self._vectors):
-                self._vectors = np.concatenate([self._vectors, np.empty_like(self._vectors)])
-            self._vectors[n] = vector
-        self.rows.append(row)
-        self.words.append(words)
+            self._vectors = np.concatenate([self._vectors, vectors])
