@@ -106,7 +106,8 @@ def test_unknown_words_count_as_the_model_says(model: Model) -> None:
     near = model.with_fallback("prefix")
     kept = [row.text for row in sc.duplicates(Texts(lines), model=near) if row.of is None]
     assert kept == lines[: len(lines) // 3]
-    assert all(row.of is None for row in sc.duplicates(Texts(lines), model=model))  # unknown, so not the same
+    # Unknown, so not the same, but for those that have the same words.
+    assert [row.text for row in sc.duplicates(Texts(lines), model=model) if row.of is None] == kept
     found = sc.clusters(Texts(lines), model=near, k=3)
     assert sorted(sorted(group.words) for group in found) == sorted(map(sorted, TOPICS.values()))
     with pytest.raises(InputError, match="no row has a word"):
@@ -120,6 +121,15 @@ def test_many_rows_go_to_the_graph(model: Model, monkeypatch: pytest.MonkeyPatch
     many = [row.of is None for row in sc.duplicates(Texts(lines), model=model, threads=1)]
     assert 40 < sum(few) < 1400
     assert sum(a != b for a, b in zip(few, many, strict=True)) < 0.03 * len(lines)
+
+
+def test_what_a_duplicate_is_of_was_kept(model: Model) -> None:
+    lines = topic_lines(900, seed=6, empty=0) * 2
+    rows = list(sc.duplicates(Texts(lines), model=model))
+    kept = {(row.source, row.line) for row in rows if row.of is None}
+    assert len(kept) < len(lines) / 2
+    assert all(row.of in kept for row in rows if row.of is not None)
+    assert [row.text for row in rows] == lines
 
 
 def test_thresholds_that_make_no_sense(model: Model) -> None:
@@ -189,7 +199,7 @@ def test_dedup_prints_what_is_kept(folder: Path, capsys: pytest.CaptureFixture[s
     assert out.partition("\t")[2] == "a.txt:3:A SHIP .\ta.txt:1\n"
     main(["dedup", "a.txt", "--threshold", "0.98", "--pairs", "--json"])
     entry = json.loads(capsys.readouterr().out)
-    assert entry["of"] == {"source": "a.txt", "line": 1}
+    assert entry["of"] == {"source": "a.txt", "line": 1, "text": "the ship"}
     assert entry["text"] == "A SHIP ."
     main(["dedup", "a.txt", "--json"])
     assert json.loads(capsys.readouterr().out.splitlines()[0]) == {"source": "a.txt", "line": 1, "text": "the ship"}

@@ -31,7 +31,7 @@ from siamese_cbow.text.row_reader import RowReader
 
 BATCH = 512  # rows that are compared at a time
 FEW = 4_096  # kept rows of a drawer that are compared one by one: 5 MB of vectors in 300 dimensions
-SOME = 32  # near rows that the graph is asked for
+SOME = 32  # nearest rows that are looked at
 LOOSE = 0.6  # the cosine from which on rows are looked at for slips of the keys, which vectors take for other words
 
 
@@ -136,7 +136,7 @@ class Kept:
             near = [(score, drawer.items[key]) for key, score in before[i]]
             near += [(float(among[i, j]), items[j]) for j in new if among[i, j] >= LOOSE]
             near.sort(key=lambda pair: -pair[0])
-            twin = next((pair for pair in near if self._says_the_same(item, *pair)), None)
+            twin = next((pair for pair in near[:SOME] if self._says_the_same(item, *pair)), None)
             if twin is None:
                 new.append(i)
             yield (None, 0.0) if twin is None else (twin[1].row, min(twin[0], 1.0))
