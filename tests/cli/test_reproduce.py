@@ -36,13 +36,13 @@ def test_some_parts_of_a_report(world: Path, tmp_path: Path, capsys: pytest.Capt
     main(arguments(world, tmp_path / "report", "--only", "table2, figure3", "--threads", "1"))
     out, err = capsys.readouterr()
     assert out == f"{tmp_path / 'report' / 'index.html'}\n"
-    assert "FastSent: trained in" in err
+    assert "FastSent, seed 1: trained in" in err
     page = (tmp_path / "report" / "index.html").read_text("utf-8")
     assert "Siamese CBOW reproduced on stream" in page
     assert "Table 2" in page
     assert "Table 1" not in page
     assert {path.name for path in (tmp_path / "report" / "figures").iterdir()} == {
-        "figure3-siamese.svg", "figure3-siamese.png",
+        "figure3-siamese.svg", "figure3-siamese.png", "figure3-matched.svg", "figure3-matched.png",
     }  # fmt: skip
 
 
@@ -91,4 +91,4 @@ def test_killed_in_the_middle_it_goes_on_with_what_is_missing(world: Path, tmp_p
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"{tmp_path / 'report' / 'index.html'}\n"
     assert {path: path.stat().st_mtime_ns for path in finished} == before
-    assert len(list((tmp_path / "report" / "cache").glob("*.json"))) == 9  # 3 negatives, 2 x 3 dims
+    assert len(list((tmp_path / "report" / "cache").glob("*.json"))) == 15  # 2 x 3 negatives, 3 x 3 dims

@@ -40,7 +40,7 @@ def test_a_newer_rule_is_refused_with_what_to_install() -> None:
     with pytest.raises(sc.SettingsError, match=r"rule is 99; .* knows [\d, ]+; .*: pip install -U siamese-cbow"):
         Tokenizer.from_settings({**Tokenizer().settings(), "rule": 99})
     for wrong in ("new", [1], None):
-        with pytest.raises(sc.SettingsError, match="don't fit"):
+        with pytest.raises(sc.SettingsError, match="expected a whole number"):
             Tokenizer.from_settings({"rule": wrong})
 
 

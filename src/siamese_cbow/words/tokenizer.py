@@ -61,7 +61,9 @@ class Tokenizer:
         for name in ("lowercase", "punctuation"):  # which a file may say
             if not isinstance(value := getattr(self, name), bool):
                 raise SettingsError(f"tokenizer {name} is {value!r}; expected true or false")
-        if type(self.rule) is not int or self.rule not in RULES:
+        if type(self.rule) is not int:
+            raise SettingsError(f"tokenizer rule is {self.rule!r}; expected a whole number")
+        if self.rule not in RULES:
             raise SettingsError(f"tokenizer rule is {self.rule!r}; {_advice(self.rule)}")
         if self.language not in ("", *_LANGUAGES) or (self.language and self.rule < 2):
             raise SettingsError(
@@ -106,8 +108,10 @@ class Tokenizer:
             return text
         if not text.isascii():
             text = characters.composed(patterns.DROPPED.sub("", text) if self.kind == "words" else text)
-        if self.lowercase:
-            text = (text.replace("I", "ı") if self.language in DOTLESS else text).replace("İ", "i")
+        if self.lowercase and self.language in DOTLESS:
+            text = text.replace("I", "ı")
+        if self.lowercase and "İ" in text:
+            text = characters.composed(text.replace("İ", "i"))  # with what follows it: an accent, say
         if self.kind == "words" and "://" in text:
             text = patterns.SCHEME.sub(lambda match: " " * len(match[0]), text)
         return text
@@ -173,7 +177,7 @@ class Tokenizer:
         steps.append({"type": "NFC"})
         if self.lowercase:
             steps += [replaced("ı", String="I")] if self.language in DOTLESS else []
-            steps.append(replaced("i", String="İ"))
+            steps += [replaced("i", String="İ"), {"type": "NFC"}]
         if is_words:
             steps.append(replaced(" ", Regex=patterns.SCHEME.pattern))
             steps += [replaced("'", Regex=patterns.ONIGURUMA_APOSTROPHES), replaced('"', String="״")]
