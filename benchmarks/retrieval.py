@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.pretrained import WordLlama256, transformer
+from benchmarks.peers import WordLlama256, transformer
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import Texts, load, search
 from siamese_cbow.model.model import Model

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import siamese_cbow
 
@@ -33,3 +38,17 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_the_reference_has_every_public_name() -> None:
     described = re.findall(r"^::: siamese_cbow\.(\S+)\.(\w+)$", (ROOT / "docs/api.md").read_text("utf-8"), re.MULTILINE)
     assert {name: home for home, name in described} == siamese_cbow._HOMES
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_of_ours_is_there(script: Path) -> None:
+    """They are run by hand, and rarely: a name that has moved would be found out months later."""
+    for node in ast.walk(ast.parse(script.read_text("utf-8"))):
+        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        if module.startswith("benchmarks."):  # not imported: it may need libraries that only benchmarks do
+            text = (ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8")
+            assert all(re.search(rf"^(class |def |[\w, ]+, )?{name}\b", text, re.MULTILINE) for name in names), (module, names)
+        elif module.startswith("siamese_cbow"):
+            room = importlib.import_module(module)
+            assert all(hasattr(room, name) or importlib.util.find_spec(f"{module}.{name}") for name in names), module
