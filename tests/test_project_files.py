@@ -48,7 +48,7 @@ def test_what_a_benchmark_imports_of_ours_is_there(script: Path) -> None:
         names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
         if module.startswith("benchmarks."):  # not imported: it may need libraries that only benchmarks do
             text = (ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8")
-            assert all(re.search(rf"^(class |def |[\w, ]+, )?{name}\b", text, re.MULTILINE) for name in names), (module, names)
+            assert all(re.search(rf"^(class |def |[\w, ]+, )?{name}\b", text, re.M) for name in names), module
         elif module.startswith("siamese_cbow"):
             room = importlib.import_module(module)
             assert all(hasattr(room, name) or importlib.util.find_spec(f"{module}.{name}") for name in names), module
