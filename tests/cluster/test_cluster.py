@@ -433,7 +433,7 @@ def test_a_stream_that_is_not_what_was_prepared(
     ids = np.load(stream / "ids.npy")
     np.save(stream / "ids.npy", np.where(np.arange(len(ids)) == len(ids) // 2, ids[::-1], ids))
     train = {"output": tmp_path / "model", "average_every": EVERY}
-    with pytest.raises(sc.FormatError, match=r"stream .*not those that were written.*\[node "):
+    with pytest.raises(sc.FormatError, match=r"stream: .*not those that were written.*\[node "):
         with_workers(cluster, 2).train(RECIPE, stream, **train)
     shutil.copy(lesson / "ids.npy", stream / "ids.npy")
     cluster.train(RECIPE, stream, **train)
