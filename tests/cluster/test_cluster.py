@@ -465,7 +465,7 @@ def test_nodes_of_other_code(
         "class Blocked:\n"
         "    def find_spec(self, name, *rest):\n"
         "        if name.partition('.')[0] == 'siamese_cbow':\n"
-        "            raise ModuleNotFoundError(name)\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Blocked())\n"
     )
     package = Path(sc.__file__).parent
