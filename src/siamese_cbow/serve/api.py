@@ -140,9 +140,7 @@ class Api:
         entry = self._models[request.model]
         how: Any = {"k": request.k, "threshold": request.threshold, "mode": request.mode, "threads": 1}
         texts, index = request.texts, self._index
-        if texts is not None:
-            self._check_count(len(texts), "texts")
-        elif index is None:
+        if texts is None and index is None:
             raise Problem(400, "no texts; expected some, or a server with an index: serve --index DIR", param="texts")
 
         def work() -> Response:
