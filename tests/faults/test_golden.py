@@ -103,7 +103,7 @@ def test_an_index_of_0_1_0(tmp_path: Path) -> None:
 def test_a_recipe_of_0_1_0() -> None:
     recipe = sc.read_recipe(GOLDEN / "recipe-0.1.0.toml")
     assert recipe.dim == 7
-    assert recipe == sc.SiameseCBOW(dim=7, epochs=1, learning_rate=0.05)  # what it says, whatever is the default now
+    assert recipe == sc.SiameseCBOW(dim=7, epochs=1, learning_rate=0.05)  # which were the defaults then
 
 
 def test_a_cached_piece_of_0_1_0_has_no_version(tmp_path: Path) -> None:
