@@ -197,10 +197,11 @@ def test_patterns_of_many_stars_take_no_time(tmp_path: Path, pattern: str) -> No
     assert walked(folder, pattern)[0] == []
 
 
-PIECES = ["*", "*", "**", "a", "b", "?", "[ab]", "/", "**/", "/**", "\\*", "[]a]", ".", "[a-c]", "!", "[[]", "+", "("]
+PIECES = ["*", "*", "**", "a", "b", "?", "[ab]", "/", "**/", "/**", "\\*", "[]a]", ".", "[a-c]", "!", "[[]", "+", "(",
+          "[+--]", "[a&&b]", "[(||*]"]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:Possible nested set")
+@pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")  # of the library itself
 @settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join),
@@ -214,6 +215,14 @@ def test_patterns_mean_what_they_mean_to_their_library(pattern: str, path: str) 
     except ValueError:
         return
     assert _spec([pattern], "x").check_file(path).include == expected.check_file(path).include
+
+
+@pytest.mark.parametrize("pattern", ["[[]a.txt", "[+--]a.txt", "[a&&[]a.txt", "[a||~~[]a.txt"])
+def test_marks_in_a_set_are_marks(tmp_path: Path, pattern: str) -> None:
+    """Python warns of them, which is an error here."""
+    files = {"[a.txt": "x", "-a.txt": "x", "c.txt": "x"}
+    left = "[a.txt" if "+" in pattern else "-a.txt"
+    assert walked(tree(tmp_path, {**files, ".gitignore": f"{pattern}\n"}))[0] == sorted([left, "c.txt"])
 
 
 def test_a_pattern_of_many_folders_is_refused(tmp_path: Path) -> None:

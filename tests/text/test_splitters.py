@@ -123,7 +123,8 @@ def test_streams_of_any_number_of_threads_are_equal(monkeypatch: pytest.MonkeyPa
 
 
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run under nohup
 from siamese_cbow.text.splitters import Splitters
 with Splitters(2) as splitters:
     splitters._n_texts = 9
@@ -142,7 +143,7 @@ def test_processes_end_with_the_program(number: int) -> None:
     assert program.stdin
     process = int(program.stdout.readline())
     program.send_signal(number)
-    program.wait()
+    program.wait(timeout=60)
     for pipe in (program.stdout, program.stdin):
         pipe.close()
     for _ in range(200):

@@ -31,7 +31,8 @@ BROKEN_NPY = (ValueError, TypeError, OSError, EOFError, MemoryError, OverflowErr
 def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advice: str) -> NDArray[Any]:
     """An `.npy` file, mapped into memory, read-only; a FormatError unless it has this type and shape (None: any)."""
     try:
-        array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        with np.errstate(over="ignore"):  # in the product of a damaged shape, which is refused afterwards
+            array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:
         raise FormatError(f"{path} can't be read ({error}); {advice}") from None
     fits = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))

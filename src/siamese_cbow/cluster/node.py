@@ -71,10 +71,8 @@ def facts_function() -> Callable[..., Any]:
     def facts(_: str) -> tuple[str, str] | None:
         try:
             from siamese_cbow.cluster.node import package_version, source_hash
-        except ImportError:
-            import importlib.util
-
-            return None if importlib.util.find_spec("siamese_cbow") is None else ("of another version", "")
+        except ImportError as error:
+            return None if error.name == "siamese_cbow" else ("of another version", "")
         return package_version(), source_hash()
 
     return facts

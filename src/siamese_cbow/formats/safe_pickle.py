@@ -70,7 +70,8 @@ def load_npy(path: PathLike) -> NDArray[Any]:
         except BROKEN_NPY as error:
             raise ValueError(f"header: {error}") from None
         if not dtype.hasobject:
-            numbers: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            with np.errstate(over="ignore"):  # in the product of a damaged shape, which is refused afterwards
+                numbers: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
             return numbers
         array = _value(file, str(path), ())
         if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:

@@ -136,6 +136,7 @@ class Encoder:
         if not self.is_bulk:
             for row, text in enumerate(texts):  # plain Python gains nothing from threads
                 out[row] = self._one(text, dim, normalize)
+            check_finite(out)
             progress.advance(len(texts))
             self._watch.look(texts)
             return out

@@ -137,7 +137,9 @@ def check_finite(vectors: Vectors) -> None:
     The sum of squares tells in a tenth of the time; where it is too large for a number, all are looked at.
     """
     flat = vectors.reshape(-1)
-    if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = flat.dot(flat)
+    if not math.isfinite(squares) and not np.isfinite(flat).all():
         raise FormatError("the model has NaN or infinity in its vectors; `siamese-cbow info MODEL --verify` says where")
 
 

@@ -214,10 +214,10 @@ def _spec(lines: Sequence[str], name: str) -> GitIgnoreSpec:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     def pattern(line: str) -> GitIgnoreSpecPattern:
-        made = GitIgnoreSpecPattern(line)
-        if made.regex is not None and ("*" in line or "[" in line):
-            made.regex = re.compile(_quick(made.regex.pattern))
-        return made
+        regex, include = GitIgnoreSpecPattern.pattern_to_regex(line)
+        if regex is None or include is None:  # an empty line, a comment
+            return GitIgnoreSpecPattern(None)
+        return GitIgnoreSpecPattern(re.compile(_quick(regex) if "*" in line or "[" in line else regex), include)
 
     try:
         return GitIgnoreSpec.from_lines(lines, pattern, backend="simple")  # others don't know atomic groups
@@ -245,13 +245,21 @@ def _quick(regex: str) -> str:
                 parts.append(f"(?>{_STAR}?{literal})")
             literal = ""
             continue
-        letter = f"(?!/){token[0]}" if token[0][0] == "[" else token[0]  # as in git, [!a] is not the end of a name
+        letter = f"(?!/){_set(token[0])}" if token[0][0] == "[" else token[0]  # as in git, [!a] is not the end
         if token["text"] and literal is not None:
             literal += letter
         else:
             parts.append(letter if literal is None else _STAR + literal + letter)
             literal = None
     return "".join(parts) + ("" if literal is None else _STAR + literal)
+
+
+def _set(letters: str) -> str:
+    """Escaped, as Python warns of marks in a set that may get a meaning there: `[[a-c&&]` -> `[\\[a-c\\&\\&]`."""
+    start = "[^" if letters.startswith("[^") else "["
+    items = re.finditer(r"(\\\\|.)(?:-(\\\\|.))?", letters[len(start) : -1], re.DOTALL)  # a letter, or a range
+    ends = (filter(None, item.groups()) for item in items)
+    return start + "".join("-".join(end if len(end) > 1 else re.escape(end) for end in pair) for pair in ends) + "]"
 
 
 def _is_binary(path: Path) -> bool:

@@ -102,7 +102,8 @@ def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Ite
 
     in_lists, largest = _layout_of(pq.read_metadata(path), columns)
     in_lists = [] if as_they_are else in_lists
-    with pq.ParquetFile(path, read_dictionary=in_lists) as file:
+    # With pre_buffer, the default of newer pyarrow, what was read of all row groups is held until the end.
+    with pq.ParquetFile(path, read_dictionary=in_lists, pre_buffer=False) as file:
         schema, n_bytes, n_rows = file.schema_arrow, path.stat().st_size, max(file.metadata.num_rows, 1)
         numbered = bool(in_lists) or any(pa.types.is_dictionary(field.type) for field in schema)
         size = _NUMBERED_ROWS if numbered else max(1, min(_PLAIN_ROWS, _MOST_DECODED // largest))
