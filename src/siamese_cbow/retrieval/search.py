@@ -81,6 +81,8 @@ def search(
     for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
         kept.append(rows)
         progress.advance(block.n_source_bytes)
+    if mode != "exact":  # which needs no vectors
+        model.watch(map(kept.text, range(kept.n_rows)))
     best = SearchedText(model, kept, n_threads).best(query, terms, wanted)
     return [_hit(kept, *each, before, after, matched_words(model, terms, kept.text(each[0]))) for each in best]
 
