@@ -76,8 +76,7 @@ class Encoder:
         self._id_of = finder(vocabulary, fallback, few=True)
         self._asked = 0  # words of single texts, up to FEW
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
-        self._is_warm = False
-        self._warming = threading.Lock()
+        self._is_warm, self._warming = False, threading.Lock()
         self.watch = TextWatch(vocabulary, tokenizer, language)
 
     # the switch
