@@ -28,9 +28,9 @@ from benchmarks.peers import WordLlama256, transformer
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import Texts, load, search
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.fusion import Mode, Wanted
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.ranking import Mode, Wanted
-from siamese_cbow.retrieval.scoring import Collection
+from siamese_cbow.retrieval.scoring import SearchedText
 from siamese_cbow.retrieval.terms import QueryWords
 from siamese_cbow.text.row_reader import RowReader
 
@@ -99,7 +99,7 @@ def ours(model: Model, mode: Mode) -> Rank:
         reader, kept = RowReader(Texts(documents)), KeptText()
         for block in reader.blocks():
             kept.append(reader.rows(block))
-        collection, wanted, words = Collection(model, kept, 1), Wanted(DEPTH, None, mode), QueryWords(model)
+        collection, wanted, words = SearchedText(model, kept, 1), Wanted(DEPTH, None, mode), QueryWords(model)
         return [[row for row, _, _ in collection.best(query, words.terms(query), wanted)] for query in queries]
 
     return rank

@@ -16,11 +16,14 @@ def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "Words that point the same way" in shown
     main(["neighbours", "--model", str(tmp_path / "model"), "war"])
-    findings = demo.look_at(load(tmp_path / "model"))
+    model = load(tmp_path / "model")
+    findings = demo.look_at(model)
     related, unrelated = findings.similarities[0][0], findings.similarities[1][0]
     assert related > unrelated + 0.2
     assert {"the", "of"} & set(findings.lightest)
-    assert "schools" in findings.neighbours["school"]
+    assert "schools" in dict(model.neighbours("school", k=5, all_forms=True))
+    assert "schools" not in findings.neighbours["school"]  # another form of the word itself
+    assert "education" in findings.neighbours["school"]
 
 
 def test_without_the_speeches(monkeypatch: pytest.MonkeyPatch) -> None:

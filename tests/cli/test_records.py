@@ -104,12 +104,12 @@ def test_a_row_for_each_record_in_every_command(table: str, capsys: pytest.Captu
     assert [(row.get("body") or "").split() for row in rows] == [text.split() for text in BODIES]
 
     hits = [json.loads(line) for line in out(capsys, "search", "ship", table, *body, "-k0", "--threshold=-1", "--json")]
-    found = {hit["line"]: " ".join(hit["text"].split()) for hit in hits}
+    found = {hit["record"]: " ".join(hit["text"].split()) for hit in hits}
     assert found == {i: text for i, text in enumerate(WORDS, 1) if text}  # the empty one has no vector, but a number
 
     main(["index", table, *body, "-o", "an.index"])
     assert "6 rows" in capsys.readouterr().err
-    assert out(capsys, "search", "guitar", "--index", "an.index", "-k1")[0].endswith("\t6:the guitar")
+    assert out(capsys, "search", "guitar", "--index", "an.index", "-k1")[0].split("\t")[1] == "record 6:the guitar"
 
     assert len(out(capsys, "dedup", table, *body)) == 6
     assert [line.split(":")[1] for line in out(capsys, "cluster", table, *body, "--lines")] == list("123456")

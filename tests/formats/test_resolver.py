@@ -251,7 +251,7 @@ def test_the_server_takes_names(packaged: Model) -> None:
     from siamese_cbow.cli.serve import _models
 
     write_model(packaged, "words.vec")
-    models = _models(("pretrained", "news=words.vec"), None)
+    models = _models(("pretrained", "news=words.vec"), None, None)
     assert list(models) == ["pretrained", "news"]
     assert models["pretrained"] == packaged
 

@@ -54,7 +54,8 @@ def test_commands_without_a_model_use_it() -> None:
         for other in ("Someone is playing an instrument", "Parliament passed the law")
     )
     assert close > far + 0.2
-    assert "guitars" in run(group, ["neighbours", "guitar"]).output
+    assert "guitarists" in run(group, ["neighbours", "guitar"]).output
+    assert "guitars\n" in run(group, ["neighbours", "guitar", "--all-forms"]).output
     vector = json.loads(run(group, ["encode", "-"], input="a guitar\n").output)["vector"]
     np.testing.assert_allclose(vector, sc.load().encode("a guitar"), rtol=1e-6)
 

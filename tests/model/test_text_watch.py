@@ -45,8 +45,9 @@ def remarks(caplog: pytest.LogCaptureFixture) -> list[str]:
         lambda model: model.ids(GERMAN),
         lambda model: [model.encode(text) for text in GERMAN * SINGLE],
         lambda model: Embedder(model).texts(GERMAN, dim=model.dim, normalize=True),
+        lambda model: [sc.search("a house", sc.Texts(GERMAN), model=model) for _ in range(2)],
     ],
-    ids=["encode", "similarity", "adapt", "ids", "one by one", "serve"],
+    ids=["encode", "similarity", "adapt", "ids", "one by one", "serve", "search"],
 )
 def test_every_path_says_it_once(
     ask: Callable[[sc.Model], Any], model: sc.Model, caplog: pytest.LogCaptureFixture

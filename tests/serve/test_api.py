@@ -301,6 +301,8 @@ def test_search(client: Client) -> None:
     assert {one["index"] for one in client.post("/search", strict).json()["results"]} == {2, 4}
     by_words = client.post("/search", {"query": "blorf song", "texts": texts, "mode": "exact"}).json()["results"]
     assert {one["index"]: one["words"] for one in by_words} == {0: ["song"], 3: ["blorf"]}
+    many = {"query": "cat", "texts": ["the dog barks"] * LIMITS.max_inputs + ["a cat"], "k": 1}
+    assert client.post("/search", many).json()["results"][0]["index"] == LIMITS.max_inputs  # only bytes are counted
     assert "serve --index" in failure(client.post("/search", {"query": "cat"}), 400)["message"]
     failure(client.post("/search", {"query": "cat", "texts": []}), 400)
     failure(client.post("/search", {"query": "cat", "texts": [None]}), 400)

@@ -40,7 +40,7 @@ MEGABYTE = 1 << 20
     help=f"Answer only requests with 'Authorization: Bearer KEY'.  [env var: {KEY_VARIABLE}]",
 )
 @click.option("--max-megabytes", default=8.0, metavar="N", help="Size of a request.")
-@click.option("--max-inputs", default=2048, metavar="N", help="Texts in a request.")
+@click.option("--max-inputs", default=2048, metavar="N", help="Texts in a request; /search takes as many as fit.")
 @click.option("--max-seconds", default=30.0, metavar="N", help="Time for a request, from first to last byte.")
 @click.option("--max-concurrent", default=256, metavar="N", help="Requests under way at once.")
 @click.option("--max-idle", default=75.0, metavar="N", help="Seconds a connection may stay without a whole request.")

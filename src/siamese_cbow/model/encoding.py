@@ -76,9 +76,8 @@ class Encoder:
         self._id_of = finder(vocabulary, fallback, few=True)
         self._asked = 0  # words of single texts, up to FEW
         self._seen = 0  # characters of all calls with many texts, up to MUCH_TEXT
-        self._is_warm = False
-        self._warming = threading.Lock()
-        self._watch = TextWatch(vocabulary, tokenizer, language)
+        self._is_warm, self._warming = False, threading.Lock()
+        self.watch = TextWatch(vocabulary, tokenizer, language)
 
     # the switch
 
@@ -115,7 +114,7 @@ class Encoder:
             return row
         vector = self._one(text, dim, normalize)
         check_finite(vector)
-        self._watch.look(text)
+        self.watch.look(text)
         return vector
 
     def many(
@@ -138,7 +137,7 @@ class Encoder:
                 out[row] = self._one(text, dim, normalize)
             check_finite(out)
             progress.advance(len(texts))
-            self._watch.look(texts)
+            self.watch.look(texts)
             return out
 
         def batch(start: int) -> int:
@@ -153,13 +152,13 @@ class Encoder:
         except TypeError:  # in joining the texts
             check_strings(texts)
             raise
-        self._watch.look(texts)
+        self.watch.look(texts)
         return out
 
     def counted(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
         """The vectors of some texts, and how many words they are made of. For a server: bulk only once it is warm."""
         out, n_words = np.empty((len(texts), dim), np.float32), 0
-        self._watch.look(texts)
+        self.watch.look(texts)
         if self._is_warm:
             ids, offsets, unknown = self._lookup.words(texts)
             self._bulk_means(ids, offsets, unknown, normalize, out)
@@ -188,7 +187,7 @@ class Encoder:
     def words(self, texts: list[str]) -> tuple[Ids, Offsets, UnknownWords]:
         """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`; and the unknown ones that count."""
         check_strings(texts)
-        self._watch.look(texts)
+        self.watch.look(texts)
         return self._lookup.words(texts)
 
     def _one(self, text: str, dim: int, normalize: bool) -> Vectors:

@@ -14,10 +14,11 @@ modules and rooms (other models made of this one, files, the Hub) go through the
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
 
 import numpy as np
@@ -28,7 +29,7 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
 from siamese_cbow.model.geometry import as_vectors, cosines, paired_cosines
 from siamese_cbow.model.packed_rows import Dtype, in_memory
-from siamese_cbow.model.text_watch import language_of
+from siamese_cbow.model.text_watch import LOOK_AT, language_of
 from siamese_cbow.model.word_vectors import WordVectors
 from siamese_cbow.progress import SILENT, bar
 from siamese_cbow.text.languages import language
@@ -145,6 +146,11 @@ class Model(WordVectors):
         """The same, and the unknown words that count with a vector made of their n-grams."""
         self._check_one_language()
         return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
+
+    def watch(self, texts: Iterable[str]) -> None:
+        """Warns, once, where texts are of another language or mostly of unknown words; `encode` does so by itself."""
+        self._check_one_language()
+        self._encoder.watch.look(list(islice(texts, LOOK_AT)))
 
     # pictures
 

@@ -182,7 +182,9 @@ class WordVectors:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         rows = np.array([self.ngrams.row(word) for word in unknown]) if unknown else None
         target = mean_of_rows(self.rows, ids, self.dim, unknown=rows)
-        return self.nearest_words(target, k, set(ids)) if all_forms else one_of_each_stem(self, target, k, words)
+        if all_forms:
+            return self.nearest_words(target, k, set(ids))
+        return one_of_each_stem(self, target, k, [*words, *(self.vocabulary.words[i] for i in ids)])
 
     def most_similar(
         self,

@@ -3,7 +3,7 @@
     row_words   rows -> their words, on the small path and in bulk
     terms       the words of a query, and BM25
     fitting     vectors made to fit a collection, and the cosines of its rows
-    ranking     two scores made one; feedback; which rows are looked at closely
+    fusion      two scores made one; feedback; which rows are looked at closely
     kept_text   the rows of a text while it is searched
     scoring     a collection in memory: bounds first, exact scores for few rows
     search      the rows of a text that match a query, without preparation [Hit, search]

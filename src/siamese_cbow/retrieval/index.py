@@ -27,9 +27,9 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.fitting import shortened
+from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, live_only, pool_of, ranked, spread_of
 from siamese_cbow.retrieval.manifest import Manifest
 from siamese_cbow.retrieval.postings import as_matches
-from siamese_cbow.retrieval.ranking import Halves, Mode, Wanted, highest, live_only, pool_of, ranked, spread_of
 from siamese_cbow.retrieval.recall import recall
 from siamese_cbow.retrieval.row_words import PlainWords
 from siamese_cbow.retrieval.scoring import query_direction

@@ -10,9 +10,9 @@ import numpy as np
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.fusion import Wanted
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.ranking import Wanted
-from siamese_cbow.retrieval.scoring import Collection
+from siamese_cbow.retrieval.scoring import SearchedText
 from siamese_cbow.retrieval.terms import QueryWords
 from siamese_cbow.text.row_reader import Rows
 
@@ -33,7 +33,7 @@ def recall(index: _Searchable, n_queries: int, k: int, seed: int) -> dict[str, A
     queries = some_queries(index.model, kept, n_queries, seed)
     if not queries:
         return {}
-    collection, words = Collection(index.model, kept, thread_count(None)), QueryWords(index.model)
+    collection, words = SearchedText(index.model, kept, thread_count(None)), QueryWords(index.model)
     n_found, n_wanted, seconds = 0, 0, list[float]()
     for query in queries:
         began = time.perf_counter()

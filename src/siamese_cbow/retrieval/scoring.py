@@ -20,8 +20,8 @@ from siamese_cbow.base.arrays import Bytes, Floats, Vectors
 from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Fit, QueryDirection, row_hashes, sample_rows, shortened
+from siamese_cbow.retrieval.fusion import TIE, Halves, Wanted, ranked, spread_of
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.ranking import TIE, Halves, Wanted, ranked, spread_of
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, RowWords, words_of
 from siamese_cbow.retrieval.terms import LONGEST, Matches, Term, TermFinder, bm25, joined
 from siamese_cbow.text.row_reader import Rows
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     matches: Matches
 
 
-class Collection:
+class SearchedText:
     """A text that is searched, and what its rows ask for."""
 
     def __init__(self, model: Model, text: KeptText, threads: int) -> None:

@@ -13,9 +13,9 @@ from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.retrieval.fusion import Mode, Wanted
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.ranking import Mode, Wanted
-from siamese_cbow.retrieval.scoring import Collection, in_threads
+from siamese_cbow.retrieval.scoring import SearchedText, in_threads
 from siamese_cbow.retrieval.terms import QueryWords, Term
 from siamese_cbow.text.records import RawBlock, TextSettings
 from siamese_cbow.text.row_reader import Line, RowReader, Rows
@@ -81,7 +81,9 @@ def search(
     for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
         kept.append(rows)
         progress.advance(block.n_source_bytes)
-    best = Collection(model, kept, n_threads).best(query, terms, wanted)
+    if mode != "exact":  # which needs no vectors
+        model.watch(map(kept.text, range(kept.n_rows)))
+    best = SearchedText(model, kept, n_threads).best(query, terms, wanted)
     return [_hit(kept, *each, before, after, matched_words(model, terms, kept.text(each[0]))) for each in best]
 
 

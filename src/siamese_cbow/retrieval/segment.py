@@ -50,7 +50,7 @@ class SegmentWriter:
     """Fills a new folder: `write` rows in order, then `finish` and `write_codes`."""
 
     def __init__(self, folder: Path, model: Model, threads: int) -> None:
-        self._folder, self._threads = folder, threads
+        self._folder, self._model, self._threads = folder, model, threads
         self.words: Words = BulkWords(model) if type(model.tokenizer) is Tokenizer else PlainWords(model)
         self._text = (folder / TEXT).open("wb")
         self._postings = PostingsWriter(QueryWords(model).common)
@@ -63,6 +63,7 @@ class SegmentWriter:
     def write(self, rows: Rows) -> None:
         """Appends rows."""
         texts = rows.texts()
+        self._model.watch(texts)
         parts = range(0, len(texts), AT_A_TIME)
         looked_up = in_threads(lambda i: self.words.of(texts[i : i + AT_A_TIME]), parts, self._threads)
         for first, words in zip(parts, looked_up, strict=True):

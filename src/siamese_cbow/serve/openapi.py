@@ -12,7 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from siamese_cbow.serve.middleware import Limits
-from siamese_cbow.serve.schemas import ANSWERS, STRING, EmbeddingsRequest, Schema, SearchRequest
+from siamese_cbow.serve.schemas import ANSWERS, STRING, EmbeddingsRequest, Schema
 
 STATUSES = {
     "400": "The body is not JSON, or not of this shape.",
@@ -73,13 +73,13 @@ def description(endpoints: Sequence[Endpoint], limits: Limits, version: str, *, 
     kinds = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
     _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     _one_kind_of_input(schemas[EmbeddingsRequest.__name__]["properties"]["input"], limits)
-    schemas[SearchRequest.__name__]["properties"]["texts"]["maxItems"] = limits.max_inputs
     document: Schema = {
         "openapi": "3.1.0",
         "info": {
             "title": "siamese-cbow",
             "version": version,
-            "description": f"At most {limits.max_bytes:,} bytes and {limits.max_inputs:,} texts in a request.",
+            "description": f"At most {limits.max_bytes:,} bytes and {limits.max_inputs:,} texts in a request; "
+            "/search takes as many texts as the bytes allow.",
         },
         "paths": dict(endpoint.described() for endpoint in endpoints),
         "components": {"schemas": {**schemas, **ANSWERS}},
