@@ -20,8 +20,8 @@ knew only of its own, a_i: its move is scaled to what it would have been in the 
 
     d_i sqrt((a0 + a_i / 2) / (a0 + sum(a) / 2))      and      a0 + sum(a_i) is remembered
 
-Optimisers that remember a direction (Nesterov, Adam, ...) remember the mean of those who moved the row. Measured
-against the mean of rows and against plain sums in results/cluster.md.
+Optimisers that remember a direction (Nesterov, Adam, ...) remember the mean of those who moved the row.
+`benchmarks.cluster_quality` compares this with the mean of rows and with plain sums.
 """
 
 from __future__ import annotations
