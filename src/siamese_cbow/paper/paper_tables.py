@@ -76,9 +76,9 @@ def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
         "finished": ("The same finishing for all", "Words weighted by their information, lengths square-rooted, two "
                      "common directions taken out, after learning and for every system: what is left of the "
                      "differences is what the objectives bring."),
-        "full": ("Stems, finishing and n-grams for all", "Beside the finishing, words of one stem share a part and "
-        "unknown "
-                 "words have vectors of their n-grams. The contrastive recipe has learnt with all of it."),
+        "full": ("Stems, finishing and n-grams for all", "Beside the finishing, words of one stem share a part, "
+                 "rare words are drawn towards what their letters say, and unknown words have vectors of their "
+                 "n-grams. The contrastive recipe has learnt with all of it."),
     }  # fmt: skip
     title, caption = alike.get(treatment, (titles[protocol], captions[protocol]))
     return Table(

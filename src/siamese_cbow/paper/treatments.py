@@ -2,8 +2,9 @@
 
     learnt    rows as the algorithm leaves them; unknown words are left out
     finished  words weighted by their information, lengths square-rooted, two common directions taken out
-    full      beside that, words of one stem share a part, and unknown words have vectors of their n-grams: all that the
-              contrastive recipe has beside its objective, given to rows that are learnt already
+    full      beside that, words of one stem share a part, rare words are drawn towards what their letters say, and
+              unknown words have vectors of their n-grams: all that the contrastive recipe has beside its objective,
+              given to rows that are learnt already
 
 What is no table of word vectors (skip-thought) has the first only, and so has the contrastive recipe, which does all of
 it while it learns.
@@ -22,6 +23,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.stems import group, word_stems
 from siamese_cbow.transform.postprocessing import folded
+from siamese_cbow.transform.spelling import drawn_to_letters
 from siamese_cbow.words.vocabulary import Vocabulary
 
 Treatment: TypeAlias = Literal["learnt", "finished", "full"]
@@ -31,7 +33,7 @@ LABELS: dict[Treatment, str] = {
     "finished": "the same finishing for all",
     "full": "stems, finishing and n-grams for all",
 }
-FINISHING = Recipe().end
+FINISHING, SPELLING = Recipe().end, Recipe().spelling
 
 
 def treated(system: Any, stream: Stream, wanted: Collection[Treatment] = TREATMENTS) -> dict[Treatment, Any]:
@@ -41,13 +43,19 @@ def treated(system: Any, stream: Stream, wanted: Collection[Treatment] = TREATME
         treatments["finished"] = _finished(system, system.vectors)
     if isinstance(system, Model) and "full" in wanted:
         rows = with_stems(system.vectors, system.vocabulary, stream.language)
-        treatments["full"] = _finished(system, rows).with_fallback("ngrams")
+        treatments["full"] = _spelled(_finished(system, rows)).with_fallback("ngrams")
     return treatments
 
 
 def _finished(model: Model, vectors: Vectors) -> Model:
     rows, _ = folded(vectors, model.vocabulary, FINISHING)
     return Model(model.vocabulary, rows, model.tokenizer, {"corpus": model.info.corpus})
+
+
+def _spelled(model: Model) -> Model:
+    rows = model.vectors.copy()
+    ngrams = drawn_to_letters(model.vocabulary, rows, SPELLING)
+    return Model(model.vocabulary, rows, model.tokenizer, model.info, ngrams=ngrams)
 
 
 def with_stems(vectors: Vectors, vocabulary: Vocabulary, language: str) -> Vectors:
