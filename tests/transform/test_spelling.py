@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,7 @@ def test_the_same_bytes_whatever_is_worked_on_at_a_time(monkeypatch: pytest.Monk
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=5))
 def test_ngrams_and_keys_of_many_words(words: list[str]) -> None:
     buckets, starts, keys = ngrams_of(*written_out(words), 1024)
-    assert [buckets[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)] == [
-        ngrams(word, 1024) for word in words
-    ]
+    assert [buckets[a:b].tolist() for a, b in pairwise(starts)] == [ngrams(word, 1024) for word in words]
     assert keys.tolist() == [key_of(word) for word in words]
 
 

@@ -10,7 +10,7 @@ spelled belongs to each n-gram, and one to each word alone, so that different wo
 
 Chosen on German, Russian, Japanese and Chinese STS-b dev pairs and on English STS 2012-2013, where every strength from
 3 to 30 is better than none; by the count itself, without the root, it is a little worse for large texts, and without
-the random parts of n-grams much worse (benchmarks/languages.py, benchmarks/quality_search.py).
+the random parts of n-grams much worse. What it is worth: benchmarks/languages.py.
 """
 
 from __future__ import annotations
