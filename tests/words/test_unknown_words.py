@@ -16,7 +16,7 @@ from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import compose, mean_of_rows, signs
-from siamese_cbow.kernels.ngram_rows import compose_rows, normal_product, padded, transposed_product
+from siamese_cbow.kernels.ngram_rows import BLOCK, compose_rows, normal_product, padded, transposed_product
 from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
@@ -246,11 +246,11 @@ def test_the_sums_of_the_fit() -> None:
     dense = np.zeros((3, 4))
     dense[0, [0, 3]] = 2**-0.5
     dense[2, [3, 1]] = 3**-0.5
-    values, targets = rng.standard_normal((4, 6), dtype=np.float32), rng.standard_normal((3, 6), dtype=np.float32)
-    out = np.empty((4, 6), np.float32)
+    values, targets = (rng.standard_normal((n, BLOCK), dtype=np.float32) for n in (4, 3))
+    out = np.empty((4, BLOCK), np.float32)
     transposed_product(buckets, starts, targets, out)
     np.testing.assert_allclose(out, dense.T @ targets, atol=1e-6)
-    normal_product(buckets, starts, 0.5, values, np.empty(6, np.float32), out)
+    normal_product(buckets, starts, 0.5, values, np.empty(BLOCK, np.float32), out)
     np.testing.assert_allclose(out, dense.T @ (dense @ values) + 0.5 * values, atol=1e-5)
 
 

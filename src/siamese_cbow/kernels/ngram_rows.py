@@ -160,34 +160,37 @@ def _add_code(codes: NDArray[np.int8], bucket: int, totals: NDArray[np.int16]) -
             totals[d] += codes[bucket, d]
 
 
+# Both products work on BLOCK columns, as the loops of `_compose` do: six times as fast as columns that are counted.
+
+
 @njit(**LEAN)
 def transposed_product(buckets: Ids, starts: Offsets, values: Vectors, out: Vectors) -> None:
-    """out (n_buckets, k) becomes the transposed X times values (n_words, k)."""
+    """out (n_buckets, BLOCK) becomes the transposed X times values (n_words, BLOCK)."""
     out[:] = 0
     for word in range(len(starts) - 1):
         weight = np.float32(1 / np.float64(max(1, starts[word + 1] - starts[word])) ** 0.5)
         for j in range(starts[word], starts[word + 1]):
             if buckets[j] >= 0:
-                for d in range(values.shape[1]):
+                for d in range(BLOCK):
                     out[buckets[j], d] += weight * values[word, d]
 
 
 @njit(**LEAN)
 def normal_product(buckets: Ids, starts: Offsets, penalty: float, values: Vectors, row: Vectors, out: Vectors) -> None:
-    """out becomes (transposed X times X + penalty) values, all (n_buckets, k); row (k,) is memory to work in."""
+    """out becomes (transposed X times X + penalty) values, all (n_buckets, BLOCK); row (BLOCK,) to work in."""
     for bucket in range(len(out)):
-        for d in range(values.shape[1]):
+        for d in range(BLOCK):
             out[bucket, d] = np.float32(penalty) * values[bucket, d]
     for word in range(len(starts) - 1):
         weight = np.float32(1 / np.float64(max(1, starts[word + 1] - starts[word])))
         row[:] = 0
         for j in range(starts[word], starts[word + 1]):
             if buckets[j] >= 0:
-                for d in range(values.shape[1]):
+                for d in range(BLOCK):
                     row[d] += values[buckets[j], d]
-        for d in range(values.shape[1]):
+        for d in range(BLOCK):
             row[d] *= weight
         for j in range(starts[word], starts[word + 1]):
             if buckets[j] >= 0:
-                for d in range(values.shape[1]):
+                for d in range(BLOCK):
                     out[buckets[j], d] += row[d]

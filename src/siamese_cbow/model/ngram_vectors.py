@@ -40,7 +40,6 @@ RANDOM_SHARE, OWN_SHARE = 0.2, 0.1  # of the length of a word: random parts of i
 RARE_COUNT = 0.1  # how often an unknown word was seen, so to speak
 SPREAD = 3.0  # standard deviations that the largest code stands for
 LARGEST = 7
-STRIP = 64  # columns that are fitted at a time
 REMEMBERED = 2_048  # rows of unknown words
 
 
@@ -178,6 +177,8 @@ def fitted(
     threads: int | None = None,
 ) -> NGramVectors:
     """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
+    from siamese_cbow.kernels.ngram_rows import BLOCK
+
     counts = np.asarray(vocabulary.counts)
     length = _length(vectors, counts)
     ids = np.sort(np.argsort(-counts, kind="stable")[:n_words])
@@ -185,11 +186,13 @@ def fitted(
     solved = np.empty((N_BUCKETS, vectors.shape[1]), np.float32)
 
     def solve(first: int) -> None:
-        columns = slice(first, first + STRIP)
-        solved[:, columns] = _conjugate_gradients(buckets, starts, rounds, np.ascontiguousarray(vectors[ids, columns]))
+        targets = np.zeros((len(ids), BLOCK), np.float32)
+        some = vectors[ids, first : first + BLOCK]
+        targets[:, : some.shape[1]] = some
+        solved[:, first : first + BLOCK] = _conjugate_gradients(buckets, starts, rounds, targets)[:, : some.shape[1]]
 
     with ThreadPoolExecutor(thread_count(threads)) as pool:
-        list(pool.map(solve, range(0, vectors.shape[1], STRIP)))
+        list(pool.map(solve, range(0, vectors.shape[1], BLOCK)))
     share = np.float32(RANDOM_SHARE * length / vectors.shape[1] ** 0.5)
     for bucket in range(N_BUCKETS):
         solved[bucket] += share * signs(bucket, vectors.shape[1])
