@@ -23,8 +23,8 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     document_tasks  halves and passages of whole documents
     tasks         the three of them, by folder [TaskScore, Tasks, read_tasks]
     score_tables  scores and tests as tables for people
-      [UNDEFINED, best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed,
-      task_table, verdict]
+      [UNDEFINED, best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables,
+      signed, task_table, verdict]
 
 Nothing here trains; the report of the paper is `paper`.
 """
