@@ -14,8 +14,7 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     searching     search, index: semantic grep
     grouping      dedup, cluster
     transforming  adapt, combine, compress, convert: model in, model out
-    evaluating    evaluate, download: models against people's judgement
-    reproducing   the paper's tables and figures
+    evaluating    evaluate, download, reproduce: models against people's judgement, the paper's tables and figures
     serve         models over HTTP
 
 A new command takes a function in one of these modules, or in a new one, and a line in `COMMANDS`.
@@ -65,7 +64,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compress": ("transforming:compress", "Make a model smaller: fewer bits, dimensions or words."),
     "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
     "reproduce": (
-        "reproducing:reproduce",
+        "evaluating:reproduce",
         "Train every system of the paper on one stream and write its tables and figures.",
     ),
     "download": ("evaluating:download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),

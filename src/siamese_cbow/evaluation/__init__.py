@@ -7,7 +7,7 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
       [PROTOCOLS, PairSet, Protocol, TextFacts, counted, counting]
     sts           folders and files of sets as released -> pair sets [WHERE, sts]
     pair_files    tables of two texts and a score -> a pair set of one's own [pairs]
-    systems       what can be evaluated by name [RANDOM, TFIDF, open_system, words_of]
+    systems       what can be evaluated by name [RANDOM, TFIDF, open_system, open_systems, short_names, words_of]
     correlation   Pearson, Spearman, bootstrap [Interval, interval, pearson]
     scores        the score of a set, the only one there is, and aggregates of several
       [Scores, SetScore, headline, mean]
