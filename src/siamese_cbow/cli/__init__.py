@@ -6,8 +6,7 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     options       what commands share: how a model is named, how text is read
     demo          a tour in half a minute
     prepare       text -> stream
-    recipe_options  a recipe on the command line, under headings
-    train         text or stream -> model
+    train         text or stream -> model; a recipe as options under headings
     row_files     files of rows: vectors and all columns of records, as .npy, .parquet, .jsonl or .csv
     encode        records -> vectors
     looking       similarity, neighbours, info: small questions to a model
