@@ -64,8 +64,7 @@ def serve(
     """
     try:
         from siamese_cbow.serve.app import build
-        from siamese_cbow.serve.hosts import Hosts
-        from siamese_cbow.serve.middleware import Limits
+        from siamese_cbow.serve.middleware import Hosts, Limits
         from siamese_cbow.serve.server import listen, run
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "serve") from error

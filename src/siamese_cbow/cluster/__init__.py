@@ -13,8 +13,7 @@ In the order of the flow:
     shards            how text is cut: looks at files, their language, where they may be cut
     word_counts       counts of words that travel
     parallel_prepare  text -> stream, shard by shard
-    exchange          how workers send arrays to each other
-    averaging         how the rows of several workers become one
+    averaging         how workers send arrays to each other, and how the rows of several of them become one
     training_job      what a training is to do, and what it will take
     training_worker   a process on a node that trains on its part
     rounds            training: who does what, round after round

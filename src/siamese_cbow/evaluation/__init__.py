@@ -20,8 +20,8 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
     transfer      the field's sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC
     ranking       retrieval with judged relevance: nDCG@10, MAP; BM25
-    document_tasks  halves and passages of whole documents
-    tasks         the three of them, by folder [TaskScore, Tasks, read_tasks]
+    tasks         halves and passages of whole documents; the three kinds of tasks, by folder
+      [TaskScore, Tasks, read_tasks]
     score_tables  scores and tests as tables for people
       [UNDEFINED, best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables,
       signed, task_table, verdict]

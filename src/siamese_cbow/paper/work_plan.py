@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from siamese_cbow.base.disk import what_reads, written_by
+from siamese_cbow.base.disk import remove_ours, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import MissingExtra, SettingsError
 from siamese_cbow.model.storage import MODEL_FILES
 from siamese_cbow.paper.durations import measured_seconds, weight

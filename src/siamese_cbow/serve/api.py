@@ -23,9 +23,8 @@ from siamese_cbow.retrieval.search import Hit, search
 from siamese_cbow.serve.bodies import Problem, json_response
 from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits, Metrics
-from siamese_cbow.serve.openapi import Endpoint
 from siamese_cbow.serve.registry import Entry, Registry
-from siamese_cbow.serve.schemas import EmbeddingsRequest, NeighboursRequest, SearchRequest, SimilarityRequest
+from siamese_cbow.serve.schemas import EmbeddingsRequest, Endpoint, NeighboursRequest, SearchRequest, SimilarityRequest
 from siamese_cbow.text.inputs import Texts
 
 # Of a text that is explained: more can't be looked at. Characters are counted first, as finding the words takes time.

@@ -7,8 +7,7 @@
       [end_of_training, folded, ids_in, learnt_rows, postprocess, without_postprocessing]
     adaptation      a model for texts of one kind
       [adapt, adaptation, evened, not_adapted, scaled_along, shares_of, word_weights]
-    compression     fewer bits, dimensions, words [compress]
-    combination     several models of one vocabulary -> one [combine]
+    compression     fewer bits, dimensions, words; several models of one vocabulary -> one [combine, compress]
 
 Nothing is trained here, and nothing is written to a disk.
 """
