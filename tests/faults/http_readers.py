@@ -76,11 +76,10 @@ def _result(running: Coroutine[Any, Any, Any]) -> Any:
 def bodies(model: Model) -> Parts:
     """Bodies of all endpoints, read and answered."""
     from siamese_cbow.serve import schemas
-    from siamese_cbow.serve.api import Api
+    from siamese_cbow.serve.api import Api, Jobs
     from siamese_cbow.serve.bodies import Problem
     from siamese_cbow.serve.bodies import Reader as BodyReader
     from siamese_cbow.serve.explorer import Explorer
-    from siamese_cbow.serve.jobs import Jobs
     from siamese_cbow.serve.middleware import Limits, Metrics
     from siamese_cbow.serve.registry import Registry
 

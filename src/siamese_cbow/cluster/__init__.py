@@ -10,8 +10,7 @@ In the order of the flow:
     node              what runs on a node beside the work: errors with the name of the node
     session           connecting, looking at the nodes, running work that survives the loss of some
     sources           files of shared folders and of stores (s3, gs, hdfs, ...)
-    shards            how text is cut: looks at files, their language, where they may be cut
-    word_counts       counts of words that travel
+    shards            how text is cut: looks at files, their language, where they may be cut; counts that travel
     parallel_prepare  text -> stream, shard by shard
     averaging         how workers send arrays to each other, and how the rows of several of them become one
     training_job      what a training is to do, and what it will take

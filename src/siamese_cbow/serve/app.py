@@ -18,10 +18,9 @@ from starlette.staticfiles import StaticFiles
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.index import Index
-from siamese_cbow.serve.api import Api
+from siamese_cbow.serve.api import Api, Jobs
 from siamese_cbow.serve.bodies import Problem, Reader, json_response
 from siamese_cbow.serve.explorer import Explorer
-from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Hosts, Limits, Metrics, Middleware
 from siamese_cbow.serve.registry import Embedder, Registry
 from siamese_cbow.serve.schemas import Endpoint, description

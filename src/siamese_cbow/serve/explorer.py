@@ -20,9 +20,8 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError, MissingExtra, counted, needs
 from siamese_cbow.model.geometry import lengths, pca, units
 from siamese_cbow.model.model import Model
-from siamese_cbow.serve.api import folded
+from siamese_cbow.serve.api import Jobs, folded
 from siamese_cbow.serve.bodies import Problem, json_response
-from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits
 from siamese_cbow.serve.registry import Registry
 from siamese_cbow.serve.schemas import STRING, Endpoint, MapRequest, listed
