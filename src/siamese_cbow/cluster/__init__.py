@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from siamese_cbow.progress import SILENT, Progress, shown
@@ -61,12 +60,10 @@ class RayCluster:
         self._session = self._new().__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         session, self._session = self._session, None
         if session is not None:
-            session.__exit__(kind, error, trace)
+            session.__exit__(*error)
 
     def _new(self) -> Session:
         from siamese_cbow.cluster.session import Session

@@ -11,7 +11,7 @@ beside the systems stands what needs no vectors at all: tf-idf, BM25, the most f
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -183,21 +183,19 @@ class Tasks:
 
     def scores(self, system: System, name: str) -> list[TaskScore]:
         """The scores of a system on every task, in the order of the folder."""
-        return [
-            TaskScore(name, kind, task.name, measure, np.asarray(items, np.float64))
-            for kind, tasks in self.by_kind.items()
-            for task in tasks
-            for measure, items in task.items(system).items()
-        ]
+        return self._scores(lambda task: {name: task.items(system)})
 
     @cached_property
     def beside(self) -> list[TaskScore]:
         """The scores of what needs no vectors."""
+        return self._scores(lambda task: task.beside())
+
+    def _scores(self, by_name: Callable[[Task], Mapping[str, Mapping[str, Floats]]]) -> list[TaskScore]:
         return [
             TaskScore(name, kind, task.name, measure, np.asarray(items, np.float64))
             for kind, tasks in self.by_kind.items()
             for task in tasks
-            for name, measures in task.beside().items()
+            for name, measures in by_name(task).items()
             for measure, items in measures.items()
         ]
 

@@ -71,7 +71,7 @@ def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress)
     results = Results()
     todo: list[tuple[Piece, Place]] = []
     for piece, place in planned(parts, job):
-        known = _cached(piece, job, cache)
+        known = cache.get(piece.name, job.about(piece))
         if known is not None:
             place(results, known)
             progress.advance(weight(piece, job))
@@ -147,10 +147,6 @@ def _place(where: str, *keys: Any) -> Place:
         target.setdefault(keys[-1], []).append(result)
 
     return place
-
-
-def _cached(piece: Piece, job: Job, cache: Cache) -> Run | None:
-    return cache.get(piece.name, job.about(piece))
 
 
 def _computed(piece: Piece, job: Job, cache: Cache, progress: Progress) -> Run:
