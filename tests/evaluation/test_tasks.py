@@ -12,9 +12,8 @@ from report_world import BAD, GOOD, texts, write_tasks
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.cli import main
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.document_tasks import HALVES, PASSAGES, Documents, document_sets
 from siamese_cbow.evaluation.ranking import AP, NDCG, average_precision, bm25, ndcg, read_collection
-from siamese_cbow.evaluation.tasks import read_tasks
+from siamese_cbow.evaluation.tasks import HALVES, PASSAGES, Documents, document_sets, read_tasks
 from siamese_cbow.evaluation.transfer import transfer_sets
 
 pytest.importorskip("sklearn")

@@ -200,7 +200,8 @@ def test_rows_are_those_of_the_reference(seed: int, dim: int, n: int) -> None:
     buckets = np.maximum(rng.integers(-3 if seed % 2 else 0, 16, int(starts[-1])), -1).astype(np.int32)
     keys = rng.integers(0, 2**63, n).astype(np.uint64)
     out = np.empty((n, -(-dim // 64) * 64), np.float32)
-    compose_rows(buckets, starts, keys, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
+    unknown = UnknownWords(buckets, starts, keys, np.array([0, len(keys)]))
+    compose_rows(unknown, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
     for k in range(n):
         own = buckets[starts[k] : starts[k + 1]]
         codes = codes_of_bytes(vectors.pairs[own[own >= 0]], dim).astype(np.int64)
@@ -218,7 +219,8 @@ def test_words_that_come_again_and_words_of_one_key() -> None:
     buckets = np.array([bucket for i in order for bucket in words[i][1]], np.int32)
     out, dim = np.empty((200, 128), np.float32), 70
     keys = np.array([words[i][0] for i in order], np.uint64)
-    compose_rows(buckets, starts, keys, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
+    unknown = UnknownWords(buckets, starts, keys, np.array([0, len(keys)]))
+    compose_rows(unknown, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
     for row, i in zip(out, order, strict=True):
         key, own = words[i]
         codes = codes_of_bytes(vectors.pairs[own], 70).astype(np.int64).reshape(-1, 70)

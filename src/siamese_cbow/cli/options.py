@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -234,6 +235,13 @@ def files_or_stdin(files: Sequence[str]) -> list[str]:
 def say(message: str) -> None:
     """One line on standard error."""
     click.echo(f"siamese-cbow: {message}", err=True)
+
+
+def print_json(*results: Any) -> None:
+    """A line of JSON on standard output for each result: of what has `to_dict`, that."""
+    for result in results:
+        plain = result.to_dict() if hasattr(result, "to_dict") else result
+        click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
 
 
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:

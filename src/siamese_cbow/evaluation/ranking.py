@@ -119,12 +119,9 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
 
 def collections(folder: Path) -> list[Collection]:
     """Every collection in the folders of a folder."""
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [read_collection(path) for path in inside if _is_collection(path)]
-
-
-def _is_collection(path: Path) -> bool:
-    return (path / "relevance.tsv").is_file() or (path / "qrels" / "test.tsv").is_file()
+    judged = ("relevance.tsv", "qrels/test.tsv")
+    inside = sorted(path for path in folder.iterdir() if any((path / name).is_file() for name in judged))
+    return [read_collection(path) for path in inside]
 
 
 def read_collection(folder: Path) -> Collection:
@@ -154,11 +151,7 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
     identity = "_id" if "_id" in header else "id"
     names = [identity, "text", *(["title"] if "title" in header else [])]
     for name, text, *title in _cells(path, header, rows, names):
-        yield name, _titled(title[0], text) if title else text
-
-
-def _titled(title: str, text: str) -> str:
-    return text if text.startswith(title) else f"{title} {text}"
+        yield name, text if not title or text.startswith(title[0]) else f"{title[0]} {text}"
 
 
 def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:

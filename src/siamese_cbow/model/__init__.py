@@ -13,9 +13,8 @@
     word_vectors  what a model is made of, and what can be asked of its words
     model         what can be done with whole texts; the verbs of all rooms [Model]
     plots         pictures with matplotlib
-    folder_format  folders that describe themselves: config.json with format, version, hashes
-      [ANEW, CONFIG, FolderFormat, read_table]
-    tensor_file   rows as a safetensors file, and back, mapped into memory [map_float32, write_rows]
+    folder_format  folders that describe themselves: config.json with format, version, hashes; rows as a safetensors
+      file, and back, mapped into memory [ANEW, CONFIG, FolderFormat, map_float32, read_table, write_rows]
     card          what there is to say of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read
       [FORMAT, MODEL_FILES, PRETRAINED, RUN, VOCABULARY, check_target, load, save]

@@ -113,7 +113,7 @@ class NGramVectors:
 
         out = np.empty((len(unknown.keys), self._padded.shape[1]), np.float32)
         numbers = np.array([self.scale, self.own, self.length])
-        compose_rows(unknown.buckets, unknown.starts, unknown.keys, self._padded, self.dim, numbers, out)
+        compose_rows(unknown, self._padded, self.dim, numbers, out)
         return out[:, : self.dim]
 
     def rows_of_known(self, vocabulary: Vocabulary, first: int, last: int) -> Vectors:

@@ -8,8 +8,7 @@
     spelling        rare words drawn towards what their letters say, at the end of a training [drawn_to_letters]
     adaptation      a model for texts of one kind
       [adapt, adaptation, evened, not_adapted, scaled_along, shares_of, word_weights]
-    compression     fewer bits, dimensions, words [compress]
-    combination     several models of one vocabulary -> one [combine]
+    compression     fewer bits, dimensions, words; several models of one vocabulary -> one [combine, compress]
 
 Nothing is trained here, and nothing is written to a disk.
 """
