@@ -16,6 +16,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+# What the package does without only where nobody asks for it: extra -> what it is for. The table of extras in the docs
+# and all messages come from here; pyproject.toml says which libraries each brings.
+EXTRAS = {
+    "baselines": "word2vec by gensim, gensim's vectors",
+    "demo": "the text of the demo",
+    "hub": "models of the Hugging Face Hub",
+    "interop": "models for and from sentence-transformers and model2vec, `convert_to_tensor`",
+    "langchain": "LangChain",
+    "mteb": "MTEB",
+    "notebook": "progress bars and pictures in notebooks",
+    "onnx": "models as ONNX",
+    "pdf": "text of PDFs",
+    "plots": "pictures of words and texts",
+    "polars": "polars",
+    "ray": "work on a cluster",
+    "report": "the paper, reproduced",
+    "search": "clusters, duplicates among many texts",
+    "serve": "models over HTTP",
+    "sklearn": "scikit-learn, labels read off vectors",
+    "skipthought": "skip-thought",
+    "spacy": "spaCy",
+    "stats": "statistical tests between two models",
+    "tables": "Parquet",
+    "umap": "UMAP on the page of the server",
+}
 
 
 class SiameseCBOWError(Exception):
@@ -37,13 +64,31 @@ class FormatError(SiameseCBOWError):
 
 
 class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better where it is raised)
-    """An optional library that is not installed.
+    """An optional library that is not installed: which one, what it is for here, and what to type.
 
-    `MissingExtra("gensim", "baselines")` -> "this needs gensim; type: pip install 'siamese-cbow[baselines]'"
+    `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (text of PDFs): type
+    pip install 'siamese-cbow[pdf]'"
     """
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"this needs {library}; type: pip install 'siamese-cbow[{extra}]'")
+        super().__init__(
+            f"{library} is not installed; it comes with the extra {extra} ({EXTRAS[extra]}): "
+            f"type {install_command(extra)}"
+        )
+
+
+def install_command(extra: str) -> str:
+    """What to type. pip finds the extras of what is installed; a checkout that is not is named by its folder."""
+    from importlib import metadata
+
+    try:
+        known = metadata.metadata("siamese-cbow").get_all("Provides-Extra") or []
+    except metadata.PackageNotFoundError:
+        known = []
+    checkout = Path(__file__).parents[2]
+    if extra in known or not (checkout / "pyproject.toml").is_file():
+        return f"pip install 'siamese-cbow[{extra}]'"
+    return f"pip install -e '{'.' if checkout == Path.cwd() else checkout}[{extra}]'"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from siamese_cbow.cli.options import cluster_options, encoding_option, say, text_column_option
+from siamese_cbow.errors import needs
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 from siamese_cbow.text.records import TextSettings
 
@@ -135,6 +136,10 @@ def evaluate(
     beside = [RANDOM, *TFIDF] if files else [RANDOM]
     shown = with_random if with_random is not None else bool(files) or not as_json
     wanted = [*models, *(name for name in beside if shown and name not in models)]
+    all_tests = compare or as_json  # else the verdicts alone are printed, which are the bootstrap's
+    if compare or (files and as_json):
+        with needs("scipy", "stats"):
+            import scipy.stats  # noqa: F401 (said before any work)
     with bar("evaluate", len(wanted), unit="models") as progress:
         sets = _sets(folders, files, columns, encoding, progress)
         how: dict[str, Any] = {"protocol": protocol, "adapt": adapt, "bootstrap": bootstrap, "seed": seed}
@@ -145,7 +150,10 @@ def evaluate(
 
             scores = RayCluster(cluster, workers).evaluate(wanted, sets, names=short_names(wanted), **how)
     others = scores[1:] if files else scores[1 : len(models)] if compare else []
-    comparisons = [compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed) for other in others]
+    comparisons = [
+        compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed, only_bootstrap=not all_tests)
+        for other in others
+    ]
     if as_json:
         _print_json(scores, comparisons)
     else:
