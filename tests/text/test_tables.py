@@ -62,6 +62,13 @@ def test_each_row_is_a_document(tmp_path: Path, ending: str) -> None:
     assert read(file, layout="wrapped") == SPLIT
 
 
+def test_the_layout_of_every_kind_of_table_is_seen_by_its_first_rows(tmp_path: Path) -> None:
+    running = ["The ship sank in the storm. Nobody was hurt, they said. " * 20] * 500
+    texts = {read(write(tmp_path, ending, running)) for ending in (".parquet", ".jsonl", ".csv", ".tsv")}
+    assert len(texts) == 1
+    assert texts.pop().startswith("The ship sank in the storm.\nNobody was hurt, they said.\n")
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [

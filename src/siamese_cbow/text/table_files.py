@@ -143,9 +143,10 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
     n_pieces = 0
     try:
         for row in itertools.islice(filter(None, reader), dialect.n_skipped + 1, None):
-            if lines.n_pieces != n_pieces or len(rows) == _MOST_ROWS:
+            if rows and (lines.n_pieces != n_pieces or len(rows) == _MOST_ROWS):
                 yield rows
-                rows, n_pieces = [], lines.n_pieces
+                rows = []
+            n_pieces = lines.n_pieces
             if lines.is_over:  # the module makes a row of what is left at the end of a file
                 start = _text(row[-1].rstrip())[:60]
                 raise InputError(
@@ -158,7 +159,8 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
             lines.n_waiting = 0
     except csv.Error as error:
         raise ValueError(f"{error} in line {reader.line_num:,}: {_TOO_LONG}") from None
-    yield rows
+    if rows:
+        yield rows
 
 
 class _Lines:
