@@ -17,31 +17,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-# What the package does without only where nobody asks for it: extra -> what it is for. The table of extras in the docs
-# and all messages come from here; pyproject.toml says which libraries each brings.
+
+class Extra(NamedTuple):
+    """What an extra is for, and where it is needed, in Markdown."""
+
+    purpose: str
+    where: str
+
+
+# The one list of extras: messages and the table of the docs come from here, what each brings stands in pyproject.toml.
 EXTRAS = {
-    "baselines": "word2vec by gensim, gensim's vectors",
-    "demo": "the text of the demo",
-    "hub": "models of the Hugging Face Hub",
-    "interop": "models for and from sentence-transformers and model2vec, `convert_to_tensor`",
-    "langchain": "LangChain",
-    "mteb": "MTEB",
-    "notebook": "progress bars and pictures in notebooks",
-    "onnx": "models as ONNX",
-    "pdf": "text of PDFs",
-    "plots": "pictures of words and texts",
-    "polars": "polars",
-    "ray": "work on a cluster",
-    "report": "the paper, reproduced",
-    "search": "clusters, duplicates among many texts",
-    "serve": "models over HTTP",
-    "sklearn": "scikit-learn, labels read off vectors",
-    "skipthought": "skip-thought",
-    "spacy": "spaCy",
-    "stats": "statistical tests between two models",
-    "tables": "Parquet",
-    "umap": "UMAP on the page of the server",
+    "tables": Extra("Parquet", "every command that reads or writes `.parquet`; `encode --cluster`"),
+    "pdf": Extra("the text of PDFs", "every command that reads `.pdf`"),
+    "search": Extra(
+        "clusters, and duplicates among many texts", "`cluster`; `dedup`, where it keeps more than 4,096 lines"
+    ),
+    "stats": Extra("statistical tests", "`evaluate --compare`, `evaluate --pairs --json`"),
+    "sklearn": Extra(
+        "classifiers on vectors", "`evaluate --probe`, `evaluate --tasks` with labels; `SentenceVectorizer`"
+    ),
+    "serve": Extra("models over HTTP", "`serve`"),
+    "umap": Extra("a second map of words", "UMAP on the page of `serve`"),
+    "demo": Extra("the text of the demo", "`demo`"),
+    "report": Extra("the paper, reproduced", "`reproduce`"),
+    "ray": Extra("work on a Ray cluster", "`--cluster` of `prepare`, `train`, `encode`, `evaluate`"),
+    "hub": Extra("models of the Hugging Face Hub", "a model named `user/name`; `push_to_hub`"),
+    "interop": Extra(
+        "models of other libraries", "`evaluate` of a transformer; models with another tokenizer; tensors from `encode`"
+    ),
+    "baselines": Extra("word2vec, as gensim trains it", "`Word2Vec`, `to_keyed_vectors`"),
+    "skipthought": Extra("skip-thought", "`SkipThought`"),
+    "onnx": Extra("models as ONNX", "`convert` to `.onnx`"),
+    "spacy": Extra("models for spaCy", "`convert` to `.spacy`"),
+    "langchain": Extra("vectors for LangChain", "`siamese_cbow.integrations.langchain`"),
+    "polars": Extra("polars", "`with_vectors` of its tables"),
+    "mteb": Extra("the tasks of MTEB", "a saved model in MTEB"),
+    "plots": Extra("pictures of words and texts", "`plot_words`, `plot_similarity`"),
+    "notebook": Extra("pictures and progress bars in notebooks", "notebooks"),
 }
 
 
@@ -66,13 +80,13 @@ class FormatError(SiameseCBOWError):
 class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better where it is raised)
     """An optional library that is not installed: which one, what it is for here, and what to type.
 
-    `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (text of PDFs): type
+    `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (the text of PDFs): type
     pip install 'siamese-cbow[pdf]'"
     """
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(
-            f"{library} is not installed; it comes with the extra {extra} ({EXTRAS[extra]}): "
+            f"{library} is not installed; it comes with the extra {extra} ({EXTRAS[extra].purpose}): "
             f"type {install_command(extra)}"
         )
 

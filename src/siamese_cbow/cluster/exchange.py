@@ -122,6 +122,6 @@ class ThreadExchange(Exchange):
 
 def load_torch() -> Any:
     """torch.distributed."""
-    with needs("torch, by which several workers train together,", "ray"):
+    with needs("torch", "ray"):
         import torch.distributed
     return torch.distributed
