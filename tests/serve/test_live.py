@@ -277,4 +277,4 @@ def test_without_the_extra(
     with pytest.raises(SystemExit) as stop:
         main(["serve", str(folders[0])])
     assert stop.value.code == 2
-    assert "pip install 'siamese-cbow[serve]'" in capsys.readouterr().err
+    assert "[serve]'" in capsys.readouterr().err

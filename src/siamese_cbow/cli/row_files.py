@@ -3,7 +3,8 @@
     with open_rows(Path("a.parquet"), columns, "vector", dim) as write:
         write([{"id": 1, "text": "a cat"}], vectors)        # one row for each record, always
 
-The ending says the format. Arrow's record batches stay what they are in Parquet; CSV and JSON lines get plain values.
+The ending says the format. What comes from Parquet, record batches, stays what it is in Parquet; CSV and JSON lines get
+plain values.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.text.reader import RecordColumns, format_of
+from siamese_cbow.text.reader import RecordColumns, column_names_of, format_of
 from siamese_cbow.text.records import TextSettings
 
 # Takes the records of some rows, as record batches or lists of plain records, and their vectors, if there are any.
@@ -36,6 +37,7 @@ def check_output(path: Path | None, *, vectors: bool) -> None:
     known = [ending for ending in FORMATS if vectors or ending != ".npy"]
     if path is not None and path.suffix not in known:
         raise SettingsError(f"can't write {path}; expected a name that ends in {', '.join(known)}")
+    format_of(path).check_installed()
 
 
 def carried_columns(
@@ -143,7 +145,7 @@ def _batch(records: list[dict[str, Any]], schema: Any) -> Any:
     import pyarrow as pa
 
     if schema is None:
-        names = list(dict.fromkeys(name for record in records for name in record))
+        names = column_names_of(records) or list(dict.fromkeys(name for record in records for name in record))
         columns = {name: _array([record.get(name) for record in records], name) for name in names}
         return pa.RecordBatch.from_pydict(columns)
     new = {name for record in records for name in record} - set(schema.names)
@@ -210,8 +212,7 @@ def _csv(path: Path, vector: str, dim: int) -> Iterator[Write]:
             nonlocal names
             rows = [row for part in records for row in plain_records(part)]
             if names is None:
-                schema = getattr(records[0], "schema", None)
-                names = list(schema.names if schema else dict.fromkeys(name for row in rows for name in row))
+                names = column_names_of(records[0]) or list(dict.fromkeys(name for row in rows for name in row))
                 if rows or names:
                     writer.writerow([*names, vector] if dim else names)
                 else:

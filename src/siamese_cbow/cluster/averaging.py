@@ -150,7 +150,7 @@ class ThreadExchange(Exchange):
 
 def load_torch() -> Any:
     """torch.distributed."""
-    with needs("torch, by which several workers train together,", "ray"):
+    with needs("torch", "ray"):
         import torch.distributed
     return torch.distributed
 

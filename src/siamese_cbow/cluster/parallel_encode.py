@@ -25,7 +25,7 @@ from siamese_cbow.base.files import atomic_file, one_writer
 from siamese_cbow.cluster.session import Session
 from siamese_cbow.cluster.shards import in_order, language_of, piece_ranges
 from siamese_cbow.cluster.sources import Source, Sources, paths_of, scratch_of
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.scores import Scores
@@ -34,10 +34,10 @@ from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.file_parts import look_at, part_blocks
+from siamese_cbow.text.parquet_files import arrow_cells
 from siamese_cbow.text.reader import format_of
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader, block_texts
-from siamese_cbow.text.table_files import arrow_cells
 
 ROWS = 16_384  # encoded at a time
 PART_ROWS, PART_BYTES = 1 << 18, 16 << 20  # of a Parquet file, and of plain text
@@ -75,6 +75,8 @@ def encode(
     session: Session, given: Sources, settings: EncodeSettings, output: Path, progress: Progress = SILENT
 ) -> int:
     """Encodes files into a folder of Parquet files; how many rows there are."""
+    with needs("pyarrow", "ray"):
+        import pyarrow  # noqa: F401 (an error comes before any work)
     output, sources = output.absolute(), given.files
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output} is there already; choose another output, or remove it")

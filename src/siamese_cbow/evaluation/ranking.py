@@ -93,8 +93,6 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
 
     idf ln(1 + (n - df + .5) / (df + .5)); of a word that stands tf times, tf / (tf + k1 (1 - b + b length / mean))
     """
-    from scipy.sparse import csr_array
-
     counted = [Counter(_WORDS.words(text)) for text in documents]
     place = {word: i for i, word in enumerate(dict.fromkeys(word for words in counted for word in words))}
     ends = np.cumsum([0, *map(len, counted)])
@@ -104,14 +102,16 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
     norms = np.repeat(K1 * (1 - B + B * lengths / max(1.0, lengths.mean())), np.diff(ends))
     found = np.bincount(columns, minlength=len(place))
     idf = np.log1p((len(documents) - found + 0.5) / (found + 0.5))
-    weights = csr_array((idf[columns] * counts / (counts + norms), columns, ends), shape=(len(documents), len(place)))
-    asked = [Counter(word for word in _WORDS.words(query) if word in place) for query in queries]
-    bounds = np.cumsum([0, *map(len, asked)])
-    words = np.array([place[word] for query in asked for word in query], np.int64)
-    times = np.array([n for query in asked for n in query.values()], np.float64)
-    wanted = csr_array((times, words, bounds), shape=(len(queries), len(place)))
-    scores: NDArray[np.float32] = (wanted @ weights.T).toarray().astype(np.float32)
-    return scores
+    weights = idf[columns] * counts / (counts + norms)
+    by_word = np.argsort(columns, kind="stable")  # a word's documents side by side, from starts[word] on
+    postings = np.repeat(np.arange(len(documents)), np.diff(ends))[by_word]
+    starts, weights = np.concatenate(([0], np.cumsum(found))), weights[by_word]
+    scores = np.zeros((len(queries), len(documents)))
+    for row, query in zip(scores, queries, strict=True):
+        for word, n in Counter(word for word in _WORDS.words(query) if word in place).items():
+            span = slice(starts[place[word]], starts[place[word] + 1])
+            row[postings[span]] += n * weights[span]
+    return scores.astype(np.float32)
 
 
 # Files

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.evaluation.correlation import Interval, interval, pearson, resamples, set_rng, weighted_pearson
 from siamese_cbow.evaluation.pair_sets import Protocol
 from siamese_cbow.evaluation.scores import Adapt, Scores, SetScore, headline, mean
@@ -26,13 +26,13 @@ DAGGER = 0.0001
 
 @dataclass(frozen=True)
 class SetComparison:
-    """Two systems on one set. Figures are None where a correlation is undefined."""
+    """Two systems on one set. Figures are None where a correlation is undefined, or the test was not made."""
 
     year: int
     dataset: str
     name: str
     difference: float | None  # Pearson of the first less that of the second
-    wilcoxon_p: float
+    wilcoxon_p: float | None
     williams_t: float | None
     williams_p: float | None
     bootstrap_p: float | None
@@ -41,7 +41,7 @@ class SetComparison:
     @property
     def dagger(self) -> bool:
         """The paper's mark: the cosines differ, Wilcoxon p < .0001."""
-        return self.wilcoxon_p < DAGGER
+        return self.wilcoxon_p is not None and self.wilcoxon_p < DAGGER
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,18 @@ class Comparison:
         return {**vars(self), "n_better": self.n_better, "sets": rows}
 
 
-def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int = 1) -> Comparison:
-    """All three tests on every set two systems were evaluated on.
+def compare(
+    first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int = 1, only_bootstrap: bool = False
+) -> Comparison:
+    """All three tests, or only the bootstrap, which needs no SciPy, on every set two systems were evaluated on.
 
     `compare(evaluate(ours, sets), evaluate(theirs, sets)).difference` -> 0.12
     """
     if bootstrap < 1:
         raise SettingsError(f"bootstrap is {bootstrap}; expected 1 resample or more, such as 1000")
     _check_same_pairs(first, second)
-    rows = [_compare_set(a, b, bootstrap, seed) for a, b in zip(first.sets, second.sets, strict=True)]
+    pairs = zip(first.sets, second.sets, strict=True)
+    rows = [_compare_set(a, b, bootstrap, seed, only_bootstrap) for a, b in pairs]
     counting = [rows[i] for i in headline([score.pair_set for score in first.sets])]
     differences = [differences for row, differences in counting if row.difference is not None]
     resampled = np.mean(differences, axis=0) if differences else np.full(1, np.nan)
@@ -94,8 +97,8 @@ def compare(first: Scores, second: Scores, *, bootstrap: int = 1000, seed: int =
 
 def wilcoxon(a: Floats, b: Floats) -> float:
     """The p value of Wilcoxon's signed-rank test on two arrays (n,) of scores; 1 when no two differ."""
-    from scipy.stats import wilcoxon as test
-
+    with needs("scipy", "stats"):
+        from scipy.stats import wilcoxon as test
     if np.array_equal(a, b):
         return 1.0
     return float(test(a, b).pvalue)
@@ -106,8 +109,8 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
 
     Howell's example: `williams(0.80, 0.72, 0.89, 26)` -> t 1.361, p .187
     """
-    from scipy.special import stdtr
-
+    with needs("scipy", "stats"):
+        from scipy.special import stdtr
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     below = 2 * (n - 1) / (n - 3) * max(determinant, 0.0) + ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3 if n > 3 else 0.0
     if r_a == r_b or below <= 0:
@@ -132,13 +135,16 @@ def two_sided(differences: Floats) -> float | None:
     return min(1.0, 2 * (other_side + 1) / (known.size + 1))
 
 
-def _compare_set(a: SetScore, b: SetScore, n: int, seed: int) -> tuple[SetComparison, Floats]:
+def _compare_set(a: SetScore, b: SetScore, n: int, seed: int, only_bootstrap: bool) -> tuple[SetComparison, Floats]:
     """The row of one set, and the differences of the bootstrap, (n,)."""
-    p = wilcoxon(a.predictions, b.predictions)
+    p = None if only_bootstrap else wilcoxon(a.predictions, b.predictions)
     if a.pearson is None or b.pearson is None:
         return SetComparison(a.year, a.dataset, a.name, None, p, None, None, None, None), np.full(n, np.nan)
     differences = paired_bootstrap(a.predictions, b.predictions, a.gold, n=n, rng=set_rng(a.name, seed))
-    williams_t, williams_p = williams(a.pearson, b.pearson, pearson(a.predictions, b.predictions) or 0.0, a.n_pairs)
+    williams_t = williams_p = None
+    if not only_bootstrap:
+        between = pearson(a.predictions, b.predictions) or 0.0
+        williams_t, williams_p = williams(a.pearson, b.pearson, between, a.n_pairs)
     row = SetComparison(
         a.year,
         a.dataset,

@@ -45,8 +45,6 @@ class TfIdfCosines:
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> tuple[Floats, NDArray[np.bool_]]:
         """(n_pairs,) cosines, and (n_pairs,) whether one of the two texts has no word; its cosine is 0."""
-        from scipy.sparse import csr_array
-
         counted = [Counter(self._features(text)) for pair in pairs for text in pair]
         place: dict[str, int] = {}
         for feature in chain.from_iterable(counted):
@@ -55,9 +53,15 @@ class TfIdfCosines:
         columns = np.array([place[feature] for features in counted for feature in features], np.int64)
         counts = np.array([n for features in counted for n in features.values()], np.float64)
         idf = np.log((1 + len(counted)) / (1 + np.bincount(columns, minlength=len(place)))) + 1
-        rows = csr_array((counts * idf[columns], columns, ends), shape=(len(counted), max(1, len(place))))
-        lengths = np.sqrt((rows * rows).sum(axis=1))
-        products = (rows[::2] * rows[1::2]).sum(axis=1)
+        weights, rows = counts * idf[columns], np.repeat(np.arange(len(counted)), np.diff(ends))
+        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(counted)))
+        # A number for each feature of each pair: those that both texts have are multiplied.
+        keys, is_second = rows // 2 * len(place) + columns, rows % 2 == 1
+        shared, first, second = np.intersect1d(
+            keys[~is_second], keys[is_second], assume_unique=True, return_indices=True
+        )
+        both_weights = weights[~is_second][first] * weights[is_second][second]
+        products = np.bincount(shared // max(1, len(place)), both_weights, minlength=len(pairs))
         both = lengths[::2] * lengths[1::2]
         return np.clip(products / np.where(both > 0, both, 1.0), -1.0, 1.0), both == 0
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.formats.vector_files import has_capitals
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -29,8 +29,9 @@ KEY = b"siamese-cbow"
 
 def write_word_table(model: Model, path: Path) -> None:
     """Writes the words of a model as a Parquet table."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with needs("pyarrow", "tables"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     tokenizer = model.tokenizer
     settings = {"json": tokenizer.json} if isinstance(tokenizer, JsonTokenizer) else tokenizer.settings()
@@ -48,8 +49,9 @@ def write_word_table(model: Model, path: Path) -> None:
 
 def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
     """The model in a Parquet table with the columns `word`, `vector` and, if there are counts, `count`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with needs("pyarrow", "tables"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path)
@@ -87,8 +89,6 @@ def as_matrix(column: Any) -> Vectors:
     """
     if type(column).__module__.startswith("pyarrow"):
         return _of_arrow(column)
-    if type(column).__module__.startswith("polars"):
-        return _of_arrow(column.to_arrow())
     try:
         rows = [np.empty(()) if row is None else np.asarray(row, np.float32) for row in column]
     except (TypeError, ValueError) as error:

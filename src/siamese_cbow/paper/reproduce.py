@@ -71,6 +71,8 @@ def reproduce(
         import matplotlib  # noqa: F401 (here and below: said before any work)
     with needs("jinja2", "report"):
         import jinja2  # noqa: F401
+    with needs("scipy", "report"):
+        import scipy  # noqa: F401
     parts = checked_parts(only)
     job = _job(stream, sets, Path(output), quick, threads, seed, tasks, skip_thought_hours)
     with one_writer(Path(output)):

@@ -15,11 +15,11 @@ In the order of the flow:
     folders      the files of a folder: hidden, ignored and binary ones left out
     inputs       what was given: files, folders and globs, or the texts themselves
       [Texts, is_name, looks_like_name, no_text_remark]
-    table_files  CSV and TSV: the cells of some columns [arrow_cells]
-    parquet_files  the same of Parquet, however much it promises
+    table_files  CSV and TSV: the cells of some columns
+    parquet_files  the same of Parquet, however much it promises [arrow_cells]
     json_files   JSON lines and arrays: the same; whole tables of any kind [table_rows]
     reader       from files to blocks of records, by the table of formats below
-      [RecordColumns, format_of, language_samples, read_columns, telling_files]
+      [RecordColumns, column_names_of, format_of, language_samples, read_columns, telling_files]
     documents    HTML, Markdown and PDF: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
     splitters    where sentences end in running text, found in this process or in several [Splitters]
@@ -35,7 +35,10 @@ Knows nothing of words or vectors. To add a format, write its reader in a module
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import NamedTuple
+
+from siamese_cbow.errors import needs
 
 
 class FileFormat(NamedTuple):
@@ -48,6 +51,7 @@ class FileFormat(NamedTuple):
     rows     "module.function" of what reads all columns of a table, as `reader.RecordColumns` hands them out
     document "module.function" of what reads such a file as paragraphs, a `documents.Paragraphs`; its lines are records
              only where lines are asked for
+    needs    the library it is read by and the extra that brings it, where the package does without
     """
 
     name: str
@@ -56,11 +60,18 @@ class FileFormat(NamedTuple):
     groups: str = ""
     document: str = ""
     rows: str = ""
+    needs: tuple[str, str] | None = None
 
     @property
     def is_table(self) -> bool:
         """Whether its records are not lines, but have columns."""
         return "." in self.text
+
+    def check_installed(self) -> None:
+        """Raises an error that says what to type where the library of this format is missing."""
+        if self.needs:
+            with needs(*self.needs):
+                import_module(self.needs[0])
 
 
 FORMATS = (  # the first one is what a file of any other ending is taken for
@@ -70,9 +81,9 @@ FORMATS = (  # the first one is what a file of any other ending is taken for
     FileFormat("CSV", (".csv",), "table_files.csv_cells", rows="table_files.csv_rows"),
     FileFormat("TSV", (".tsv",), "table_files.csv_cells", "lines", rows="table_files.csv_rows"),
     FileFormat("Parquet", (".parquet",), "parquet_files.parquet_cells", "parquet_files.parquet_cells",
-               rows="parquet_files.parquet_rows"),
+               rows="parquet_files.parquet_rows", needs=("pyarrow", "tables")),
     FileFormat("HTML", (".html", ".htm", ".xhtml"), "lines", document="documents.html_paragraphs"),
     FileFormat("Markdown", (".md", ".markdown", ".mkd"), "lines", document="documents.markdown_paragraphs"),
-    FileFormat("PDF", (".pdf",), "lines", document="documents.pdf_paragraphs"),
+    FileFormat("PDF", (".pdf",), "lines", document="documents.pdf_paragraphs", needs=("pypdf", "pdf")),
     FileFormat("PPDB", (".ppdb",), "", "lines"),
 )  # fmt: skip

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from siamese_cbow.errors import needs
 from siamese_cbow.text.chunks import open_text, valid_utf8
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import open_bytes
@@ -193,8 +192,8 @@ def _inline(tokens: Sequence[Any]) -> str:
 
 def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
     """The paragraphs of all pages, each with the number of its page; code can't be told from text."""
-    with needs("pypdf", "pdf"):
-        import pypdf
+    import pypdf
+
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it repairs of a file is of no use to the user
     with open_bytes(path) as stream:
         data = stream.read(MAX_PDF_BYTES + 1)

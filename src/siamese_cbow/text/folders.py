@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, install_command
 from siamese_cbow.text.encodings import wide_encoding
 from siamese_cbow.text.opening import check_is_no_other_file, check_is_text, ending_of, open_bytes
 
@@ -40,8 +40,7 @@ KINDS = {
     "other": ("{} of another format",) * 2,
     "own": ("{} folder of siamese-cbow (a stream, a model, an index)",
             "{} folders of siamese-cbow (streams, models, indexes)"),
-    "pdf": ("{} PDF (to read it, type: pip install 'siamese-cbow[pdf]')",
-            "{} PDFs (to read them, type: pip install 'siamese-cbow[pdf]')"),
+    "pdf": ("{} PDF (to read it, type {install})", "{} PDFs (to read them, type {install})"),
 }  # fmt: skip
 
 
@@ -163,8 +162,9 @@ class Walk:
 
 def left_out_remark(left_out: Counter[str]) -> list[str]:
     """{"binary": 3, "hidden": 1} -> ["left out 3 binary files, 1 hidden; a file that is named is always read"]."""
-    counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}") for kind, phrases in KINDS.items()
-              if left_out[kind]]  # fmt: skip
+    install = install_command("pdf") if left_out["pdf"] else ""
+    counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}", install=install)
+              for kind, phrases in KINDS.items() if left_out[kind]]  # fmt: skip
     return [f"left out {', '.join(counts)}; a file that is named itself is always read"] if counts else []
 
 

@@ -9,7 +9,6 @@ A record without the key gives an empty cell.
 from __future__ import annotations
 
 import codecs
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.parquet_files import parquet_rows
 from siamese_cbow.text.reader import CellBatch, chosen, format_of, joined, list_cell, missing_column, not_text
 from siamese_cbow.text.records import MAX_ROW_BYTES, NoText
-from siamese_cbow.text.table_files import Cells, arrow_cells, delimited_rows, with_clear_errors
+from siamese_cbow.text.table_files import Cells, delimited_rows, with_clear_errors
 
 _LOOK_AT = 1000  # records, to see which columns there are
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -32,18 +31,16 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 @with_clear_errors
 def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of some columns: by Arrow where one is wanted, else, or where Arrow refuses, by Python."""
+    """The cells of some columns."""
     names = [*texts, *others]
     with open_text(path, decoding) as text:
         wanted: list[list[str]] = []
-        simple: Any = None  # the Arrow type of the only column, where it is a key
         for chunk in _chunks(text, path):
+            rows = list(_numbered_rows(chunk, path))
             if not wanted:
-                first = [row for _, row in zip(range(_LOOK_AT), _rows(chunk, path), strict=False)]
+                first = [row for _, row in rows[:_LOOK_AT]]
                 wanted = [_checked(name, first, path, texts) for name in names]
-                simple = _arrow_type(first, names[0]) if wanted == [names] else None
-            cells = simple and _arrow_cells(chunk, simple, path, names[0])
-            yield cells or _python_cells(chunk, path, wanted, len(texts)), text.advance()
+            yield _cells(rows, path, wanted, len(texts)), text.advance()
         yield [[] for _ in names], text.advance()
 
 
@@ -53,7 +50,7 @@ def json_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
     yield []
     with open_text(path, decoding) as text:
         for chunk in _chunks(text, path):
-            yield list(_rows(chunk, path))
+            yield [row for _, row in _numbered_rows(chunk, path)]
 
 
 def _chunks(text: TextStream, path: Path) -> Iterator[Chunk]:
@@ -63,28 +60,33 @@ def _chunks(text: TextStream, path: Path) -> Iterator[Chunk]:
     return line_chunks(reads, str(path), overlong="refuse", limit=MAX_ROW_BYTES, advice=advice)
 
 
-def _rows(chunk: Chunk, path: Path) -> Iterator[dict[str, Any]]:
+def _numbered_rows(chunk: Chunk, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each record and the number of its line."""
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
         if line.strip():
-            yield _row(line, path, number)
+            yield number, _row(line, path, number)
 
 
 def _row(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    array = "an array of objects goes into a file that ends in .json"
-    array = "or an array of them" if ending_of(path) == ".json" else array
     try:
         row = json.loads(line.decode("utf-8", "surrogateescape"))  # broken bytes are replaced and counted later
     except (ValueError, RecursionError) as error:
         start = line[:60].decode("utf-8", "replace")
         raise (NoText if number == 1 else InputError)(
-            f"{path} line {number:,} is not JSON ({error}): {start!r}; expected one object per line; {array}"
+            f"{path} line {number:,} is not JSON ({error}): {start!r}; expected one object per line; "
+            f"{_array_advice(path)}"
         ) from error
     if not isinstance(row, dict):
         raise (NoText if number == 1 else InputError)(
             f"{path} line {number:,} is a JSON {type(row).__name__}; expected one object per line, like "
-            f'{{"text": "..."}}; {array}'
+            f'{{"text": "..."}}; {_array_advice(path)}'
         )
     return row
+
+
+def _array_advice(path: Path) -> str:
+    is_json = ending_of(path) == ".json"
+    return "or an array of them" if is_json else "an array of objects goes into a file that ends in .json"
 
 
 # Which columns
@@ -124,38 +126,9 @@ def _checked(name: str, rows: Sequence[dict[str, Any]], path: Path, texts: Seque
 # Cells
 
 
-def _arrow_type(rows: Sequence[dict[str, Any]], column: str) -> Any:
-    """Text or a list of texts, by the first record that has it; None where Python has to read it."""
-    import pyarrow as pa
-
-    if not (all if "." in column else any)(column in row for row in rows):
-        return None
-    value = next((row[column] for row in rows if row.get(column) is not None), None)
-    return pa.list_(pa.string()) if isinstance(value, list) else pa.string()
-
-
-def _arrow_cells(chunk: Chunk, kind: Any, path: Path, column: str) -> list[Cells] | None:
-    """The cells of a column, or None where something is in the lines that Arrow doesn't take."""
-    import pyarrow as pa
-    from pyarrow import json as arrow_json
-
-    try:
-        table = arrow_json.read_json(
-            io.BytesIO(chunk.data),
-            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(chunk.data) + 1),
-            parse_options=arrow_json.ParseOptions(
-                explicit_schema=pa.schema([(column, kind)]), unexpected_field_behavior="ignore"
-            ),
-        )
-    except (pa.ArrowException, ValueError):
-        return None
-    return [[cell for values in table.column(column).chunks for cell in arrow_cells(values, kind, path, column)]]
-
-
-def _python_cells(chunk: Chunk, path: Path, wanted: Sequence[Sequence[str]], n_texts: int) -> list[Cells]:
-    """The same for any columns; takes a little more than Arrow does, and knows the line of a mistake."""
-    numbers = [i for i, line in enumerate(chunk.data.split(b"\n"), chunk.first_line) if line.strip()]
-    rows = list(zip(numbers, _rows(chunk, path), strict=True))
+def _cells(
+    rows: Sequence[tuple[int, dict[str, Any]]], path: Path, wanted: Sequence[Sequence[str]], n_texts: int
+) -> list[Cells]:
     return [
         joined([[_cell(value_at(row, column), path, column, number, is_text=i < n_texts) for number, row in rows]
                 for column in columns])
@@ -166,10 +139,10 @@ def _python_cells(chunk: Chunk, path: Path, wanted: Sequence[Sequence[str]], n_t
 def _cell(value: Any, path: Path, column: str, number: int, *, is_text: bool) -> bytes:
     if isinstance(value, int | float) and not is_text:
         value = str(value)
-    if isinstance(value, list) and all(part is None or isinstance(part, str) for part in value):
-        return list_cell(value)
     if value is None or isinstance(value, str):
         return encoded(value or "")
+    if isinstance(value, list) and all(part is None or isinstance(part, str) for part in value):
+        return list_cell(value)
     raise not_text(path, column, f"{type(value).__name__} in line {number:,}")
 
 
@@ -245,6 +218,7 @@ def table_rows(path: str | Path, decoding: Decoding | None = None) -> tuple[list
     """
     path, decoding = Path(path).expanduser(), decoding or Decoding()
     if format_of(path).name == "Parquet":
+        format_of(path).check_installed()
         records = [row for batch in parquet_rows(path, decoding) if batch is not None for row in batch.to_pylist()]
     elif format_of(path).name == "JSON lines":
         records = [row for batch in json_rows(path, decoding) for row in batch]

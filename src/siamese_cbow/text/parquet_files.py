@@ -13,9 +13,11 @@ from typing import Any
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import open_bytes
-from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice
+from siamese_cbow.text.reader import CellBatch, chosen, joined, list_cell, missing_column, not_text, twice
 from siamese_cbow.text.records import BLOCK_BYTES, MAX_ROW_BYTES
-from siamese_cbow.text.table_files import TEXT_TYPES, arrow_cells, strings_of, with_clear_errors
+from siamese_cbow.text.table_files import Cells, with_clear_errors
+
+TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 # Rows decoded at a time. 16 cost no more than thousands; a column that comes as numbers of texts (a dictionary, which
 # comes with each batch) wants more, and is decoded here.
@@ -54,6 +56,30 @@ def parquet_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
         yield from table.cast(schema).to_batches()
 
 
+def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bool = False) -> Cells:
+    """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, numbers as they are written."""
+    import pyarrow as pa
+
+    test = pa.types
+    if test.is_list(kind) or test.is_large_list(kind) or test.is_fixed_size_list(kind):
+        if str(_strings_of(kind.value_type)) not in ("string", "large_string"):
+            raise not_text(path, column, str(kind))
+        return [list_cell(cell or ()) for cell in values.to_pylist()]
+    if test.is_null(kind):
+        return [b""] * len(values)
+    if any_type and str(kind) not in TEXT_TYPES:
+        values, kind = values.cast(pa.string()), pa.string()
+    if str(kind) not in TEXT_TYPES:
+        raise not_text(path, column, str(kind))
+    # As bytes: broken UTF-8 is replaced and counted later instead of ending the run here.
+    return [cell or b"" for cell in values.cast(kind).cast(pa.large_binary()).to_pylist()]
+
+
+def _strings_of(kind: Any) -> Any:
+    """The type behind one of numbers of texts, a dictionary."""
+    return kind.value_type if str(kind).startswith("dictionary") else kind
+
+
 def _field(path: Path, column: str, schema: Any, texts: Sequence[str]) -> Any:
     """The Arrow type of a column, or of a field inside of one."""
     import pyarrow as pa
@@ -66,7 +92,7 @@ def _field(path: Path, column: str, schema: Any, texts: Sequence[str]) -> Any:
         if place < 0:
             raise missing_column(path, column, list(_names(schema)), texts)
         kind = kind.field(place).type
-    return strings_of(kind)
+    return _strings_of(kind)
 
 
 def _names(fields: Any, before: str = "") -> Iterator[str]:

@@ -51,14 +51,17 @@ def walk_of(settings: TextSettings) -> Walk:
 
 def _cells_reader(path: Path, kind: Literal["text", "groups"]) -> ReadCells | None:
     """What reads the cells of a file; None where each line is a record."""
-    read: ReadCells | None = _function(getattr(format_of(path), kind))
+    read: ReadCells | None = _function(path, kind)
     return read
 
 
-def _function(name: str) -> Any:
-    """`_function("documents.pdf_paragraphs")` -> that function of this room; None for a name without a module."""
-    module, _, function = name.rpartition(".")
-    return getattr(importlib.import_module(f"{__package__}.{module}"), function) if module else None
+def _function(path: Path, kind: Literal["text", "groups", "document", "rows"]) -> Any:
+    """`_function(Path("a.pdf"), "document")` -> `documents.pdf_paragraphs`; None where the format has no such one."""
+    module, _, function = getattr(format_of(path), kind).rpartition(".")
+    if not module:
+        return None
+    format_of(path).check_installed()
+    return getattr(importlib.import_module(f"{__package__}.{module}"), function)
 
 
 def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decoding: Decoding) -> Iterator[RawBlock]:
@@ -75,7 +78,7 @@ def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decod
 
 def document_block(path: Path, settings: TextSettings, choose: Choose, decoding: Decoding) -> RawBlock:
     """A document: a line for each of its paragraphs, and a mark at the end."""
-    paragraphs = _function(format_of(path).document)(path, decoding, code=settings.code)
+    paragraphs = _function(path, "document")(path, decoding, code=settings.code)
     text = b"\n\n".join(encoded(paragraph) for _, paragraph in paragraphs)
     data = unwrapped(rejoined(text)) + b"\n" if paragraphs else b""
     layout, _ = choose(data, str(path), "paragraphs")
@@ -239,6 +242,12 @@ def twice(path: Path, column: str) -> InputError:
     return InputError(f"{path} has more than one column {column!r}; rename one of them in the file")
 
 
+def column_names_of(batch: Any) -> list[str]:
+    """Of a record batch or plain records; none where each record has its own."""
+    names: list[str] = getattr(getattr(batch, "schema", batch), "names", [])
+    return list(names)
+
+
 class RecordColumns:
     """All columns of the records of tables, to go out again beside what was made of their texts.
 
@@ -253,7 +262,7 @@ class RecordColumns:
         self.start = first[0]
         kinds = {format_of(path).rows for path in paths}
         self.are_alike = len(kinds) == 1 and all(_kind(each) == _kind(self.start) for each in first)
-        self.names: list[str] = list(self.start.schema.names) if hasattr(self.start, "schema") else []
+        self.names = column_names_of(self.start)
 
     @classmethod
     def of(cls, paths: Sequence[Path], encoding: str | None) -> RecordColumns | None:
@@ -283,9 +292,9 @@ class RecordColumns:
             raise InputError(f"{self._source} has changed while it was read; try again")
 
     def _open(self, path: Path) -> Iterator[Any]:
-        rows: Iterator[Any] = _function(format_of(path).rows)(path, Decoding(self._encoding))
+        rows: Iterator[Any] = _function(path, "rows")(path, Decoding(self._encoding))
         return rows
 
 
 def _kind(batch: Any) -> Any:
-    return batch.schema if hasattr(batch, "schema") else None
+    return getattr(batch, "schema", column_names_of(batch))

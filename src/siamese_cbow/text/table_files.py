@@ -1,38 +1,36 @@
 """Tables of cells: CSV and TSV, of which some columns are read. A cell is text, or a list of strings.
 
     csv_cells(Path("a.csv"), ["text"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes of the file
-    csv_rows(Path("a.csv"), decoding)                  -> record batches of all columns
+    csv_rows(Path("a.csv"), decoding)                  -> [{"id": "1", "text": "A cat."}], ...
 
-Everything is read in pieces, by Arrow's streaming reader. Each row gives a cell: where the column is null, an empty
-one. What separates the cells of a CSV file is found out, and whether those of a tab separated file are quoted: some
-programs quote cells with tabs, line ends or quotation marks in them, to others a quotation mark is one like any other
-letter.
+Everything is read in pieces, by Python's csv module: 115 MB/s of one core, where Arrow's reader has 270, but is part of
+a library of 170 MB. Each row gives a cell. What separates the cells of a CSV file is found out, and whether those of a
+tab separated file are quoted: some programs quote cells with tabs, line ends or quotation marks in them, to others a
+quotation mark is one like any other letter.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from siamese_cbow.errors import InputError, SiameseCBOWError
-from siamese_cbow.text.chunks import TextStream, open_text
+from siamese_cbow.text.chunks import TextStream, line_chunks, open_text
 from siamese_cbow.text.encodings import Decoding
-from siamese_cbow.text.opening import PiecesFile, ending_of
-from siamese_cbow.text.reader import CellBatch, chosen, joined, list_cell, missing_column, not_text, twice, unique
-from siamese_cbow.text.records import BLOCK_BYTES
+from siamese_cbow.text.opening import ending_of
+from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice, unique
+from siamese_cbow.text.records import MAX_LINE_BYTES, MAX_ROW_BYTES
 
 Cells: TypeAlias = list[bytes]  # of one column
 Parameters = ParamSpec("Parameters")
 Item = TypeVar("Item")
-
-TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 
 # What all tables share
@@ -45,11 +43,9 @@ def with_clear_errors(
 
     @wraps(read)
     def clearly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Iterator[Item]:
-        import pyarrow as pa
-
         try:
             yield from read(*args, **kwargs)
-        except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError, RuntimeError, csv.Error) as error:
+        except _errors() as error:
             if isinstance(error, SiameseCBOWError):
                 raise
             path = Path(str(args[0]))
@@ -59,28 +55,10 @@ def with_clear_errors(
     return clearly
 
 
-def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bool = False) -> Cells:
-    """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, numbers as they are written."""
-    import pyarrow as pa
-
-    test = pa.types
-    if test.is_list(kind) or test.is_large_list(kind) or test.is_fixed_size_list(kind):
-        if str(strings_of(kind.value_type)) not in ("string", "large_string"):
-            raise not_text(path, column, str(kind))
-        return [list_cell(cell or ()) for cell in values.to_pylist()]
-    if test.is_null(kind):
-        return [b""] * len(values)
-    if any_type and str(kind) not in TEXT_TYPES:
-        values, kind = values.cast(pa.string()), pa.string()
-    if str(kind) not in TEXT_TYPES:
-        raise not_text(path, column, str(kind))
-    # As bytes: broken UTF-8 is replaced and counted later instead of ending the run here.
-    return [cell or b"" for cell in values.cast(kind).cast(pa.large_binary()).to_pylist()]
-
-
-def strings_of(kind: Any) -> Any:
-    """The type behind one of numbers of texts, a dictionary."""
-    return kind.value_type if str(kind).startswith("dictionary") else kind
+def _errors() -> tuple[type[Exception], ...]:
+    """What readers of tables raise: Arrow has errors of its own, if it is there at all."""
+    of_python = (OSError, ValueError, LookupError, OverflowError, RuntimeError, csv.Error)
+    return (*of_python, sys.modules["pyarrow"].ArrowException) if "pyarrow" in sys.modules else of_python
 
 
 # CSV and TSV
@@ -95,22 +73,28 @@ class Dialect(NamedTuple):
     n_skipped: int = 0
 
 
-_BLOCK = 4 * BLOCK_BYTES  # what Arrow parses at a time; no record may be longer
-_PIECES_AHEAD = 3 * _BLOCK // BLOCK_BYTES  # that may be read before they are parsed
+class NamedRecords(list[dict[str, Any]]):
+    """Plain records of a table whose columns have names even where there is no record."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self.names = list(names)
+
+
+_MOST_ROWS = 1 << 16  # parsed at a time, where they are short
 _DELIMITERS = ",;\t|"
 _NO_DELIMITER = "\x1f"  # what separates the cells of a table of one column: nothing that is in a text
 _LOOK_AT = 100  # rows, to see which delimiter gives each of them as many cells as the header has
 _HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[\t\r\n]|\Z)')
 _PLAIN_CELL = re.compile(r"[^\t\r\n]*")
-_EXCEL_HINT = re.compile(r"sep=(.)\r?\n")  # a first line that spreadsheets write
+_EXCEL_HINT = re.compile(r"sep=([\t -!#-~])\r?\n")  # a first line that spreadsheets write
+_TOO_LONG = "expected one document in each record; is a quotation mark before it never closed?"
 
 
 @with_clear_errors
 def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
     """The cells of some columns; of CSV every one is text."""
-    import pyarrow as pa
-
     with open_text(path, decoding) as text:
         dialect = dialect_of(text, path)
         wanted = [chosen(name, dialect.header) for name in (*texts, *others)]
@@ -120,25 +104,26 @@ def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding:
                 raise missing_column(path, column, dialect.header, texts)
             if dialect.header.count(column) > 1:
                 raise twice(path, column)
-        for batch in _csv_batches(text, dialect, columns):
-            cells = {name: arrow_cells(batch.column(name), pa.binary(), path, "") for name in columns}
+        places = {column: dialect.header.index(column) for column in columns}
+        for rows in _csv_batches(text, dialect):
+            cells = {name: [row[place].encode("latin-1") for row in rows] for name, place in places.items()}
             yield [joined([cells[part] for part in parts]) for parts in wanted], text.advance()
         yield [[] for _ in wanted], text.advance()
 
 
 @with_clear_errors
-def csv_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
-    """Record batches of all columns as text, the first one empty; of two columns of one name, one gets a number."""
-    import pyarrow as pa
-
+def csv_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
+    """Records of all columns as text, none at first; of two columns of one name, one gets a number."""
     with open_text(path, decoding) as text:
         dialect = dialect_of(text, path)
         names = unique(dialect.header)
-        schema = pa.schema([(name, pa.string()) for name in names])
-        yield pa.RecordBatch.from_pylist([], schema=schema)
-        for batch in _csv_batches(text, dialect, names):
-            cells = [[cell.decode("utf-8", "replace") for cell in column.to_pylist()] for column in batch.columns]
-            yield pa.RecordBatch.from_arrays([pa.array(column, pa.string()) for column in cells], schema=schema)
+        yield NamedRecords(names)
+        for rows in _csv_batches(text, dialect):
+            yield [dict(zip(names, map(_text, row), strict=True)) for row in rows]
+
+
+def _text(cell: str) -> str:
+    return cell if cell.isascii() else cell.encode("latin-1").decode("utf-8", "replace")
 
 
 @with_clear_errors
@@ -150,88 +135,61 @@ def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
         yield from list(_rows(whole, dialect.delimiter, dialect.quote))[dialect.n_skipped :]
 
 
-def _csv_batches(text: TextStream, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    names, pieces = unique(dialect.header), _Pieces(text.reads())
-    wanted = list(dict.fromkeys([*columns, names[-1]]))
-    last = b""
-    with arrow_csv.open_csv(
-        io.BufferedReader(PiecesFile(pieces)),
-        read_options=arrow_csv.ReadOptions(
-            use_threads=False, block_size=_BLOCK, skip_rows=dialect.n_skipped, column_names=names,
-            skip_rows_after_names=1,
-        ),
-        parse_options=arrow_csv.ParseOptions(
-            delimiter=dialect.delimiter, quote_char=dialect.quote or False, newlines_in_values=dialect.quote is not None
-        ),
-        convert_options=arrow_csv.ConvertOptions(
-            include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary())
-        ),
-    ) as reader, pieces.in_step():  # fmt: skip
-        while (batch := pieces.awaited(reader)) is not None:
-            last = batch.column(names[-1])[-1].as_py() if len(batch) else last
-            few = max(1, len(batch) * BLOCK_BYTES // _BLOCK)
-            for first in range(0, len(batch), few):  # what becomes of them in Python takes several times the memory
-                yield batch.slice(first, few)
-            batch = None  # its memory is of use to the next
-    if dialect.quote and b"\n" in last and not pieces.last.rstrip(b"\r\n").endswith(dialect.quote.encode()):
-        start = last[:60].decode("utf-8", "replace")
-        raise InputError(f"{text.name} ends inside of a cell whose quotation mark is never closed: {start!r}; close it")
+def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]]:
+    """Some rows after others, without the header; the letters of their cells are the bytes of the file."""
+    lines, n_cells = _Lines(text), len(dialect.header)
+    reader = _reader(iter(lines), dialect.delimiter, dialect.quote)
+    rows: list[list[str]] = []
+    n_pieces = 0
+    try:
+        for row in itertools.islice(filter(None, reader), dialect.n_skipped + 1, None):
+            if rows and (lines.n_pieces != n_pieces or len(rows) == _MOST_ROWS):
+                yield rows
+                rows = []
+            n_pieces = lines.n_pieces
+            if lines.is_over:  # the module makes a row of what is left at the end of a file
+                start = _text(row[-1].rstrip())[:60]
+                raise InputError(
+                    f"{text.name} ends inside of a cell whose quotation mark is never closed: {start!r}; close it"
+                )
+            if len(row) != n_cells:
+                start = _text(dialect.delimiter.join(row))[:60]
+                raise ValueError(f"Expected {n_cells} columns, got {len(row)} in line {reader.line_num:,}: {start!r}")
+            rows.append(row)
+            lines.n_waiting = 0
+    except csv.Error as error:
+        raise ValueError(f"{error} in line {reader.line_num:,}: {_TOO_LONG}") from None
+    if rows:
+        yield rows
 
 
-class _Pieces(Iterator[bytes]):
-    """What is read, without the empty lines before the header; `last` is the end of it so far.
+class _Lines:
+    """The lines of a text for the csv module, a letter for each byte: broken UTF-8 is replaced and counted later.
 
-    Arrow's reader has a thread that reads up to 32 blocks, half a gigabyte, ahead of what is asked for. Here it waits
-    while it is some blocks ahead and nobody waits for a batch.
+    n_pieces   of 4 MB that lines came from so far
+    n_waiting  bytes of pieces since this was set to 0: those of a record that is not whole yet
+    is_over    no line is left, and one more was asked for
     """
 
-    def __init__(self, reads: Iterator[bytes]) -> None:
-        self._reads, self._has_begun, self.last = reads, False, b""
-        self._changed, self._n_ahead, self._is_awaited, self._is_left = threading.Condition(), 0, True, False
-        self._ended = threading.Event()
+    def __init__(self, text: TextStream) -> None:
+        self._text, self.n_pieces, self.n_waiting, self.is_over = text, 0, 0, False
 
-    def __next__(self) -> bytes:
-        with self._changed:
-            while self._n_ahead >= _PIECES_AHEAD and not self._is_left:
-                if not self._changed.wait(5) and self._is_awaited:  # it wants more before it gives a batch
-                    break
-            self._n_ahead += 1
-        try:
-            piece = next(iter(()) if self._is_left else self._reads)
-            while not self._has_begun and not (piece := piece.lstrip(b"\r\n")):
-                piece = next(self._reads)
-        except StopIteration:
-            self._ended.set()
-            raise
-        self._has_begun, self.last = True, piece[-8:] if piece.strip(b"\r\n") else self.last
-        return piece
+    def __iter__(self) -> Iterator[str]:
+        return itertools.chain.from_iterable(self._pieces())
 
-    def awaited(self, reader: Any) -> Any:
-        """The next batch; None at the end."""
-        self._is_awaited = True
-        try:
-            return reader.read_next_batch()
-        except StopIteration:
-            return None
-        finally:
-            with self._changed:
-                self._is_awaited = False
-                self._n_ahead -= _BLOCK // BLOCK_BYTES
-                self._changed.notify()
-
-    @contextmanager
-    def in_step(self) -> Iterator[None]:
-        """Inside of it Arrow waits. A reader that is left early reads no more: its thread would outlive Python."""
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._is_left = True
-                self._changed.notify()
-            self._ended.wait(1)
+    def _pieces(self) -> Iterator[io.StringIO]:
+        chunks = line_chunks(
+            self._text.reads(), self._text.name, overlong="refuse", limit=MAX_LINE_BYTES, advice=_TOO_LONG
+        )
+        for chunk in chunks:
+            self.n_pieces, self.n_waiting = self.n_pieces + 1, self.n_waiting + len(chunk.data)
+            if self.n_waiting > MAX_ROW_BYTES:
+                raise InputError(
+                    f"{self._text.name} has a record of more than {MAX_ROW_BYTES:,} bytes in line "
+                    f"{chunk.first_line:,}; {_TOO_LONG}"
+                )
+            yield io.StringIO(chunk.data.decode("latin-1"), newline="")  # ends lines where the module does
+        self.is_over = True
 
 
 def dialect_of(text: TextStream, path: Path) -> Dialect:
@@ -275,7 +233,12 @@ def _quote_of_tabbed(start: str, *, is_whole: bool) -> str | None:
 
 
 def _rows(text: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
-    lines = io.StringIO(text, newline="")
+    return filter(None, _reader(io.StringIO(text, newline=""), delimiter, quote))
+
+
+def _reader(lines: Iterable[str], delimiter: str, quote: str | None) -> Any:
+    """The csv module's reader. Its limit is one for the whole process: it is raised, never lowered."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     if quote:
-        return filter(None, csv.reader(lines, delimiter=delimiter, quotechar=quote))
-    return filter(None, csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        return csv.reader(lines, delimiter=delimiter, quotechar=quote)
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)

@@ -1,0 +1,123 @@
+"""How many megabytes an install takes: the base, and each extra with all that it brings.
+
+    python -m benchmarks.install [--only EXTRA]... [--write]
+
+The wheel of this checkout is installed under constraints.txt into an empty environment, and measured. Then the extras
+are added one after the other; which distributions one needs, pip says of the extra alone. What is counted are the
+blocks on the disk that their files take in site-packages, compiled modules included, as `du` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.tables import machine, markdown, report
+from siamese_cbow.errors import EXTRAS
+
+ROOT = Path(__file__).parents[1]
+CONSTRAINTS = ("--constraint", ROOT / "constraints.txt")
+DOCS = ROOT / "docs" / "install.md"
+SHOWN = re.compile(r"^The base install, .*?\|$(?=\n\n)", re.MULTILINE | re.DOTALL)  # what the page of the docs repeats
+LARGE = 5  # MB of a package that is named
+
+
+class Environment:
+    """An environment without pip, and the wheel of the package."""
+
+    def __init__(self, folder: Path) -> None:
+        pip("wheel", "--no-deps", "--wheel-dir", folder, ROOT)
+        self._wheel, self._folder = next(folder.glob("*.whl")), folder / "environment"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self._folder], check=True)
+
+    def install(self, extra: str = "") -> None:
+        pip("--python", self._folder / "bin" / "python", "install", *CONSTRAINTS, self._named(extra))
+
+    def needed(self, extra: str = "") -> set[str]:
+        """What the base, or the base and an extra, would install into an empty environment."""
+        report = pip("install", "--dry-run", "--ignore-installed", "--report", "-", *CONSTRAINTS, self._named(extra))
+        return {plain(each["metadata"]["name"]) for each in json.loads(report)["install"]}
+
+    def sizes(self) -> dict[str, float]:
+        """Distribution -> MB."""
+        packages = next(self._folder.glob("lib/python*/site-packages"))
+        return {
+            plain(each.name): sum(size(Path(str(each.locate_file(file)))) for file in each.files or ()) / (1 << 20)
+            for each in importlib.metadata.distributions(path=[str(packages)])
+        }
+
+    def whole(self) -> float:
+        """MB of site-packages."""
+        packages = next(self._folder.glob("lib/python*/site-packages"))
+        return sum(size(path) for path in packages.rglob("*")) / (1 << 20)
+
+    def _named(self, extra: str) -> str:
+        return f"{self._wheel}[{extra}]" if extra else str(self._wheel)
+
+
+def plain(name: str) -> str:
+    """`plain("backports.zstd")` -> "backports-zstd": names that pip takes for the same are the same."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pip(*arguments: object) -> str:
+    command = [sys.executable, "-m", "pip", *map(str, arguments), "--quiet"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def size(path: Path) -> int:
+    try:
+        return os.lstat(path).st_blocks * 512
+    except OSError:  # a file that was listed, but is made later
+        return 0
+
+
+def listed(sizes: dict[str, float], names: Iterable[str], most: int) -> str:
+    """ "pyarrow 166, tzdata 5": the largest of some."""
+    large = sorted(((sizes[name], name) for name in names if sizes[name] >= LARGE), reverse=True)
+    return ", ".join(f"{name} {mb:.0f}" for mb, name in large[:most])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(EXTRAS), help="just these extras")
+    parser.add_argument("--write", action="store_true", help="keep the result in results/")
+    options = parser.parse_args()
+    brings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    with tempfile.TemporaryDirectory() as name:
+        environment = Environment(Path(name))
+        environment.install()
+        whole, sizes = environment.whole(), environment.sizes()
+        base = set(sizes)
+        named = listed(sizes, base, len(base))
+        print(f"base: {whole:.0f} MB: {named}", flush=True)
+        rows = []
+        for extra in options.only or EXTRAS:
+            environment.install(extra)
+            sizes, new = environment.sizes(), environment.needed(extra) - base
+            asked = ", ".join(f"`{re.split('[<>=;]', each)[0]}`" for each in brings[extra])
+            more = f"{sum(sizes[each] for each in new):.0f}"
+            about = EXTRAS[extra]
+            rows.append([f"`{extra}`", about.purpose, about.where, asked, more, listed(sizes, new, 4) or "small ones"])
+            print(*rows[-1], sep=" | ", flush=True)
+    table = markdown(["extra", "what for", "where it is needed", "brings", "MB more", "of these"], rows)
+    text = (
+        f"The base install, without extras, takes **{whole:.0f} MB** of site-packages: {named}, and "
+        f"smaller ones. Each extra takes this much more; what two extras share is there once.\n\n{table}"
+    )
+    report("install", "Size of an install", f"{machine('numba', 'numpy')}\n\n{text}", write=options.write)
+    if options.write:
+        DOCS.write_text(SHOWN.sub(lambda _: text, DOCS.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
