@@ -3,7 +3,7 @@
     python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--json FILE] [--write]
 
 Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
-dimensions; with it, the first lines of that text (a sentence a line) and the model of --model, or the one that comes
+dimensions; with it, the first sentences of that text, one a line, and the model of --model, or the one that comes
 with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
 index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
 program starts in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words
@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ import numpy as np
 
 from benchmarks.tables import machine, markdown, report, zipf_words
 from siamese_cbow import Index, Model, Vocabulary, load
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader
 
 N_WORDS, DIM = 50_000, 300
 N_CHECKED = 50  # queries, for each of which all lines are gone through
@@ -75,10 +78,10 @@ def synthetic(folder: Path, n_lines: int) -> None:
     Model(Vocabulary.of_words(words), vectors).save(folder / "model")
 
 
-def first_lines(text: Path, target: Path, n_lines: int) -> None:
-    with text.open("rb") as source, target.open("wb") as file:
-        for _, line in zip(range(n_lines), source, strict=False):
-            file.write(line)
+def first_sentences(text: Path, target: Path, n: int) -> None:
+    sentences = (row for rows in RowReader([text], TextSettings(unit="sentence")).row_blocks() for row in rows.texts())
+    with target.open("w", encoding="utf-8") as file:
+        file.writelines(f"{sentence}\n" for sentence in islice(sentences, n))
 
 
 def plain_pretrained(folder: Path) -> None:
@@ -154,7 +157,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path, help="a text of one sentence a line; with --model")
+    parser.add_argument("--text", type=Path, help="a file of text, compressed or not")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--query", default="trade agreements between China and the United States")
     parser.add_argument("--lines", type=int, default=1_000_000)
@@ -175,7 +178,7 @@ def main() -> None:
             query = " ".join(text.open().readline().split()[:6])
         else:
             if not text.exists():
-                first_lines(options.text, text, options.lines)
+                first_sentences(options.text, text, options.lines)
             if not model.exists():
                 plain_pretrained(model)
         if options.build:
