@@ -7,7 +7,7 @@
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
     means            the same at the speed of the memory, and a bound that spares most of them [bounds, means]
-    code_scores      vectors of one byte a number, compared with a query [code_scores]
+    row_scores       vectors of one byte a number, compared with a query [code_scores]
     merging          rows that several workers have moved become one
           [NOBODY, merge_means, merge_moves, put_rows, take_rows]
     ngram_rows       rows of unknown words, made of their n-grams

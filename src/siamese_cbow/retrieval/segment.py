@@ -181,7 +181,7 @@ class Segment:
         if self.codes.shape[1] != len(query):
             found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
             raise FormatError(f"{self.folder / VECTORS} has {found}; {REBUILD}")
-        from siamese_cbow.kernels.code_scores import code_scores
+        from siamese_cbow.kernels.row_scores import code_scores
 
         out = np.empty(len(self), np.float32)
 
