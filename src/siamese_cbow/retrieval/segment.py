@@ -14,7 +14,7 @@ All files are mapped into memory, none is read as a whole.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.fitting import row_hashes
-from siamese_cbow.retrieval.postings import Postings, PostingsWriter
+from siamese_cbow.retrieval.postings import Postings, PostingsWriter, QueryMemory
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
 from siamese_cbow.retrieval.scoring import in_threads
 from siamese_cbow.retrieval.terms import LONGEST, QueryWords, Term
@@ -168,32 +168,53 @@ class Segment:
             text = self.text.data[starts[start] : starts[end]]
             yield Rows(bytes(text), source, np.array(self._numbers[start:end], np.int64), int(self._numbers[start]))
 
-    def matches(self, terms: Sequence[Term]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each term the rows that hold it, rising, and how often."""
-        found = self.postings.matches(terms)
-        for rows, _ in found:
-            if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
-                raise FormatError(f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}; {REBUILD}")
-        return found
+    def count(
+        self, term: Term, live: NDArray[np.bool_], tally: NDArray[np.uint8], touched: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """The live rows that hold a term, in `touched`; `tally` gets how often. All arrays (n_rows,)."""
+        from siamese_cbow.kernels.row_scores import count_rows
 
-    def cosines(self, query: Vectors, threads: int) -> Vectors:
-        """About the cosine of every row with a query, (n_rows,); see `Coding.query`."""
+        n = 0
+        for part in self.postings.parts(term):
+            n = count_rows(self.postings.rows[part], self.postings.counts[part], live, tally, touched, n)
+            if n < 0:
+                raise FormatError(f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}; {REBUILD}")
+        return touched[:n]
+
+    def compare(
+        self,
+        query: Vectors,
+        first: int,
+        memory: QueryMemory,
+        factors: Vectors,
+        weight: float,
+        live: NDArray[np.bool_],
+        threads: int,
+    ) -> None:
+        """About the score of every row, in `memory.about`: its cosine by `Coding.query`, and what words say.
+
+        first          the number of the first row among all rows of the index, as the arrays have them
+        factors        (n_rows of all,) what cosines are multiplied with
+        weight         what the scores by words are multiplied with
+        """
         if self.codes.shape[1] != len(query):
             found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
             raise FormatError(f"{self.folder / VECTORS} has {found}; {REBUILD}")
-        from siamese_cbow.kernels.row_scores import code_scores
+        from siamese_cbow.kernels.row_scores import GROUP, code_scores
 
-        out = np.empty(len(self), np.float32)
+        def compare(begin: int) -> None:
+            codes = self.codes[max(begin - first, 0) : begin - first + SCANNED]
+            own = slice(max(begin, first), max(begin, first) + len(codes))
+            arrays = factors[own], memory.scores[own], weight, live[own]
+            code_scores(codes, query, *arrays, own.start, memory.about[own], memory.maxima)
 
-        def compare(first: int) -> None:
-            code_scores(self.codes[first : first + SCANNED], query, out[first : first + SCANNED])
-
-        if threads == 1 or len(self) <= SCANNED:
-            list(map(compare, range(0, len(self), SCANNED)))
+        # Threads begin where a group of rows does: no two write to the same maximum.
+        begins = range(first // GROUP * GROUP, first + len(self), SCANNED)
+        if threads == 1 or len(begins) == 1:
+            list(map(compare, begins))
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(compare, range(0, len(self), SCANNED)))
-        return out
+                list(pool.map(compare, begins))
 
 
 def description(folder: Path, files: tuple[str, ...] = FILES) -> dict[str, Any]:
