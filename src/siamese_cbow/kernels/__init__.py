@@ -7,9 +7,9 @@
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
     means            the same at the speed of the memory, and a bound that spares most of them [bounds, means]
-    bm25             what words that stand in a row say about it, in NumPy [MOST, gains, idf, norms]
+    bm25             what words that stand in a row say about it, in NumPy [MOST, idf, norms, saturated]
     row_scores       rows compared with a query, by postings and by vectors of one byte a number
-          [GROUP, add_gains, code_scores, count_rows]
+          [GROUP, add_scores, code_scores, count_rows]
     merging          rows that several workers have moved become one
           [NOBODY, merge_means, merge_moves, put_rows, take_rows]
     ngram_rows       rows of unknown words, made of their n-grams

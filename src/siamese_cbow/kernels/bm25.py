@@ -1,6 +1,6 @@
 """BM25 (Robertson et al. 1994): what the words of a query that stand in a row say about it. No numba.
 
-    score of a row = sum over words of idf(word) * count * (k1 + 1) / (count + k1 (1 - b + b length / mean length))
+score of a row = sum over words of idf(word) * count * (k1 + 1) / (count + k1 (1 - b + b length / mean length))
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def norms(relative: Floats, k1: float = K1, b: float = B) -> Floats:
     return asked
 
 
-def gains(counts: NDArray[np.integer] | Floats, norms: Floats, k1: float = K1) -> Floats:
+def saturated(counts: NDArray[np.integer] | Floats, norms: Floats, k1: float = K1) -> Floats:
     """What a word that stands so often in a row counts, times its idf: once in a row of mean length -> 1."""
     counted: Floats = counts * (k1 + 1) / (counts + norms)
     return counted

@@ -1,7 +1,7 @@
 """The rows of an index compared with a query: by the words they hold, and by vectors of one byte a number.
 
     count_rows   postings of one word     ->   how often it stands in each row
-    add_gains    those of all its forms   ->   scores of the rows, by `bm25`
+    add_scores    those of all its forms   ->   scores of the rows, by `bm25`
     code_scores  codes of all rows        ->   their dot products with the query, with these scores added
 
 Rows without a word of the query are not touched by the first two, and callers put back what was touched: nothing goes
@@ -44,12 +44,12 @@ def count_rows(
         if tally[row] == 0:
             touched[n] = row
             n += 1
-        tally[row] = min(np.int64(tally[row]) + np.int64(counts[i]), MOST)
+        tally[row] = min(int(tally[row]) + int(counts[i]), MOST)
     return n
 
 
 @njit(**LEAN)
-def add_gains(
+def add_scores(
     touched: NDArray[np.int32],
     weight: float,
     tally: NDArray[np.uint8],
@@ -59,7 +59,7 @@ def add_gains(
     first: int,
     n: int,
 ) -> int:
-    """Adds weight * `bm25.gains` to the scores of touched rows, and makes their tally 0 again.
+    """Adds weight * `bm25.saturated` to the scores of touched rows, and makes their tally 0 again.
 
     Rows that had no score are put, with `first` added, behind the first n scored; the result is their number.
     """

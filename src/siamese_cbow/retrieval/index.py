@@ -153,7 +153,7 @@ class Index:
 
     def _score_terms(self, terms: list[Term], memory: QueryMemory) -> NDArray[np.int64]:
         """The rows with a word of the query; `memory.scores` gets their BM25, as `terms.bm25` defines it."""
-        from siamese_cbow.kernels.row_scores import add_gains
+        from siamese_cbow.kernels.row_scores import add_scores
 
         n, parts = 0, [slice(*ends) for ends in zip(self._firsts, self._firsts[1:], strict=False)]
         for term in terms:
@@ -164,17 +164,11 @@ class Index:
             weight = term.count * float(idf(np.array([sum(map(len, touched))]), len(self))[0])
             for part, rows in zip(parts, touched, strict=True):
                 arrays = memory.tally[part], self._norms[part], memory.scores[part], memory.scored
-                n = add_gains(rows, weight, *arrays, part.start, n)
+                n = add_scores(rows, weight, *arrays, part.start, n)
         return memory.scored[:n]
 
     def _candidates(
-        self,
-        query: str,
-        wanted: Wanted,
-        halves: Halves,
-        scored: NDArray[np.int64],
-        memory: QueryMemory,
-        threads: int,
+        self, query: str, wanted: Wanted, halves: Halves, scored: NDArray[np.int64], memory: QueryMemory, threads: int
     ) -> NDArray[np.int64]:
         """The rows that are scored exactly, rising: those with the highest scores by words and codes."""
         if wanted.mode == "exact":

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids
-from siamese_cbow.kernels.bm25 import MOST, gains, idf, norms
+from siamese_cbow.kernels.bm25 import MOST, idf, norms, saturated
 from siamese_cbow.model.model import Model
 from siamese_cbow.text.languages import ASSUMED
 from siamese_cbow.transform.adaptation import shares_of
@@ -149,7 +149,7 @@ def bm25(matches: Matches, terms: Sequence[Term], lengths: Floats, mean_length: 
     n_rows   of the collection, whose rows have `mean_length` words
     """
     weights = idf(np.bincount(matches.terms, minlength=len(terms)), n_rows) * [term.count for term in terms]
-    return weights[matches.terms] * gains(matches.counts, length_norms(lengths, mean_length))
+    return weights[matches.terms] * saturated(matches.counts, length_norms(lengths, mean_length))
 
 
 def length_norms(lengths: Floats, mean_length: float) -> Floats:
