@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.kernels.bm25 import K1, MOST
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import LEAN
 
 GROUP = 64  # rows whose highest score is kept
 _LOWEST = np.float32(-np.inf)
@@ -74,7 +74,7 @@ def add_scores(
     return n
 
 
-@njit(**LEAN, fastmath={"reassoc", "contract"})
+@njit(**LEAN)
 def code_scores(
     codes: NDArray[np.int8],
     query: Vectors,
@@ -92,46 +92,45 @@ def code_scores(
     first   the number of the first row among all rows
     maxima  (n_rows // GROUP + 1,) float32 of GROUP rows each, by their numbers among all; raised to the highest
     """
-    n = len(codes)
-    i = 0
-    while i + 4 <= n:  # four rows at a time ask for the query's numbers once
-        a = b = c = d = np.float32(0)
+    begin = 0
+    while begin < len(codes):
+        group = (first + begin) // GROUP
+        end = min((group + 1) * GROUP - first, len(codes))
+        _dots(codes, query, begin, end, out)
+        top = maxima[group]
+        for i in range(begin, end):
+            value = out[i] * factors[i] + np.float32(scores[i] * weight)
+            value = value if live[i] else _LOWEST
+            out[i] = value
+            top = value if value > top else top  # `max` is twice as slow
+        maxima[group] = top
+        begin = end
+
+
+@njit(**LEAN, fastmath={"reassoc", "contract"})
+def _dots(codes: NDArray[np.int8], query: Vectors, i: int, end: int, out: Vectors) -> None:
+    """out[i:end] = codes[i:end] . query. Eight rows at a time ask for the query's numbers once: a quarter faster."""
+    while i + 8 <= end:
+        a = b = c = d = e = f = g = h = np.float32(0)
         for k in range(len(query)):
             q = query[k]
             a += np.float32(codes[i, k]) * q
             b += np.float32(codes[i + 1, k]) * q
             c += np.float32(codes[i + 2, k]) * q
             d += np.float32(codes[i + 3, k]) * q
-        _put(a, factors, scores, weight, live, first, out, maxima, i)
-        _put(b, factors, scores, weight, live, first, out, maxima, i + 1)
-        _put(c, factors, scores, weight, live, first, out, maxima, i + 2)
-        _put(d, factors, scores, weight, live, first, out, maxima, i + 3)
-        i += 4
-    while i < n:
+            e += np.float32(codes[i + 4, k]) * q
+            f += np.float32(codes[i + 5, k]) * q
+            g += np.float32(codes[i + 6, k]) * q
+            h += np.float32(codes[i + 7, k]) * q
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = e, f, g, h
+        i += 8
+    while i < end:
         a = np.float32(0)
         for k in range(len(query)):
             a += np.float32(codes[i, k]) * query[k]
-        _put(a, factors, scores, weight, live, first, out, maxima, i)
+        out[i] = a
         i += 1
-
-
-@njit(**INLINE)
-def _put(
-    product: np.float32,
-    factors: Vectors,
-    scores: Floats,
-    weight: float,
-    live: NDArray[np.bool_],
-    first: int,
-    out: Vectors,
-    maxima: Vectors,
-    i: int,
-) -> None:
-    value = product * factors[i] + np.float32(scores[i] * weight) if live[i] else _LOWEST
-    out[i] = value
-    group = (first + i) // GROUP
-    if value > maxima[group]:
-        maxima[group] = value
 
 
 def code_scores_reference(

@@ -136,12 +136,11 @@ class Index:
         memory.scores[scored] = 0
         self._memories.append(memory)
         means = self._means(rows, fit)
-        units = means if fit is None else fit.units(means)
+        units = means if fit is None else fit.units_one_by_one(means)
         scores = exact + halves.meaning(units, self._lengths[rows])
         scores[(exact == 0) & ~units.any(axis=1)] = -np.inf
         pool = pool_of(wanted, scores)
-        rows, units = rows[pool], means[pool] if fit is None else fit.units_one_by_one(means[pool])
-        return ranked(halves, fit, wanted, rows, exact[pool], units, self._lengths[rows])
+        return ranked(halves, fit, wanted, rows[pool], exact[pool], units[pool], self._lengths[rows[pool]])
 
     def _borrowed_memory(self) -> QueryMemory:
         """Nobody else has it; to be given back clean, or after an error not at all."""
