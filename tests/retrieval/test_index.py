@@ -292,6 +292,22 @@ def test_an_index_that_has_grown_is_one_that_was_made_at_once(model: Model, tmp_
             np.testing.assert_allclose([hit.score for hit in grown.search(query, mode=mode)], wanted, atol=1e-4)
 
 
+def test_the_command_that_repairs_an_index_can_be_typed(model: Model, notes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    Index.update(folder, notes, model=model)
+    next(folder.glob("segment-*/codes.npy")).unlink()
+    with pytest.raises(FormatError, match=f"`siamese-cbow index -o {folder} --rebuild`"):
+        Index(folder, model=model)
+    with pytest.raises(FormatError, match=f"not an index.*`siamese-cbow index {notes} -o {notes}.index`"):
+        Index(notes, model=model)
+
+
+def test_another_fallback_of_the_same_model_is_said(notes: Path, tmp_path: Path) -> None:
+    Index.update(tmp_path / "index", notes, model=sc.load())
+    with pytest.raises(FormatError, match=r"made with the fallback 'ngrams'.*--fallback ngrams"):
+        Index(tmp_path / "index", model=sc.load().with_fallback("none"))
+
+
 def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> None:
     update(tmp_path / "index", notes, model=model)
     other = topic_model(seed=9)

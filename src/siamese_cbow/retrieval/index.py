@@ -36,7 +36,7 @@ from siamese_cbow.retrieval.recall import recall
 from siamese_cbow.retrieval.row_words import PlainWords, Words, few_words_of
 from siamese_cbow.retrieval.scoring import query_direction
 from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words
-from siamese_cbow.retrieval.segment import REBUILD
+from siamese_cbow.retrieval.segment import how_to_rebuild
 from siamese_cbow.retrieval.terms import QueryWords, Term, length_norms
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import Rows
@@ -252,13 +252,13 @@ class Index:
 
     @cached_property
     def _coding(self) -> Coding:
-        return Coding.load(self.folder / next(iter(self.manifest.fits)), self.model, advice=REBUILD)
+        return Coding.load(self.folder / next(iter(self.manifest.fits)), self.model, advice=how_to_rebuild(self.folder))
 
     @cached_property
     def _fitted(self) -> Coding:
         if len(self.manifest.fits) == 1:
             return self._coding
-        return Coding.load(self.folder / list(self.manifest.fits)[-1], self.model, advice=REBUILD)
+        return Coding.load(self.folder / list(self.manifest.fits)[-1], self.model, advice=how_to_rebuild(self.folder))
 
     def _place(self, row: int) -> tuple[int, int]:
         """The segment of a row, and its number there."""

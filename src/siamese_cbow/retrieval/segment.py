@@ -41,9 +41,13 @@ TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS = (
 )  # fmt: skip
 POSTINGS = ("words.npy", "word_starts.npy", "word_rows.npy", "word_counts.npy")
 FILES = (TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS, *POSTINGS)
-REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 AT_A_TIME = 2_000  # rows that are looked up at a time
 SCANNED = 1 << 16  # rows that one thread compares with a query at a time
+
+
+def how_to_rebuild(index: Path) -> str:
+    """What to do about an index that can't be used, for the end of an error."""
+    return f"make it anew with `siamese-cbow index -o {index} --rebuild` (the text itself is not touched)"
 
 
 class SegmentWriter:
@@ -114,7 +118,7 @@ class SegmentText:
 
     def __init__(self, folder: Path, n_rows: int) -> None:
         self._folder, self._n_rows = folder, n_rows
-        self.starts = mapped_array(folder / STARTS, np.int64, (n_rows + 1,), advice=REBUILD)
+        self.starts = mapped_array(folder / STARTS, np.int64, (n_rows + 1,), advice=how_to_rebuild(folder.parent))
 
     @cached_property
     def data(self) -> mmap.mmap | bytes:
@@ -135,23 +139,23 @@ class Segment:
     """A segment on disk. Whoever opens it has checked that its files are those that were written."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=REBUILD)
+        self.folder, anew = folder, how_to_rebuild(folder.parent)
+        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=anew)
         self.text = SegmentText(folder, len(self))
-        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=REBUILD)
-        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=REBUILD)
-        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=REBUILD)
+        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=anew)
+        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=anew)
+        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=anew)
         wrong = check_offsets(self.text.starts, (folder / TEXT).stat().st_size, empty=True)
         if wrong:
-            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {REBUILD}")
+            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {anew}")
         dtypes = (np.uint64, np.int64, np.int32, np.uint8)
-        arrays = [mapped_array(folder / name, dtype, (None,), advice=REBUILD)
+        arrays = [mapped_array(folder / name, dtype, (None,), advice=anew)
                   for name, dtype in zip(POSTINGS, dtypes, strict=True)]  # fmt: skip
         self.postings = Postings(*arrays)
         n = len(self.postings.rows)
         wrong = check_offsets(self.postings.starts, n) if n else ""
         if wrong or len(self.postings.starts) != len(self.postings.keys) + 1 or len(self.postings.counts) != n:
-            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {REBUILD}")
+            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {anew}")
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -178,7 +182,8 @@ class Segment:
         for part in self.postings.parts(term):
             n = count_rows(self.postings.rows[part], self.postings.counts[part], live, tally, touched, n)
             if n < 0:
-                raise FormatError(f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}; {REBUILD}")
+                problem = f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}"
+                raise FormatError(f"{problem}; {how_to_rebuild(self.folder.parent)}")
         return touched[:n]
 
     def compare(
@@ -199,7 +204,7 @@ class Segment:
         """
         if self.codes.shape[1] != len(query):
             found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
-            raise FormatError(f"{self.folder / VECTORS} has {found}; {REBUILD}")
+            raise FormatError(f"{self.folder / VECTORS} has {found}; {how_to_rebuild(self.folder.parent)}")
         from siamese_cbow.kernels.row_scores import GROUP, code_scores
 
         def compare(begin: int) -> None:
@@ -245,4 +250,4 @@ def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole
         ):
             problem = "is not the file that was written: damaged or swapped"
         if problem:
-            raise FormatError(f"{path} {problem}; {REBUILD}")
+            raise FormatError(f"{path} {problem}; {how_to_rebuild(folder.parent)}")
