@@ -108,7 +108,7 @@ class _Remarks(Silent):
     """No bar, but what there is to say, on standard error."""
 
     def say(self, message: str) -> None:
-        click.echo(message, err=True)
+        say(message)
 
 
 def refuse_threads(threads: int | None) -> None:
@@ -233,8 +233,8 @@ def files_or_stdin(files: Sequence[str]) -> list[str]:
 
 
 def say(message: str) -> None:
-    """One line on standard error."""
-    click.echo(f"siamese-cbow: {message}", err=True)
+    """One line on standard error, as `Progress.say` has it: only errors begin with the name of the program."""
+    click.echo(message, err=True)
 
 
 def print_json(*results: Any) -> None:

@@ -5,7 +5,7 @@
       pca, side_by_side, strength_shares, strongest, units, with_signs]
     packed_rows   rows as float32, float16, int8 or int4, checked [Dtype, PackedRows, as_array, packed]
     info          where a model comes from: typed fields [ModelInfo]
-    ngram_vectors  vectors of character n-grams, of which unknown words are made
+    ngram_vectors  vectors of character n-grams, of which unknown words are made [NGramVectors, fitted]
     text_watch    says, once, that a text is of another language or mostly of unknown words
     encoding      texts -> means of rows; the switch between the small and the bulk path
       [Texts, as_list, at_least_1, check_strings, is_much]
