@@ -119,7 +119,7 @@ def evaluate(
     beside = [RANDOM, *TFIDF] if files else [RANDOM]
     shown = with_random if with_random is not None else bool(files) or not as_json
     wanted = [*models, *(name for name in beside if shown and name not in models)]
-    only_verdicts = not (compare or as_json)  # which are the bootstrap's
+    tests = {"bootstrap": how["bootstrap"] or 1000, "seed": seed, "only_bootstrap": not (compare or as_json)}
     if compare or (files and as_json):
         with needs("scipy", "stats"):
             import scipy.stats  # noqa: F401 (said before any work)
@@ -132,7 +132,6 @@ def evaluate(
 
             scores = RayCluster(cluster, workers).evaluate(wanted, sets, names=short_names(wanted), **how)
     others = scores[1:] if files else scores[1 : len(models)] if compare else []
-    tests = {"bootstrap": how["bootstrap"] or 1000, "seed": seed, "only_bootstrap": only_verdicts}
     comparisons = [compare_scores(scores[0], other, **tests) for other in others]
     if as_json:
         print_json(*scores, *comparisons)
