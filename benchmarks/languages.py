@@ -44,13 +44,13 @@ def pairs(folder: Path, language: str) -> tuple[list[str], list[str], np.ndarray
 def score(encode: Encode, folder: Path, language: str) -> float:
     """Pearson of the cosines with the scores."""
     first, second, gold = pairs(folder, language)
-    a, b = (_rows(encode(texts)) for texts in (first, second))
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return float(np.corrcoef((a * b).sum(axis=1) / np.maximum(lengths, 1e-12), gold)[0, 1])
-
-
-def _rows(vectors: Any) -> np.ndarray:
-    return np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors, np.float64)
+    a, b = encode(first), encode(second)
+    if hasattr(a, "multiply"):  # sparse: of millions of n-grams, most are in no sentence
+        products, squares = a.multiply(b).sum(axis=1), [rows.multiply(rows).sum(axis=1) for rows in (a, b)]
+    else:
+        products, squares = (a * b).sum(axis=1), [(rows * rows).sum(axis=1) for rows in (a, b)]
+    lengths = np.sqrt(np.asarray(squares, np.float64)).reshape(2, -1).prod(axis=0)
+    return float(np.corrcoef(np.asarray(products).reshape(-1) / np.maximum(lengths, 1e-12), gold)[0, 1])
 
 
 def of_tokens(tokenizer: Tokenizer, vectors: Any) -> Encode:
