@@ -35,7 +35,7 @@ from siamese_cbow.model.storage import NGRAMS, PRETRAINED, VECTORS, VOCABULARY, 
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
-from siamese_cbow.transform.combination import combine
+from siamese_cbow.transform.compression import combine
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback
 

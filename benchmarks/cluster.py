@@ -39,7 +39,7 @@ import psutil
 from benchmarks.paper_scale import PREPARE, TRAIN, write_text
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
-from siamese_cbow.cluster.exchange import GlooExchange, Meeting
+from siamese_cbow.cluster.averaging import GlooExchange, Meeting
 from siamese_cbow.cluster.training_job import bytes_of_state
 from siamese_cbow.training.plan import plan_of
 

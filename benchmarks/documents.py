@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import adjusted_mutual_info_score
@@ -31,6 +30,7 @@ from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.weighting import SIF
 from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.evaluation.probe import Labelled, probe
+from siamese_cbow.evaluation.tasks import ranks_of_right
 
 N_ARTICLES, SHORTEST = 2000, 20  # articles to search in, and how many sentences each has at least
 N_NOVELS, N_PASSAGES, PASSAGE = 20, 50, 10  # passages of a novel, and sentences of a passage
@@ -85,13 +85,8 @@ class Task:
         """How often the right one comes first, how often among ten, and the mean of 1 / rank."""
         system = system.fitted(self.pool)
         cosines = system.vectors(self.queries) @ system.vectors(self.pool).T
-        ranks = _ranks(np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines))
+        ranks = ranks_of_right(np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines))
         return [f"{found:.3f}" for found in ((ranks == 1).mean(), (ranks <= 10).mean(), (1 / ranks).mean())]
-
-
-def _ranks(cosines: NDArray[np.float32]) -> NDArray[np.int64]:
-    """1 where nothing else has as high a cosine as the right one: [[.9, .1], [.8, .7]] -> [1, 2]."""
-    return np.asarray((cosines >= cosines.diagonal()[:, None]).sum(axis=1))
 
 
 def tasks(articles: Sequence[Document], seed: int = 1) -> list[Task]:

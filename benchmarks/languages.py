@@ -16,6 +16,7 @@ import json
 import lzma
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +71,15 @@ def sentences(stream: Stream) -> Iterator[list[str]]:
 
 
 def ours(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """The default recipe, with each answer to unknown words; and as if the text were English."""
+    """The default recipe, with each answer to unknown words; without its last step; and as if the text were English."""
     recipe = SiameseCBOW(seed=seed)
-    model = recipe.train(stream)
+    model, not_spelled = recipe.train(stream), replace(recipe, spelling=0.0).train(stream)
     as_english = recipe.train(prepare(str(folder / f"{language}.txt.xz"), text=TextSettings(language="en")))
     return {
         "ours, unknown words left out (`none`)": model.with_fallback("none").encode,
         "ours, `prefix`": model.with_fallback("prefix").encode,
         OURS: model.encode,
+        "the same with `--spelling 0`": not_spelled.encode,
         "the same with `--language en`": as_english.encode,
     }
 

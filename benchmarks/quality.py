@@ -30,7 +30,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.paper.recipes import matched
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
-from siamese_cbow.transform.combination import combine
+from siamese_cbow.transform.compression import combine
 
 # What the defaults were chosen among.
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -47,7 +47,7 @@ def sentences(path):
     sum(len(corpus.lines(block).text) for block in corpus.blocks())
 def rows(path):
     from siamese_cbow.text.row_reader import RowReader
-    sum(len(text) for text in RowReader(path, overlong="keep").texts())
+    print(sum(1 for text in RowReader(path, overlong="keep").texts()), "rows")
 def command(*arguments):
     from siamese_cbow.cli import main
     main(arguments)
@@ -147,11 +147,13 @@ def _opened(path: Path) -> IO[str]:
     return path.open("w", encoding="utf-8", newline="")
 
 
-def peak(*arguments: object) -> float:
-    """Megabytes."""
+def watched(*arguments: object) -> tuple[str, float]:
+    """What a process that does one thing prints, and its peak in megabytes: `watched("rows", "a.csv")`."""
     command = [sys.executable, "-c", WATCHED, *map(str, arguments)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(run.stdout.split()[-1]) / 1024
+    printed, _, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.rpartition(
+        "peak"
+    )
+    return printed, int(kilobytes) / 1024
 
 
 def measured(what: str, n: int) -> list[float]:
@@ -159,11 +161,11 @@ def measured(what: str, n: int) -> list[float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_input(what, n, folder)
-        peaks = [peak("sentences", source), peak("rows", source)]
+        runs: list[tuple[object, ...]] = [("sentences", source), ("rows", source)]
         if what in WHOLE:
-            peaks.append(peak("command", "prepare", source, "-o", folder / "stream", "--language", "en"))
-            peaks.append(peak("command", "encode", source, "-o", folder / "vectors.npy"))
-        return peaks
+            runs.append(("command", "prepare", source, "-o", folder / "stream", "--language", "en"))
+            runs.append(("command", "encode", source, "-o", folder / "vectors.npy"))
+        return [watched(*run)[1] for run in runs]
 
 
 def main() -> None:

@@ -1,15 +1,16 @@
 """A query against a million lines: without an index (a whole process), and with one.
 
-    python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--json FILE] [--write]
+    python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--before SRC]
+                                [--json FILE] [--write]
 
 Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
-dimensions; with it, the first lines of that text (a sentence a line) and the model of --model, or the one that comes
+dimensions; with it, the first sentences of that text, one a line, and the model of --model, or the one that comes
 with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
 index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
 program starts in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words
 and meaning, the peers by cosine. These load the folder that we save and hold all vectors in memory, which is how it is
-done with them; taking 100,000 lines at a time makes no difference to their speed. All take
-turns, and the best of equally many rounds counts.
+done with them; taking 100,000 lines at a time makes no difference to their speed. --before names the `src` of a commit
+before exact words, which takes part. All take turns, and the best of equally many rounds counts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,14 @@ import numpy as np
 
 from benchmarks.tables import machine, markdown, report, zipf_words
 from siamese_cbow import Index, Model, Vocabulary, load
+from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader
 
 N_WORDS, DIM = 50_000, 300
 N_CHECKED = 50  # queries, for each of which all lines are gone through
+OURS, BEFORE = "siamese-cbow search", "the same before exact words: by meaning alone"
 PROGRAMS = {
-    "siamese-cbow search": (
-        "from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}, '--json'])"
-    ),
+    OURS: ("from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}, '--json'])"),
     "model2vec + NumPy": """
 import json, numpy as np
 from model2vec import StaticModel
@@ -55,10 +58,12 @@ WITH_INDEX = (
 )
 
 
-def run(program: str) -> tuple[float, float, str]:
-    """Seconds by the clock, CPU seconds of all cores, and what it printed."""
+def run(program: str, source: Path | None = None) -> tuple[float, float, str]:
+    """Seconds by the clock, CPU seconds of all cores, and what it printed; by the package in `source`."""
+    environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
@@ -75,10 +80,10 @@ def synthetic(folder: Path, n_lines: int) -> None:
     Model(Vocabulary.of_words(words), vectors).save(folder / "model")
 
 
-def first_lines(text: Path, target: Path, n_lines: int) -> None:
-    with text.open("rb") as source, target.open("wb") as file:
-        for _, line in zip(range(n_lines), source, strict=False):
-            file.write(line)
+def first_sentences(text: Path, target: Path, n: int) -> None:
+    sentences = (row for rows in RowReader([text], TextSettings(unit="sentence")).row_blocks() for row in rows.texts())
+    with target.open("w", encoding="utf-8") as file:
+        file.writelines(f"{sentence}\n" for sentence in islice(sentences, n))
 
 
 def plain_pretrained(folder: Path) -> None:
@@ -87,26 +92,30 @@ def plain_pretrained(folder: Path) -> None:
     Model(model.vocabulary, np.array(model.vectors), model.tokenizer).save(folder)
 
 
-def cold(names: dict[str, str], rounds: int) -> dict[str, tuple[float, float]]:
+def cold(names: dict[str, str], rounds: int, before: Path | None) -> dict[str, tuple[float, float]]:
     """The best round of each program; each must name ten lines."""
+    sources = {BEFORE: before} if before else {}
+    names = {**names, **dict.fromkeys(sources, names[OURS])}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name, program in names.items():
-            clock, cpu, printed = run(program)
+            clock, cpu, printed = run(program, sources.get(name))
             times[name].append((clock, cpu))
             assert len(printed.splitlines()) == 10, name
     return {name: (min(clock for clock, _ in each), min(cpu for _, cpu in each)) for name, each in times.items()}
 
 
-def warm(index: Index, queries: list[str]) -> tuple[float, float]:
-    """Milliseconds of a query inside one process: the median, and the 95th percentile."""
-    index.search(queries[0])
+def warm(index: Index, queries: list[str]) -> tuple[float, float, float]:
+    """Milliseconds of a query inside one process: the median, the 95th percentile, and the median of CPU time."""
+    for query in queries[:2]:  # the first cuts rows in plain Python
+        index.search(query)
     taken = []
     for query in queries:
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         index.search(query)
-        taken.append(time.perf_counter() - start)
-    return float(np.median(taken)) * 1e3, float(np.percentile(taken, 95)) * 1e3
+        taken.append((time.perf_counter() - start, time.process_time() - busy))
+    clock, cpu = np.array(taken).T * 1e3
+    return float(np.median(clock)), float(np.percentile(clock, 95)), float(np.median(cpu))
 
 
 def built(text: Path, model: Path, folder: Path) -> tuple[Index, tuple[float, float]]:
@@ -127,7 +136,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
     checked = index.check(n_queries=N_CHECKED)
     lines = text.read_text("utf-8").split("\n")
     queries = [" ".join(lines[i].split()[:6]) for i in range(0, len(lines) - 1, len(lines) // 200)]
-    median, slow = warm(index, [each for each in queries if index.model.encode(each).any()])
+    median, slow, busy = warm(index, [each for each in queries if index.model.encode(each).any()])
     command = WITH_INDEX.format(query=query, index=str(folder), model=str(model))
     whole = min(run(command)[:2] for _ in range(max(rounds, 5)))
     small = folder.parent / "small.txt"
@@ -140,7 +149,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         return f"{seconds[0] * 1e3:.0f} ms ({seconds[1] * 1e3:.0f} ms of CPU time)"
 
     rows = [
-        ["one query inside one process, median", f"{median:.1f} ms"],
+        ["one query inside one process, median", f"{median:.1f} ms ({busy:.1f} ms of CPU time)"],
         ["the same, 95th percentile", f"{slow:.1f} ms"],
         ["a whole command, from nothing to the answer", milliseconds(whole)],
         ["a whole command over 100 lines without an index: starting Python, loading the model",
@@ -148,19 +157,27 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         [f"recall@10 of a search without index, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
         ["making the index", f"{building[1]:.0f} s of CPU time on two cores, {size / 1e6:,.0f} MB"],
     ]  # fmt: skip
-    found = {"median_ms": median, "p95_ms": slow, "command": whole, "starting": starting, "building": building}
+    found = {
+        "median_ms": median,
+        "p95_ms": slow,
+        "cpu_ms": busy,
+        "command": whole,
+        "starting": starting,
+        "building": building,
+    }
     return markdown(["with an index", ""], rows), {**found, "recall": checked}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path, help="a text of one sentence a line; with --model")
+    parser.add_argument("--text", type=Path, help="a file of text, compressed or not")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--query", default="trade agreements between China and the United States")
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", type=Path, help="a folder to keep text, model and index in")
     parser.add_argument("--build", action="store_true", help="only make what --work keeps")
+    parser.add_argument("--before", type=Path, metavar="SRC", help="the sources of an earlier commit, to compare with")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
@@ -175,17 +192,19 @@ def main() -> None:
             query = " ".join(text.open().readline().split()[:6])
         else:
             if not text.exists():
-                first_lines(options.text, text, options.lines)
+                first_sentences(options.text, text, options.lines)
             if not model.exists():
                 plain_pretrained(model)
         if options.build:
             built(text, model, work / "index")
             return
         names = {"query": query, "text": str(text), "model": str(model)}
-        times = cold({name: program.format(**names) for name, program in PROGRAMS.items()}, options.rounds)
+        times = cold(
+            {name: program.format(**names) for name, program in PROGRAMS.items()}, options.rounds, options.before
+        )
         indexed, found = with_index(text, model, work / "index", query, options.rounds)
         n_bytes, loaded = text.stat().st_size, load(model)
-    ours = times["siamese-cbow search"]
+    ours = times[OURS]
     rows = [
         [name, f"{clock:.2f}", f"{clock / ours[0]:.1f}", f"{cpu:.2f}", f"{cpu / ours[1]:.1f}"]
         for name, (clock, cpu) in times.items()

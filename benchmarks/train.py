@@ -35,7 +35,7 @@ from benchmarks.quality_streams import documents
 from benchmarks.tables import machine, markdown, report, write_sentences
 from siamese_cbow.kernels.objectives.in_batch import TILE
 from siamese_cbow.machine.compiling import FASTMATH
-from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.intrinsics import aligned, padded_width
 from siamese_cbow.machine.products import combine, dots
 from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import ThreadTeam

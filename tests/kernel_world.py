@@ -9,7 +9,7 @@ import numpy as np
 from siamese_cbow.kernels.batch.batch_records import Keys, Matrices, Objective, Rule, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName
-from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.intrinsics import aligned, padded_width
 from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.stems import NO_STEMS
 from siamese_cbow.training.strips import StripLayout, spread

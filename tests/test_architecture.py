@@ -38,8 +38,8 @@ ROOT = {"__init__", "__main__", "errors", "progress"}  # modules beside the room
 USERS_OF_THE_DOOR = {"model.model"}
 
 LONGEST = 300  # lines of a module
-# 200 for what 0.1.0 did, 14 of `cluster`, 13 of search by words and meaning, 16 of the paper claim by claim, 5 others
-MOST_MODULES = 248
+# as many as there are: the next one needs a reason, or takes the place of another
+MOST_MODULES = 231
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
 HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64", "pooch"}

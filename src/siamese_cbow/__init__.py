@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from siamese_cbow.training.loop import Callback, Run
     from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_recipe
     from siamese_cbow.transform.adaptation import adapt
-    from siamese_cbow.transform.combination import combine
-    from siamese_cbow.transform.compression import compress
+    from siamese_cbow.transform.compression import combine, compress
     from siamese_cbow.transform.postprocessing import postprocess, without_postprocessing
     from siamese_cbow.transform.settings import Postprocess
     from siamese_cbow.words.tokenizer import Tokenizer
@@ -80,8 +79,7 @@ _HOMES = {
         "training.loop": "Callback Run",
         "training.siamese_cbow": "SiameseCBOW read_recipe write_recipe",
         "transform.adaptation": "adapt",
-        "transform.combination": "combine",
-        "transform.compression": "compress",
+        "transform.compression": "combine compress",
         "transform.postprocessing": "postprocess without_postprocessing",
         "transform.settings": "Postprocess",
         "words.tokenizer": "Tokenizer",

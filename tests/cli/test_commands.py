@@ -98,7 +98,7 @@ def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_missing_extra_says_what_to_type() -> None:
     said = str(MissingExtra("gensim", "baselines"))
-    assert said.startswith("gensim is not installed; it comes with the extra baselines (word2vec by gensim")
+    assert said.startswith("gensim is not installed; it comes with the extra baselines (word2vec, as gensim")
     assert said.endswith(f": type {install_command('baselines')}")
 
 

@@ -142,3 +142,23 @@ def test_a_small_search_loads_nothing_heavy(folder: Path) -> None:
     loaded = {name.partition(".")[0] for name in shown.splitlines()[-1].split()}
     assert "siamese_cbow" in loaded
     assert not {"numba", "pyarrow", "rich", "scipy", "usearch", "sklearn"} & loaded
+
+
+@pytest.mark.parametrize("words", [("a.txt", "a loud song"), ("a.txt", "b.txt.gz", "a loud song")])
+def test_the_query_comes_first(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    _, said = run(capsys, *words, code=2)
+    assert f"siamese-cbow search 'a loud song' {' '.join(words[:-1])}" in said
+
+
+def test_a_query_of_words_that_nobody_knows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = "use other words"
+    assert strange in run(capsys, "qxqx", "a.txt", "--fallback", "ngrams")[1]
+    assert strange not in run(capsys, "qxqx song", "a.txt", "--fallback", "ngrams")[1]
+    write_lines(folder / "codes.txt", [*TEXT, "the storm qxqx"])
+    lines, said = run(capsys, "qxqx", "codes.txt", "-k1", "--fallback", "ngrams")
+    assert (rest(lines[0]), strange in said) == ("6:the storm qxqx", False)
+
+
+def test_remarks_do_not_name_the_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = run(capsys, "qxqx song", "a.txt")
+    assert said == "the model does not know qxqx: left out of the query\n"

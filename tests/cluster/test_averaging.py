@@ -9,8 +9,16 @@ import pytest
 
 import siamese_cbow as sc
 from siamese_cbow.cluster import averaging
-from siamese_cbow.cluster.averaging import Averager, adagrad_scales, periods_of, row_arrays
-from siamese_cbow.cluster.exchange import Exchange, GlooExchange, Meeting, ThreadExchange
+from siamese_cbow.cluster.averaging import (
+    Averager,
+    Exchange,
+    GlooExchange,
+    Meeting,
+    ThreadExchange,
+    adagrad_scales,
+    periods_of,
+    row_arrays,
+)
 from siamese_cbow.kernels.merging import NOBODY, merge_reference
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.words.vocabulary import Vocabulary

@@ -22,7 +22,7 @@ import pytest
 import siamese_cbow as sc
 from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
 from siamese_cbow.cli import main
-from siamese_cbow.cluster.exchange import ThreadExchange
+from siamese_cbow.cluster.averaging import ThreadExchange
 from siamese_cbow.cluster.session import clear_errors
 from siamese_cbow.cluster.sources import Source, sources_of
 from siamese_cbow.cluster.training_job import TrainingJob, training_job

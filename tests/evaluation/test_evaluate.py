@@ -14,13 +14,12 @@ from click.testing import CliRunner, Result
 
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.cli import group, main
-from siamese_cbow.cli.evaluating import short_names
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.score_tables import score_tables
 from siamese_cbow.evaluation.sts import sts
-from siamese_cbow.evaluation.systems import open_system, words_of
+from siamese_cbow.evaluation.systems import open_system, short_names, words_of
 from siamese_cbow.formats.vector_files import write_word_vectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer

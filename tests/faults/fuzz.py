@@ -33,12 +33,9 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
     """Runs until enough was done or the time is over; does not return."""
     import atheris
 
-    # Numba compiles what it finds in these rooms, and would find the instruments.
-    compiled = [
-        f"{LIBRARY}.{room}" for room in ("machine", "kernels", "words.scanner", "words.hash_table", "words.lookup")
-    ]
+    # Numba compiles what it finds in these, and would find the instruments.
     with atheris.instrument_imports(
-        include=[LIBRARY, "tomllib", "json", "zipfile"], exclude=compiled, enable_loader_override=False
+        include=[LIBRARY, "tomllib", "json", "zipfile"], exclude=compiled_modules(), enable_loader_override=False
     ):
         import readers
 
@@ -80,6 +77,19 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
                "-mutate_depth=2", f"-artifact_prefix={folder}/", "-print_final_stats=0"]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=mutate)
     atheris.Fuzz()
+
+
+def compiled_modules() -> list[str]:
+    """Modules and rooms with functions that Numba compiles: ["siamese_cbow.machine", ...]."""
+    import importlib.util
+
+    spec = importlib.util.find_spec(LIBRARY)  # which imports nothing of it
+    assert spec
+    assert spec.origin
+    package = Path(spec.origin).parent
+    files = [file for file in package.rglob("*.py") if "njit" in file.read_text("utf-8")]
+    modules = [".".join((LIBRARY, *file.relative_to(package).with_suffix("").parts)) for file in files]
+    return [f"{LIBRARY}.machine", f"{LIBRARY}.kernels", *modules]
 
 
 def lines_of(code: CodeType) -> set[int]:

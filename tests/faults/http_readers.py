@@ -76,11 +76,10 @@ def _result(running: Coroutine[Any, Any, Any]) -> Any:
 def bodies(model: Model) -> Parts:
     """Bodies of all endpoints, read and answered."""
     from siamese_cbow.serve import schemas
-    from siamese_cbow.serve.api import Api
+    from siamese_cbow.serve.api import Api, Jobs
     from siamese_cbow.serve.bodies import Problem
     from siamese_cbow.serve.bodies import Reader as BodyReader
     from siamese_cbow.serve.explorer import Explorer
-    from siamese_cbow.serve.jobs import Jobs
     from siamese_cbow.serve.middleware import Limits, Metrics
     from siamese_cbow.serve.registry import Registry
 
@@ -120,7 +119,7 @@ def bodies(model: Model) -> Parts:
 def requests(model: Model) -> Parts:
     """Whole requests, through the application: path, headers and body."""
     from siamese_cbow.serve.app import build
-    from siamese_cbow.serve.hosts import Hosts
+    from siamese_cbow.serve.middleware import Hosts
 
     runner = asyncio.Runner()
     atexit.register(runner.close)
@@ -171,7 +170,7 @@ def requests(model: Model) -> Parts:
     seeds += [json.dumps(["GET", path, "word=cat&limit=3", plain, ""]).encode() for path in OTHER_PATHS]
     hosts = [["host", "books.example:80"], ["origin", "http://books.example"], ["content-encoding", "identity"]]
     seeds.append(json.dumps(["POST", PATHS[2], "", [*hosts, *plain[1:]], BODIES[2][0]]).encode())
-    modules = ["serve.middleware", "serve.api", "serve.explorer", "serve.hosts", "serve.bodies", "serve.app"]
+    modules = ["serve.middleware", "serve.api", "serve.explorer", "serve.middleware", "serve.bodies", "serve.app"]
     return read, seeds, modules, mutation.json_text
 
 
@@ -206,7 +205,7 @@ def connections(model: Model) -> Parts:
     from uvicorn.server import ServerState
 
     from siamese_cbow.serve.app import build
-    from siamese_cbow.serve.hosts import Hosts
+    from siamese_cbow.serve.middleware import Hosts
     from siamese_cbow.serve.server import Connection
 
     app = build({"m": model}, hosts=Hosts("127.0.0.1", ()), warm=False)

@@ -421,7 +421,7 @@ def _own_folder(dtype: str | None) -> Callable[[Path], Reader]:
             small_model().with_fallback("ngrams").postprocess(components=1, center=True).save(place)
         else:
             small_model().compress(dtype).save(place, int4=True)  # type: ignore[arg-type]
-        modules = ["model.storage", "model.tensor_file", "model.info", "model.packed_rows", "model.ngram_vectors"]
+        modules = ["model.storage", "model.folder_format", "model.info", "model.packed_rows", "model.ngram_vectors"]
         ways = {"txt": mutation.cells(" ")}
         return folder_reader(place, lambda path: _used(sc.load(path)), modules, describe=described, mutates=ways)
 

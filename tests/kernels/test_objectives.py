@@ -13,7 +13,7 @@ from siamese_cbow.kernels.batch.batch_records import Matrices, Rule
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives import in_batch, reference
 from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS, ObjectiveKind, ObjectiveName
-from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.intrinsics import aligned, padded_width
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import Engine
 from siamese_cbow.training.strips import joined

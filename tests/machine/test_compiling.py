@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from numba.core import caching
 
-from siamese_cbow.machine import kernel_cache
-from siamese_cbow.machine.kernel_cache import forget_stale_kernels
+from siamese_cbow.machine import compiling as kernel_cache
+from siamese_cbow.machine.compiling import forget_stale_kernels
 
 
 def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:

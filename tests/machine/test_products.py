@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.machine.products import combine, dots
 
 WIDTHS = st.sampled_from([16, 48, 304])

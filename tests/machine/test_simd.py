@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.machine.simd import gather, gather_move, gather_scaled
 
 N_ROWS, UNTOUCHED = 12, np.float32(7)

@@ -16,7 +16,9 @@ from click.testing import CliRunner
 import siamese_cbow as sc
 from siamese_cbow.base.disk import file_hash
 from siamese_cbow.cli import group
+from siamese_cbow.model.forms import FREQUENT
 from siamese_cbow.model.storage import PRETRAINED
+from siamese_cbow.words.stemmers import stemmer_of
 
 HELD = json.loads(Path(__file__).with_name("pretrained.json").read_text("utf-8"))  # by benchmarks/build_pretrained.py
 PROBE = Path(__file__).with_name("probe.tsv")
@@ -26,6 +28,21 @@ def test_its_files_are_those_that_were_built() -> None:
     assert {name: file_hash(PRETRAINED / name) for name in HELD["files"]} == HELD["files"]
     assert sum(file.stat().st_size for file in PRETRAINED.iterdir()) <= 21e6
     assert sc.load(verify=True) == sc.load()
+
+
+@pytest.mark.parametrize(("country", "capital"), [("italy", "rome"), ("japan", "tokyo")])
+def test_analogies_as_the_explorer_asks_them(country: str, capital: str) -> None:
+    """The page begins with one of them, and shows eight answers."""
+    answers = sc.load().most_similar(["paris", country], ["france"], topn=8, all_forms=False)
+    assert capital in dict(answers)
+
+
+def test_neighbours_are_frequent_words_of_different_stems() -> None:
+    words = [word for word, _ in sc.load().neighbours("guitar")]
+    stems = stemmer_of("en").stemWords([*words, "guitar"])
+    assert len(set(stems)) == len(stems)
+    assert max(map(sc.load().vocabulary.index.__getitem__, words)) < FREQUENT
+    assert "guitars" in dict(sc.load().neighbours("guitar", all_forms=True))
 
 
 def test_its_score_on_pairs_of_our_own() -> None:
@@ -54,7 +71,7 @@ def test_commands_without_a_model_use_it() -> None:
         for other in ("Someone is playing an instrument", "Parliament passed the law")
     )
     assert close > far + 0.2
-    assert "guitarists" in run(group, ["neighbours", "guitar"]).output
+    assert "guitarist" in run(group, ["neighbours", "guitar"]).output
     assert "guitars\n" in run(group, ["neighbours", "guitar", "--all-forms"]).output
     vector = json.loads(run(group, ["encode", "-"], input="a guitar\n").output)["vector"]
     np.testing.assert_allclose(vector, sc.load().encode("a guitar"), rtol=1e-6)

@@ -23,19 +23,18 @@ from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.significance import wilcoxon
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.evaluation.tasks import read_tasks
-from siamese_cbow.paper import claims_on_time as operations
-from siamese_cbow.paper import code_version, work_plan
+from siamese_cbow.paper import claims_on_words as operations
+from siamese_cbow.paper import work_pieces, work_plan
 from siamese_cbow.paper.analysis import length_and_overlap
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report
-from siamese_cbow.paper.drawing import spread
 from siamese_cbow.paper.recipes import COMPARED, PARTS, QUICK, SYSTEMS, matched
 from siamese_cbow.paper.reproduce import reproduce, reproduction_work
 from siamese_cbow.paper.system_tables import seconds
 from siamese_cbow.paper.treatments import treated, with_stems
 from siamese_cbow.paper.view import View, paper, paper_figure, paper_sets
 from siamese_cbow.paper.work_plan import Cache, Results, checked_parts
-from siamese_cbow.paper.writing import markdown, write_report
+from siamese_cbow.paper.writing import markdown, spread, write_report
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
@@ -501,10 +500,10 @@ def test_what_other_code_has_kept_is_computed_again(
 
 
 def test_code_is_what_is_run() -> None:
-    of_pieces = code_version.code_of("siamese_cbow.paper.pieces")
-    assert of_pieces == code_version.code_of("siamese_cbow.paper.pieces")
-    assert of_pieces != code_version.code_of("siamese_cbow.paper.pieces", "siamese_cbow.baselines.fastsent")
-    closure = code_version._closure(frozenset({"siamese_cbow.paper.pieces"}))
+    of_pieces = work_pieces.code_of("siamese_cbow.paper.pieces")
+    assert of_pieces == work_pieces.code_of("siamese_cbow.paper.pieces")
+    assert of_pieces != work_pieces.code_of("siamese_cbow.paper.pieces", "siamese_cbow.baselines.fastsent")
+    closure = work_pieces._closure(frozenset({"siamese_cbow.paper.pieces"}))
     assert {"siamese_cbow.evaluation.evaluate", "siamese_cbow.model.model"} <= closure
     assert "siamese_cbow.baselines.word2vec" not in closure  # a change of one system costs no other
     assert "siamese_cbow.paper.claims" not in closure
@@ -514,13 +513,13 @@ def test_words_about_code_are_not_code(monkeypatch: pytest.MonkeyPatch, tmp_path
     codes = []
     for text in ('"""One."""\nx = 1  # one\n', '"""Two."""\n\nx = 1\n', '"""One."""\nx = 2\n'):
         (tmp_path / "module.py").write_text(text)
-        monkeypatch.setattr(code_version, "_path", lambda name: tmp_path / "module.py")
-        for cached in (code_version._code_of, code_version._plain, code_version._imports):
+        monkeypatch.setattr(work_pieces, "_path", lambda name: tmp_path / "module.py")
+        for cached in (work_pieces._code_of, work_pieces._plain, work_pieces._imports):
             cached.cache_clear()
-        codes.append(code_version.code_of("siamese_cbow.module"))
+        codes.append(work_pieces.code_of("siamese_cbow.module"))
     assert codes[0] == codes[1] != codes[2]
     monkeypatch.undo()
-    for cached in (code_version._code_of, code_version._plain, code_version._imports):
+    for cached in (work_pieces._code_of, work_pieces._plain, work_pieces._imports):
         cached.cache_clear()
 
 

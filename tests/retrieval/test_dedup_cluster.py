@@ -62,6 +62,8 @@ def test_kept_rows_are_those_of_the_definition(model: Model, monkeypatch: pytest
 SAME = [
     ("The ship in the harbour", "the ship  in the HARBOUR!"),
     ("The ship in the harbour", "The ship in the harbuor"),
+    ("The ship in the harbour", "The ship in the hxarbour"),  # an unknown word with the same end is no opposite
+    ("The ship in the harbour", "The ship in the habour"),
     ("a song of the band", "the song of the band"),
     ("the guitar isn't in the kitchen", "the guitar is not in the kitchen"),
 ]
@@ -75,6 +77,9 @@ OTHER = [
     ("the band of Anna played", "the band of Emma played"),
     ("Anna left the ship", "Emma left the ship"),
     ("a happy sailor", "an unhappy sailor"),
+    ("a guitar in the kitchen", "an aguitar in the kitchen"),  # as moral and amoral
+    ("a song of Guitar and Sons", "a song of Guittar and Sons"),
+    ("the never ending song", "the nevr ending song"),
     ("prices increase", "prices decrease"),
     ("the blorf is a ship", "the zork is a ship"),
     ("three ships", "four ships"),

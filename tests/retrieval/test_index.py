@@ -12,10 +12,11 @@ import pytest
 
 import siamese_cbow as sc
 from search_world import exact, topic_lines, topic_model, write_lines
-from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, SettingsError, TextSettings
+from siamese_cbow import FormatError, Index, InputError, MissingExtra, Model, SettingsError, TextSettings, Vocabulary
 from siamese_cbow.cli import main
 from siamese_cbow.progress import Silent
 from siamese_cbow.retrieval import graph, updating
+from siamese_cbow.retrieval.fusion import Mode
 from siamese_cbow.retrieval.manifest import Manifest, fingerprint
 from siamese_cbow.retrieval.updating import update
 
@@ -53,10 +54,41 @@ def test_finds_what_exact_search_finds(model: Model, notes: Path, tmp_path: Path
     assert all(hit.score >= 6 for hit in index.search("guitar", threshold=6))
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "exact", "meaning"])
+def test_every_query_of_an_index_is_as_the_first(model: Model, notes: Path, tmp_path: Path, mode: Mode) -> None:
+    """The first query cuts rows in plain Python, later ones by the scanner, in memory that is used again."""
+    index = Index.update(tmp_path / "index", notes, model=model)
+    for query in ("guitar song", "storm waves", "guitar song", "apple naïve"):
+        fresh = Index(tmp_path / "index", model=model).search(query, mode=mode)
+        assert index.search(query, mode=mode) == fresh == index.search(query, mode=mode, threads=3)
+        wanted = sc.search(query, notes, model=model, mode=mode)
+        np.testing.assert_allclose([hit.score for hit in fresh], [hit.score for hit in wanted], atol=1e-5)
+
+
+def test_a_word_that_only_its_writing_tells_is_found_in_an_index(model: Model, tmp_path: Path) -> None:
+    lines = [*topic_lines(3000, seed=4), "the sailor zx81 in the harbour", *topic_lines(3000, seed=5)]
+    index = Index.update(tmp_path / "index", write_lines(tmp_path / "a.txt", lines), model=model)
+    assert index.search("zx81", k=1)[0].line == 3001
+
+
+def test_a_common_word_is_no_form_of_a_rare_one(tmp_path: Path) -> None:
+    """several and severe have the same stem, and an index keeps no postings of common words."""
+    words = ["the", "several", "severe", "storm", *(f"word{i}" for i in range(400))]
+    counts = [100_000, 90_000, 10, 10, *[10] * 400]
+    rows = np.random.default_rng(1).standard_normal((len(words), 8)).astype(np.float32)
+    model = Model(Vocabulary(words, np.array(counts)), rows)
+    lines = ["a severe storm", *[f"the several word{i}" for i in range(300)], *[f"word{i} storm" for i in range(99)]]
+    path = write_lines(tmp_path / "a.txt", lines)
+    found = Index.update(tmp_path / "index", path, model=model).search("severe storm")
+    wanted = sc.search("severe storm", path, model=model)
+    assert [(hit.line, pytest.approx(hit.score)) for hit in found] == [(hit.line, hit.score) for hit in wanted]
+    assert not any("severe" in hit.words for hit in wanted[1:])
+
+
 def test_check_measures_recall(model: Model, notes: Path, tmp_path: Path) -> None:
     index = Index.update(tmp_path / "index", notes, model=model)
     found = index.check(n_queries=50)
-    assert found["recall"] >= 0.95
+    assert found["recall"] >= 0.97
     assert found["n_queries"] == 50
     assert Index(tmp_path / "index", model=model).manifest.recall == found
     empty = write_lines(tmp_path / "empty.txt", [])
@@ -258,6 +290,22 @@ def test_an_index_that_has_grown_is_one_that_was_made_at_once(model: Model, tmp_
             wanted = [hit.score for hit in sc.search(query, files, model=model, mode=mode)]
             np.testing.assert_allclose([hit.score for hit in whole.search(query, mode=mode)], wanted, atol=1e-4)
             np.testing.assert_allclose([hit.score for hit in grown.search(query, mode=mode)], wanted, atol=1e-4)
+
+
+def test_the_command_that_repairs_an_index_can_be_typed(model: Model, notes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    Index.update(folder, notes, model=model)
+    next(folder.glob("segment-*/codes.npy")).unlink()
+    with pytest.raises(FormatError, match=f"`siamese-cbow index -o {folder} --rebuild`"):
+        Index(folder, model=model)
+    with pytest.raises(FormatError, match=f"not an index.*`siamese-cbow index {notes} -o {notes}.index`"):
+        Index(notes, model=model)
+
+
+def test_another_fallback_of_the_same_model_is_said(notes: Path, tmp_path: Path) -> None:
+    Index.update(tmp_path / "index", notes, model=sc.load())
+    with pytest.raises(FormatError, match=r"made with the fallback 'ngrams'.*--fallback ngrams"):
+        Index(tmp_path / "index", model=sc.load().with_fallback("none"))
 
 
 def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> None:

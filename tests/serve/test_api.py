@@ -353,7 +353,7 @@ def test_umap_where_it_is_installed(client: Client, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("siamese_cbow.serve.jobs.PATIENCE", 0.05)
+    monkeypatch.setattr("siamese_cbow.serve.api.PATIENCE", 0.05)
     release, begun = threading.Event(), []
 
     def work(model: Model, asked: Any) -> dict[str, Any]:
@@ -375,7 +375,7 @@ def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
     answers = [ask(n_words=n) for n in (1, 2, 3, 4) for _ in range(40)]
     assert {answer.status_code for answer in answers[-4:]} == {200}
     assert len(begun) == 4  # each was made once
-    monkeypatch.setattr("siamese_cbow.serve.jobs.PATIENCE", 60.0)
+    monkeypatch.setattr("siamese_cbow.serve.api.PATIENCE", 60.0)
     for _ in range(2):
         failure(ask(words=["wrong"]), 400)
     assert len(begun) == 6  # what went wrong is tried anew

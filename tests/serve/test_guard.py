@@ -21,8 +21,7 @@ from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.cli import main
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.serve.app import build
-from siamese_cbow.serve.hosts import Hosts
-from siamese_cbow.serve.middleware import Limits
+from siamese_cbow.serve.middleware import Hosts, Limits
 from siamese_cbow.serve.registry import Embedder
 
 ASK = {"a": "a cat", "b": "a dog"}

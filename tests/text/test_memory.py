@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,21 +14,6 @@ import pytest
 
 TEXT = "The quick brown fox jumps over the lazy dog and sleeps in the sun. " * 15  # about 1 KB
 MOST_GROWTH = 64  # MB; a reader that held the whole file would take 128 more
-
-PROGRAM = """
-import re, sys, threading
-from pathlib import Path
-from siamese_cbow.text.row_reader import RowReader
-peak, done = 0, threading.Event()
-def watch():
-    global peak
-    while not done.wait(0.01):
-        peak = max(peak, int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]))
-threading.Thread(target=watch, daemon=True).start()
-n = sum(1 for _ in RowReader(sys.argv[1], overlong="keep").texts())
-done.set()
-print(n, peak // 1024)
-"""
 
 
 def write_lines(path: Path, n: int) -> None:
@@ -72,14 +57,17 @@ def write_parquet(path: Path, n: int) -> None:
         (".parquet", write_parquet),
     ],
 )
-def test_memory_is_that_of_a_few_blocks(tmp_path: Path, ending: str, write: Callable[[Path, int], None]) -> None:
+def test_memory_is_that_of_a_few_blocks(
+    tmp_path: Path, ending: str, write: Callable[[Path, int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+    watched = importlib.import_module("benchmarks.reading_memory").watched
     peaks = []
     for n in (128_000, 256_000):
         path = tmp_path / f"{n}{ending}"
         write(path, n)
-        run = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
+        printed, peak = watched("rows", path)
         path.unlink()
-        n_rows, peak = map(int, run.stdout.split())
-        assert n_rows == n
+        assert printed.split() == [str(n), "rows"]
         peaks.append(peak)
     assert peaks[1] - peaks[0] < MOST_GROWTH

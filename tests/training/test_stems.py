@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, objective_of, rule, shape_of
 from siamese_cbow.kernels.batch.batch_records import Matrices
 from siamese_cbow.kernels.objectives import reference
-from siamese_cbow.machine.memory import aligned, padded_width
+from siamese_cbow.machine.intrinsics import aligned, padded_width
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.engine import Engine

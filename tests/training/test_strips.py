@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.training.state import first_state
 from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread

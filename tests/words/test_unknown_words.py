@@ -16,7 +16,7 @@ from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import compose, mean_of_rows, signs
-from siamese_cbow.kernels.ngram_rows import compose_rows, normal_product, padded, transposed_product
+from siamese_cbow.kernels.ngram_rows import BLOCK, compose_rows, normal_product, padded, transposed_product
 from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
@@ -200,7 +200,8 @@ def test_rows_are_those_of_the_reference(seed: int, dim: int, n: int) -> None:
     buckets = np.maximum(rng.integers(-3 if seed % 2 else 0, 16, int(starts[-1])), -1).astype(np.int32)
     keys = rng.integers(0, 2**63, n).astype(np.uint64)
     out = np.empty((n, -(-dim // 64) * 64), np.float32)
-    compose_rows(buckets, starts, keys, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
+    unknown = UnknownWords(buckets, starts, keys, np.array([0, len(keys)]))
+    compose_rows(unknown, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
     for k in range(n):
         own = buckets[starts[k] : starts[k + 1]]
         codes = codes_of_bytes(vectors.pairs[own[own >= 0]], dim).astype(np.int64)
@@ -218,7 +219,8 @@ def test_words_that_come_again_and_words_of_one_key() -> None:
     buckets = np.array([bucket for i in order for bucket in words[i][1]], np.int32)
     out, dim = np.empty((200, 128), np.float32), 70
     keys = np.array([words[i][0] for i in order], np.uint64)
-    compose_rows(buckets, starts, keys, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
+    unknown = UnknownWords(buckets, starts, keys, np.array([0, len(keys)]))
+    compose_rows(unknown, padded(vectors.codes), dim, np.array([0.3, 0.2, 5.0]), out)
     for row, i in zip(out, order, strict=True):
         key, own = words[i]
         codes = codes_of_bytes(vectors.pairs[own], 70).astype(np.int64).reshape(-1, 70)
@@ -246,11 +248,11 @@ def test_the_sums_of_the_fit() -> None:
     dense = np.zeros((3, 4))
     dense[0, [0, 3]] = 2**-0.5
     dense[2, [3, 1]] = 3**-0.5
-    values, targets = rng.standard_normal((4, 6), dtype=np.float32), rng.standard_normal((3, 6), dtype=np.float32)
-    out = np.empty((4, 6), np.float32)
+    values, targets = (rng.standard_normal((n, BLOCK), dtype=np.float32) for n in (4, 3))
+    out = np.empty((4, BLOCK), np.float32)
     transposed_product(buckets, starts, targets, out)
     np.testing.assert_allclose(out, dense.T @ targets, atol=1e-6)
-    normal_product(buckets, starts, 0.5, values, np.empty(6, np.float32), out)
+    normal_product(buckets, starts, 0.5, values, np.empty(BLOCK, np.float32), out)
     np.testing.assert_allclose(out, dense.T @ (dense @ values) + 0.5 * values, atol=1e-5)
 
 

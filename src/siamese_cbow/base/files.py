@@ -21,8 +21,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from siamese_cbow.base.disk import clear_disk_errors, swap, sync, take_lock
-from siamese_cbow.base.targets import check_replaceable, followed, is_special, remove_ours, standard_stream, strangers
+from siamese_cbow.base.disk import (
+    check_replaceable,
+    clear_disk_errors,
+    followed,
+    is_special,
+    remove_ours,
+    standard_stream,
+    strangers,
+    swap,
+    sync,
+    take_lock,
+)
 from siamese_cbow.errors import InputError
 
 LOCK_SECONDS = 60  # far longer than it takes from making a temporary folder to locking it

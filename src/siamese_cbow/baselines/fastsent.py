@@ -52,7 +52,7 @@ class FastSent:
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
         from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
-        from siamese_cbow.machine.memory import padded_width
+        from siamese_cbow.machine.intrinsics import padded_width
         from siamese_cbow.machine.threads import ThreadTeam
         from siamese_cbow.training.batches import batch_shape, batches_per_epoch, epoch_keys, text_arrays
         from siamese_cbow.training.optimizers import rule_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from siamese_cbow.kernels.batch.batch_records import Keys, Matrices, Picked, Rule, Shape, Steps, Text
 from siamese_cbow.kernels.batch.random import alias_table
 from siamese_cbow.kernels.objectives.fastsent_kernel import FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent
-from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import BatchPicker, ChunkReport
 from siamese_cbow.training.strips import StripLayout

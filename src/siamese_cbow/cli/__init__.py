@@ -6,16 +6,14 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     options       what commands share: how a model is named, how text is read
     demo          a tour in half a minute
     prepare       text -> stream
-    recipe_options  a recipe on the command line, under headings
-    train         text or stream -> model
+    train         text or stream -> model; a recipe as options under headings
     row_files     files of rows: vectors and all columns of records, as .npy, .parquet, .jsonl or .csv
     encode        records -> vectors
     looking       similarity, neighbours, info: small questions to a model
     searching     search, index: semantic grep
     grouping      dedup, cluster
     transforming  adapt, combine, compress, convert: model in, model out
-    evaluating    evaluate, download: models against people's judgement
-    reproducing   the paper's tables and figures
+    evaluating    evaluate, download, reproduce: models against people's judgement, the paper's tables and figures
     serve         models over HTTP
 
 A new command takes a function in one of these modules, or in a new one, and a line in `COMMANDS`.
@@ -65,7 +63,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compress": ("transforming:compress", "Make a model smaller: fewer bits, dimensions or words."),
     "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
     "reproduce": (
-        "reproducing:reproduce",
+        "evaluating:reproduce",
         "Train every system of the paper on one stream and write its tables and figures.",
     ),
     "download": ("evaluating:download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),

@@ -79,7 +79,10 @@ def encode(
     """
     if cluster is not None:
         refuse_threads(threads)
-        _encode_on(cluster, workers, source, folder, output, text, normalize, truncate_dim, unknown, vector_column)
+        if unknown is not None:
+            raise click.UsageError("--unknown does not work with --cluster; leave out one of them")
+        how = {"normalize": normalize, "truncate_dim": truncate_dim, "vector_column": vector_column}
+        _encode_on(cluster, workers, source, output, model=folder, text=text, **how)
         return
     output = None if output == Path("-") else output
     check_output(output, vectors=True)
@@ -107,37 +110,14 @@ def encode(
         _write_unknown(unknown, unknown_counts, model)
 
 
-def _encode_on(
-    cluster: str,
-    workers: int | None,
-    source: str,
-    folder: Path | None,
-    output: Path | None,
-    text: TextSettings,
-    normalize: bool,
-    truncate_dim: int | None,
-    unknown: Path | None,
-    vector_column: str,
-) -> None:
+def _encode_on(cluster: str, workers: int | None, source: str, output: Path | None, **how: Any) -> None:
     from siamese_cbow.cluster import RayCluster
 
     if output is None or output.suffix in (".npy", ".jsonl"):
         raise click.UsageError("with --cluster, --output is the name of a folder, which gets Parquet files")
-    if unknown is not None:
-        raise click.UsageError("--unknown does not work with --cluster; leave out one of them")
     chosen = click.get_current_context().meta
-    RayCluster(cluster, workers).encode(
-        source,
-        output=output,
-        model=folder,
-        text=text,
-        normalize=normalize,
-        truncate_dim=truncate_dim,
-        language=chosen.get(LANGUAGE),
-        fallback=chosen.get(FALLBACK),
-        vector_column=vector_column,
-        progress=True,
-    )
+    how |= {"language": chosen.get(LANGUAGE), "fallback": chosen.get(FALLBACK)}
+    RayCluster(cluster, workers).encode(source, output=output, progress=True, **how)
     click.echo(output)
 
 

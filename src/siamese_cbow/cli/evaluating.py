@@ -1,18 +1,27 @@
-"""`siamese-cbow evaluate` and `download`: models against people's judgement of sentence pairs."""
+"""`siamese-cbow evaluate`, `download` and `reproduce`: models against people's judgement of sentence pairs."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import signal
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from siamese_cbow.cli.options import cluster_options, encoding_option, say, text_column_option
-from siamese_cbow.errors import needs
+from siamese_cbow.cli.options import (
+    Function,
+    cluster_options,
+    encoding_option,
+    print_json,
+    say,
+    text_column_option,
+    threads_option,
+)
+from siamese_cbow.errors import Interrupted, needs
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
+from siamese_cbow.progress import SILENT, Progress, bar
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
@@ -21,35 +30,23 @@ if TYPE_CHECKING:
     from siamese_cbow.evaluation.pair_sets import PairSet
     from siamese_cbow.evaluation.scores import Scores
     from siamese_cbow.evaluation.significance import Comparison
-    from siamese_cbow.progress import Progress
+
+
+def sts_option(text: str) -> Callable[[Function], Function]:
+    """Adds `--sts DIR`; the command gets `folders`."""
+    default = (DEFAULT_FOLDER,)
+    return click.option("--sts", "folders", metavar="DIR", multiple=True, default=default, show_default=True, help=text)
 
 
 @click.command(name="evaluate")
 @click.argument("models", metavar="[MODEL]...", nargs=-1)
-@click.option(
-    "--sts",
-    "folders",
-    metavar="DIR",
-    multiple=True,
-    default=(DEFAULT_FOLDER,),
-    show_default=True,
-    help="Folder with the STS sets, or an STS-Benchmark or SICK file; may be given several times.",
-)
-@click.option(
-    "--protocol",
-    type=click.Choice(["official", "paper"]),
-    default="official",
-    show_default=True,
-    help="official: pairs with a gold score; paper: pairs without one count as 0, as in the paper.",
-)
-@click.option(
-    "--adapt",
-    type=click.Choice(["no", "set", "held-out"]),
-    default="no",
-    show_default=True,
-    help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: to others than those "
-    "that are scored, in ten parts.",
-)
+@sts_option("Folder with the STS sets, or an STS-Benchmark or SICK file; may be given several times.")
+@click.option("--protocol", type=click.Choice(["official", "paper"]), default="official", show_default=True,
+              help="official: pairs with a gold score; paper: pairs without one count as 0, as in the "
+              "paper.")  # fmt: skip
+@click.option("--adapt", type=click.Choice(["no", "set", "held-out"]), default="no", show_default=True,
+              help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: to others than "
+              "those that are scored, in ten parts.")  # fmt: skip
 @click.option("--pairs", "files", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
               help="A test set of your own, instead of --sts or beside it: a table of two texts and a score, with "
               "tf-idf beside the models, and tests against the first. May be given several times.")  # fmt: skip
@@ -57,14 +54,8 @@ if TYPE_CHECKING:
               help="Of --pairs, the columns of the texts and the score, by name or number: text,text,score.  "
               "[default: found out]")  # fmt: skip
 @click.option("--compare", is_flag=True, help="Test the first model against each of the others, set by set.")
-@click.option(
-    "--bootstrap",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Resamples for 95% intervals, such as 1000.",
-)
+@click.option("--bootstrap", metavar="N", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Resamples for 95% intervals, such as 1000.")  # fmt: skip
 @click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
               help="Instead of STS: the tasks of this folder, labels (DIR/transfer), retrieval (DIR/retrieval/NAME) "
               "and documents (DIR/documents), with tf-idf and BM25 beside the models.")  # fmt: skip
@@ -75,13 +66,9 @@ if TYPE_CHECKING:
 @encoding_option
 @click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Of --probe, for cross-validation.")
 @click.option("--details", is_flag=True, help="Also print words, lexical overlap and unknown words of each set.")
-@click.option(
-    "--random/--no-random",
-    "with_random",
-    default=None,
-    help="Add a column of random vectors (and of tf-idf, for --pairs) to read the others against. On by default in "
-    "tables and for --pairs, off in JSON.",
-)
+@click.option("--random/--no-random", "with_random", default=None,
+              help="Add a column of random vectors (and of tf-idf, for --pairs) to read the others against. On by "
+              "default in tables and for --pairs, off in JSON.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Of random vectors and resamples.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line for each model (and comparison).")
 @cluster_options
@@ -91,12 +78,9 @@ def evaluate(
     /,
     models: tuple[str, ...],
     folders: tuple[str, ...],
-    protocol: str,
-    adapt: str,
     files: tuple[Path, ...],
     columns: str,
     compare: bool,
-    bootstrap: int,
     task_folder: Path | None,
     probes: tuple[Path, ...],
     text_column: str,
@@ -104,10 +88,10 @@ def evaluate(
     folds: int,
     details: bool,
     with_random: bool | None,
-    seed: int,
     as_json: bool,
     cluster: str | None,
     workers: int | None,
+    **how: Any,
 ) -> None:
     """Score models on semantic textual similarity.
 
@@ -116,11 +100,10 @@ def evaluate(
     `tf-idf-characters`.
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
-    from siamese_cbow.evaluation.systems import RANDOM, TFIDF
+    from siamese_cbow.evaluation.systems import RANDOM, TFIDF, short_names
     from siamese_cbow.formats.resolver import PRETRAINED
-    from siamese_cbow.progress import bar
 
-    models = models or (PRETRAINED,)
+    models, seed = models or (PRETRAINED,), how["seed"]
     if task_folder is not None:
         _tasks(models, task_folder, seed, as_json)
         return
@@ -136,13 +119,12 @@ def evaluate(
     beside = [RANDOM, *TFIDF] if files else [RANDOM]
     shown = with_random if with_random is not None else bool(files) or not as_json
     wanted = [*models, *(name for name in beside if shown and name not in models)]
-    all_tests = compare or as_json  # else the verdicts alone are printed, which are the bootstrap's
+    tests = {"bootstrap": how["bootstrap"] or 1000, "seed": seed, "only_bootstrap": not (compare or as_json)}
     if compare or (files and as_json):
         with needs("scipy", "stats"):
             import scipy.stats  # noqa: F401 (said before any work)
     with bar("evaluate", len(wanted), unit="models") as progress:
-        sets = _sets(folders, files, columns, encoding, progress)
-        how: dict[str, Any] = {"protocol": protocol, "adapt": adapt, "bootstrap": bootstrap, "seed": seed}
+        sets = _sets(folders, files, columns, encoding, progress=progress)
         if cluster is None:
             scores = _evaluated(wanted, sets, progress, **how)
         else:
@@ -150,12 +132,9 @@ def evaluate(
 
             scores = RayCluster(cluster, workers).evaluate(wanted, sets, names=short_names(wanted), **how)
     others = scores[1:] if files else scores[1 : len(models)] if compare else []
-    comparisons = [
-        compare_scores(scores[0], other, bootstrap=bootstrap or 1000, seed=seed, only_bootstrap=not all_tests)
-        for other in others
-    ]
+    comparisons = [compare_scores(scores[0], other, **tests) for other in others]
     if as_json:
-        _print_json(scores, comparisons)
+        print_json(*scores, *comparisons)
     else:
         _print_tables(scores, comparisons, details=details, tests=compare)
 
@@ -163,24 +142,18 @@ def evaluate(
 def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> None:
     """A row for each measure of each task, a column for each model and for what needs no vectors."""
     from siamese_cbow.evaluation.evaluate import PairSystem
-    from siamese_cbow.evaluation.systems import open_system
+    from siamese_cbow.evaluation.systems import open_systems
     from siamese_cbow.evaluation.tasks import read_tasks
-    from siamese_cbow.progress import bar
 
     tasks, scores = read_tasks(folder), []
     with bar("tasks", len(models), unit="models") as progress:
-        for name, shown in zip(models, short_names(models), strict=True):
-            system = open_system(name, seed=seed, progress=progress)
+        for shown, system in open_systems(models, seed=seed, progress=progress):
             if isinstance(system, PairSystem):
-                raise click.UsageError(
-                    f"{name} has no vectors, which tasks ask for; tf-idf stands beside the models anyway"
-                )
+                raise click.UsageError(f"{shown} has no vectors for tasks; tf-idf stands beside the models anyway")
             scores += tasks.scores(system, shown)
-            progress.advance(1, shown)
     scores += tasks.beside
     if as_json:
-        for score in scores:
-            click.echo(json.dumps(score.to_dict(), ensure_ascii=False, allow_nan=False))
+        print_json(*scores)
         return
     from siamese_cbow.evaluation.score_tables import task_table
 
@@ -192,18 +165,16 @@ def _probe(
 ) -> None:
     """A row for each model and for tf-idf, for each file."""
     from siamese_cbow.evaluation.probe import TFIDF, most_frequent_share, probe, read_labelled
-    from siamese_cbow.evaluation.systems import open_system
+    from siamese_cbow.evaluation.systems import open_systems
 
-    opened: list[Any] = [open_system(name, seed=seed) for name in models]
-    systems = [*zip(short_names(models), opened, strict=True), (TFIDF, None)]
+    systems: list[tuple[str, Any]] = [*open_systems(models, seed=seed), (TFIDF, None)]
     for file in files:
         data = read_labelled(file, text_column=text.text_column, decoding=(decoding := text.decoding()))
         for remark in decoding.remarks():
             say(remark)
         scores = [probe(system, data, name=shown, folds=folds, seed=seed) for shown, system in systems]
         if as_json:
-            for score in scores:
-                click.echo(json.dumps(score.to_dict(), ensure_ascii=False))
+            print_json(*scores)
             continue
         click.echo(f"{data.name}: {len(data.texts):,} texts, accuracy in {folds} folds")
         for score in scores:
@@ -212,7 +183,12 @@ def _probe(
 
 
 def _sets(
-    folders: Sequence[str], files: Sequence[Path], columns: str, encoding: str | None, progress: Progress
+    folders: Sequence[str],
+    files: Sequence[Path] = (),
+    columns: str = "",
+    encoding: str | None = None,
+    *,
+    progress: Progress,
 ) -> list[PairSet]:
     from siamese_cbow.evaluation.pair_files import pairs
     from siamese_cbow.evaluation.sts import sts
@@ -227,27 +203,11 @@ def _evaluated(
     names: Sequence[str], sets: Sequence[PairSet], progress: Progress, *, seed: int, **how: Any
 ) -> list[Scores]:
     from siamese_cbow.evaluation.evaluate import evaluate
-    from siamese_cbow.evaluation.systems import open_system, words_of
+    from siamese_cbow.evaluation.systems import open_systems, words_of
 
     keep = words_of(sets) if any(Path(name).is_file() for name in names) else None
-    scores = []
-    for name, shown in zip(names, short_names(names), strict=True):
-        system = open_system(name, seed=seed, keep=keep, progress=progress)
-        scores.append(evaluate(system, sets, name=shown, seed=seed, **how))
-        progress.advance(1, shown)
-    return scores
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """The last part of each path where that tells them apart: ["models/a", "models/b"] -> ["a", "b"]."""
-    short = [Path(name).name or name for name in names]
-    return [name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)]
-
-
-def _print_json(scores: Sequence[Scores], comparisons: Sequence[Comparison]) -> None:
-    results: list[Scores | Comparison] = [*scores, *comparisons]
-    for result in results:
-        click.echo(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False))
+    systems = open_systems(names, seed=seed, keep=keep, progress=progress)
+    return [evaluate(system, sets, name=shown, seed=seed, **how) for shown, system in systems]
 
 
 def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *, details: bool, tests: bool) -> None:
@@ -282,9 +242,59 @@ def download(what: str, folder: str) -> None:
     An interrupted download goes on where it stopped; files that are there already are left alone.
     """
     from siamese_cbow.evaluation.sts import sts
-    from siamese_cbow.progress import bar
 
     with bar(f"download {what}", None, unit="B") as progress:
         download_sts(folder, progress=progress)
         sets = sts(folder, progress=progress)
     click.echo(f"{len(sets)} sets in {folder}; try: siamese-cbow evaluate random --sts {folder}")
+
+
+@click.command(name="reproduce", context_settings={"show_default": True})
+@click.argument("folder", metavar="STREAM", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@sts_option("Folder with the STS sets; may be given several times.")
+@click.option("--only", metavar="PARTS",
+              help="Some of table1,table2,table3,figure2,figure3,figure4,analysis,words,tasks.  "
+              "[default: all]")  # fmt: skip
+@click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
+              help="Folder with tasks beyond similarity, as `evaluate --tasks` takes it; without it, that section is "
+              "empty.")  # fmt: skip
+@click.option("--skip-thought-hours", metavar="H", type=click.FloatRange(min=0, min_open=True),
+              help="About how long skip-thought trains on two cores.  "
+              "[default: a few minutes, too little for it]")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
+@threads_option
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
+@click.option("--restart", is_flag=True, help="Discard what was finished before.")
+def reproduce(
+    folder: Path,
+    output: Path,
+    folders: tuple[str, ...],
+    only: str | None,
+    task_folder: Path | None,
+    skip_thought_hours: float | None,
+    quick: bool,
+    **options: Any,
+) -> None:
+    """Train every system of the paper on one stream and write its tables and figures.
+
+    STREAM is a folder that `prepare` has written. After an interruption, type the same command again: finished work is
+    not repeated.
+    """
+    from siamese_cbow.evaluation.tasks import read_tasks
+    from siamese_cbow.paper.reproduce import reproduce, reproduction_work
+    from siamese_cbow.stream.stream import Stream
+
+    parts = [part.strip() for part in only.split(",") if part.strip()] if only else None
+    stream, sets = Stream.load(folder), _sets(folders, progress=SILENT)
+    tasks = read_tasks(task_folder) if task_folder else None
+    work: Any = {"only": parts, "quick": quick, "skip_thought_hours": skip_thought_hours}
+    try:
+        with bar("reproduce", reproduction_work(stream, sets, **work)) as progress:
+            name = folder.resolve().name
+            reproduce(stream, sets, output, name=name, tasks=tasks, progress=progress, **work, **options)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted; every finished piece is kept: give the same command again to go on", signal.SIGINT
+        ) from None
+    click.echo(output / "index.html")

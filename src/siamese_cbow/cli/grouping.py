@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from siamese_cbow.cli.options import (
     files_or_stdin,
     model_option,
     open_model,
+    print_json,
     progress_bar,
     say,
     text_options,
@@ -90,8 +90,7 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
             else {}
         )
         if as_json:
-            entry = {"source": row.source, "line": row.line, "text": row.text, **of}
-            click.echo(json.dumps(entry, ensure_ascii=False))
+            print_json({"source": row.source, "line": row.line, "text": row.text, **of})
         elif row.of and review:
             click.echo(f"{row.score:.4f}\tkept\t{row.of[0]}:{row.of[1]}:{row.of_text}")
             click.echo(f"\tleft out\t{row.source}:{row.line}:{row.text}\n")
@@ -154,10 +153,11 @@ def cluster(
 
     def show(rows: Rows, groups: Any) -> None:
         for i, group in enumerate(groups.tolist()):
-            place = {"source": rows.source, "line": rows.number(i), "text": rows.row(i)}
-            entry = {"group": group if group >= 0 else None, **place}
-            line = f"{group if group >= 0 else ''}\t{place['source']}:{place['line']}:{place['text']}"
-            click.echo(json.dumps(entry, ensure_ascii=False) if as_json else line)
+            source, line, row = rows.source, rows.number(i), rows.row(i)
+            if as_json:
+                print_json({"group": group if group >= 0 else None, "source": source, "line": line, "text": row})
+            else:
+                click.echo(f"{group if group >= 0 else ''}\t{source}:{line}:{row}")
 
     with progress_bar("grouping", None) as progress:
         groups = clusters(
@@ -169,13 +169,10 @@ def cluster(
         if lines:
             say(label)
         elif as_json:
-            click.echo(json.dumps({"group": i, **_plain(asdict(cluster))}, ensure_ascii=False))
+            names = ("score", "source", "line", "text")
+            examples = [{name: getattr(hit, name) for name in names} for hit in cluster.examples]
+            print_json({"group": i, **asdict(cluster), "examples": examples})
         else:
             click.echo(label)
             for hit in cluster.examples:
                 click.echo(f"\t{hit.score:.4f}\t{hit.source}:{hit.line}:{hit.text}")
-
-
-def _plain(cluster: dict[str, Any]) -> dict[str, Any]:
-    examples = [{name: hit[name] for name in ("score", "source", "line", "text")} for hit in cluster["examples"]]
-    return {**cluster, "examples": examples}

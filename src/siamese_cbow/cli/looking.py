@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from siamese_cbow.cli.options import (
     import_numpy_quickly,
     model_option,
     open_model,
+    print_json,
     say,
     tell_unknown,
 )
@@ -117,13 +117,14 @@ def neighbours(
     is_plain = len(words) == 1 and not negative
     if is_plain:
         nearest = model.neighbours(words[0], k, all_forms=all_forms)
+        tell_unknown(model, words[0])
     else:
         nearest = model.most_similar(words, negative, topn=k, all_forms=all_forms)
-    if is_plain:
-        tell_unknown(model, words[0])
     for word, cosine in nearest:
-        row = {"word": word, "cosine": round(cosine, 6)}
-        click.echo(json.dumps(row, ensure_ascii=False) if as_json else f"{cosine:.4f}\t{word}")
+        if as_json:
+            print_json({"word": word, "cosine": round(cosine, 6)})
+        else:
+            click.echo(f"{cosine:.4f}\t{word}")
 
 
 @click.command(name="info")
@@ -141,7 +142,7 @@ def info(positional: Path | None, folder: Path | None, as_json: bool, verify: bo
     if verify:
         described["verified"] = True
     if as_json:
-        click.echo(json.dumps(described, ensure_ascii=False))
+        print_json(described)
         return
     for line in _lines(described):
         click.echo(line)

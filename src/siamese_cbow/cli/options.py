@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -107,7 +108,7 @@ class _Remarks(Silent):
     """No bar, but what there is to say, on standard error."""
 
     def say(self, message: str) -> None:
-        click.echo(message, err=True)
+        say(message)
 
 
 def refuse_threads(threads: int | None) -> None:
@@ -232,8 +233,15 @@ def files_or_stdin(files: Sequence[str]) -> list[str]:
 
 
 def say(message: str) -> None:
-    """One line on standard error."""
-    click.echo(f"siamese-cbow: {message}", err=True)
+    """One line on standard error, as `Progress.say` has it: only errors begin with the name of the program."""
+    click.echo(message, err=True)
+
+
+def print_json(*results: Any) -> None:
+    """A line of JSON on standard output for each result: of what has `to_dict`, that."""
+    for result in results:
+        plain = result.to_dict() if hasattr(result, "to_dict") else result
+        click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
 
 
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:

@@ -102,6 +102,7 @@ def search(
         model, hits, several = _in_files(query, files_or_stdin(files), folder, text, {**wanted, "threads": threads})
     if mode != "exact":
         tell_unknown(model, query)
+        _tell_strange(model, query, hits)
     with_file = several if with_file is None else with_file
     lines = HitLines(model, query, color=color, with_file=with_file, with_line=with_line, context=bool(before + after))
     for i, hit in enumerate(hits):
@@ -115,11 +116,20 @@ def _check_swapped(query: str, files: tuple[str, ...]) -> None:
     """`search notes.txt "a loud guitar"` has them the wrong way round."""
     from siamese_cbow.text.inputs import is_name
 
-    if len(files) == 1 and is_name(query) and query != "-" and not is_name(files[0]):
+    others = [name for name in files if not is_name(name)]
+    if len(others) == 1 and is_name(query) and query != "-":
+        paths = " ".join([query, *(name for name in files if name != others[0])])
         raise click.UsageError(
-            f"{query!r} is a file or folder and {files[0]!r} is not; the query comes first: "
-            f"siamese-cbow search {files[0]!r} {query}"
+            f"{query!r} is a file or folder and {others[0]!r} is not; the query comes first: "
+            f"siamese-cbow search {others[0]!r} {paths}"
         )
+
+
+def _tell_strange(model: Model, query: str, hits: list[Hit]) -> None:
+    """A query of unknown words only, none of which is found: what its letters are near to is hardly what was meant."""
+    known = set(model.tokenizer.words(query)).difference(model.unknown_words(query))
+    if hits and not any(map(str.isalpha, known)) and not any(hit.words for hit in hits):
+        say("no row has a word of the query, so hits go by the letters of unknown words; use other words")
 
 
 def _in_files(

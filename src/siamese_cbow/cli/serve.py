@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -54,11 +54,8 @@ def serve(
     allowed_hosts: tuple[str, ...],
     api_key: str | None,
     max_megabytes: float,
-    max_inputs: int,
-    max_seconds: float,
-    max_concurrent: int,
-    max_idle: float,
     verbose: bool,
+    **limits_by_name: Any,
 ) -> None:
     """Answer OpenAI's clients over HTTP, and show models on a page.
 
@@ -67,8 +64,7 @@ def serve(
     """
     try:
         from siamese_cbow.serve.app import build
-        from siamese_cbow.serve.hosts import Hosts
-        from siamese_cbow.serve.middleware import Limits
+        from siamese_cbow.serve.middleware import Hosts, Limits
         from siamese_cbow.serve.server import listen, run
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "serve") from error
@@ -78,13 +74,7 @@ def serve(
         raise SettingsError(f"the variable {KEY_VARIABLE} is empty; expected a key, or {expected}")
     if not math.isfinite(max_megabytes):
         raise SettingsError(f"--max-megabytes is {max_megabytes}; expected a number above 0")
-    limits = Limits(
-        max_bytes=int(max_megabytes * MEGABYTE),
-        max_inputs=max_inputs,
-        max_concurrent=max_concurrent,
-        max_seconds=max_seconds,
-        max_idle=max_idle,
-    )
+    limits = Limits(max_bytes=int(max_megabytes * MEGABYTE), **limits_by_name)
     hosts = Hosts(host, allowed_hosts)
     models, opened = _models(given, folder, index), None
     if index is not None:

@@ -1,21 +1,22 @@
 """`siamese-cbow train`: text or streams in, model out.
 
-Its options are those of a recipe (see `training.recipe`), and of `prepare` for what is no stream yet.
+Its options are those of a recipe, one for each field, shown under headings (see `training.recipe`), and those of
+`prepare` for what is no stream yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from siamese_cbow.cli.options import cluster_options, refuse_threads, say, threads_option
+from siamese_cbow.base.option_fields import Option, options
+from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, refuse_threads, say, threads_option
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
-from siamese_cbow.cli.recipe_options import Grouped, options_of, recipe_headings
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.storage import check_target
 from siamese_cbow.progress import bar
@@ -24,11 +25,81 @@ from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.training.plan import fitted_to, remarks_on_fit
-from siamese_cbow.training.recipe import PRESETS, Saving
+from siamese_cbow.training.recipe import AUTO as AUTO_WORD
+from siamese_cbow.training.recipe import AUTOMATIC, PRESETS, Saving
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe
 from siamese_cbow.transform.settings import Postprocess
 
 STEPS = "postprocess_"  # how the options of post-processing begin
+_AUTOMATIC = {int: AUTO, float: AUTO_NUMBER}
+_PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
+
+
+def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option for each field of a recipe. Its own default is None: what the recipe says."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(list(flat_options(recipe))):
+            flag = f"--{option.name.replace('_', '-')}"
+            kind = click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str)
+            command = click.option(
+                (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
+                *filter(None, [option.short]),
+                option.name,
+                default=None,
+                type=_AUTOMATIC.get(option.kind, kind) if option.name in AUTOMATIC else kind,
+                help=option.help + _defaults(option),
+            )(command)
+        return command
+
+    return decorate
+
+
+def flat_options(recipe: type) -> Iterator[Option]:
+    """The options of a recipe; of one that is a record, those of the record: `postprocess_components`, ..."""
+    for option in options(recipe):
+        if is_dataclass(option.kind):
+            steps = [step for step in options(option.kind) if step.help]
+            named = [step._replace(name=f"{option.name}_{step.name}") for step in steps]
+            yield from (named[0]._replace(group="Post-processing"), *named[1:])
+        else:
+            yield option
+
+
+def _defaults(option: Option) -> str:
+    """'  [default: 256; paper: 100]'."""
+    default = AUTO_WORD if option.name in AUTOMATIC else option.default
+    shown = [] if default is None else [f"default: {default}"]
+    shown += [] if option.paper is None else [f"paper: {option.paper}"]
+    return f"  [{'; '.join(shown)}]" if shown else ""
+
+
+class Grouped(click.Command):
+    """A command whose help shows options under headings; those that none of them names come first."""
+
+    headings: Mapping[str, Collection[str]] = {}  # heading -> names of options
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, one list under each heading."""
+        shown = {str(parameter.name): record for parameter in self.get_params(ctx)
+                 if (record := parameter.get_help_record(ctx))}  # fmt: skip
+        listed = {name for names in self.headings.values() for name in names}
+        others = [record for name, record in shown.items() if name not in listed]
+        with formatter.section("Options"):
+            formatter.write_dl(others)
+        for heading, names in self.headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([record for name, record in shown.items() if name in names])
+
+
+def recipe_headings(recipe: type) -> dict[str, list[str]]:
+    """The options of a recipe under the headings that its fields name."""
+    heading = "Recipe"
+    headings = {heading: ["recipe_name"]}
+    for option in flat_options(recipe):
+        heading = option.group or heading
+        headings.setdefault(heading, []).append(option.name)
+    return headings
 
 
 @click.command(name="train", cls=Grouped)
@@ -114,39 +185,21 @@ def train(
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)
     if cluster is not None:
-        job = {"passes": _numbers(passes), "average_every": average_every}
-        _train_on(cluster, workers, recipe, inputs, None if dry_run else output, saving, restart, job)
-        return
+        from siamese_cbow.cluster import RayCluster
+
+        job: Any
+        jobs, job = RayCluster(cluster, workers), {"passes": _numbers(passes), "average_every": average_every}
     if dry_run or output is None:
-        click.echo(_plan(recipe, mix))
+        click.echo(_plan(recipe, mix) if cluster is None else recipe_text(recipe) + jobs.plan(recipe, inputs, **job))
         return
-    from siamese_cbow.training.saved_run import train_into
-
     with bar("training", recipe.n_epochs * mix.n_tokens, unit="words") as progress:
-        train_into(output, recipe, mix, saving=saving, restart=restart, threads=threads, progress=progress)
-    click.echo(output)
+        how: Any = {"saving": saving, "restart": restart, "progress": progress}
+        if cluster is None:
+            from siamese_cbow.training.saved_run import train_into
 
-
-def _train_on(
-    cluster: str,
-    workers: int | None,
-    recipe: SiameseCBOW,
-    streams: Sequence[str],
-    output: Path | None,
-    saving: Saving,
-    restart: bool,
-    job: dict[str, Any],
-) -> None:
-    """Trains on a cluster; without an output, only says what that would be."""
-    from siamese_cbow.cluster import RayCluster
-
-    jobs = RayCluster(cluster, workers)
-    if output is None:
-        click.echo(recipe_text(recipe) + jobs.plan(recipe, streams, **job))
-        return
-    mix = Mix([Stream.load(stream) for stream in streams], job["passes"])
-    with bar("training", recipe.n_epochs * mix.n_tokens, unit="words") as progress:
-        jobs.train(recipe, streams, output=output, saving=saving, restart=restart, progress=progress, **job)
+            train_into(output, recipe, mix, threads=threads, **how)
+        else:
+            jobs.train(recipe, inputs, output=output, **how, **job)
     click.echo(output)
 
 

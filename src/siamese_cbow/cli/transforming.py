@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from siamese_cbow.base.targets import standard_stream
+from siamese_cbow.base.disk import standard_stream
 from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
 from siamese_cbow.formats.known_formats import READABLE, WRITABLE
 from siamese_cbow.model.packed_rows import Dtype
@@ -61,7 +61,7 @@ def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
     Their vectors are put side by side and brought down to N dimensions. What was chance in each evens out, and the
     model is no larger than each of them.
     """
-    from siamese_cbow.transform.combination import combine
+    from siamese_cbow.transform.compression import combine
 
     models = [open_model(folder) for folder in folders]
     combined = combine(models, dim=dim)

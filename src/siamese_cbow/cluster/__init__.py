@@ -10,11 +10,9 @@ In the order of the flow:
     node              what runs on a node beside the work: errors with the name of the node
     session           connecting, looking at the nodes, running work that survives the loss of some
     sources           files of shared folders and of stores (s3, gs, hdfs, ...)
-    shards            how text is cut: looks at files, their language, where they may be cut
-    word_counts       counts of words that travel
+    shards            how text is cut: looks at files, their language, where they may be cut; counts that travel
     parallel_prepare  text -> stream, shard by shard
-    exchange          how workers send arrays to each other
-    averaging         how the rows of several workers become one
+    averaging         how workers send arrays to each other, and how the rows of several of them become one
     training_job      what a training is to do, and what it will take
     training_worker   a process on a node that trains on its part
     rounds            training: who does what, round after round
@@ -28,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from siamese_cbow.progress import SILENT, Progress, shown
@@ -63,12 +60,10 @@ class RayCluster:
         self._session = self._new().__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         session, self._session = self._session, None
         if session is not None:
-            session.__exit__(kind, error, trace)
+            session.__exit__(*error)
 
     def _new(self) -> Session:
         from siamese_cbow.cluster.session import Session

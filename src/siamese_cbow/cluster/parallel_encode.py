@@ -17,13 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import atomic_file, one_writer
 from siamese_cbow.cluster.session import Session
-from siamese_cbow.cluster.shards import language_of, piece_ranges
+from siamese_cbow.cluster.shards import in_order, language_of, piece_ranges
 from siamese_cbow.cluster.sources import Source, Sources, paths_of, scratch_of
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.evaluate import evaluate
@@ -92,8 +92,8 @@ def encode(
     }
     with one_writer(output):
         scratch = scratch_of(output, plan)
-        listed = session.each(parts_of, [(source, settings.text, PART_ROWS, PART_BYTES) for source in sources])
-        parts = [part for _, each in sorted(listed, key=lambda pair: pair[0]) for part in each]
+        cuts = in_order(session, parts_of, [(source, settings.text, PART_ROWS, PART_BYTES) for source in sources])
+        parts = [part for each in cuts for part in each]
         n_rows = n_done = 0
         for _, n in session.each(encode_part, [(scratch, i, part, settings) for i, part in enumerate(parts)]):
             n_rows, n_done = n_rows + n, n_done + 1
@@ -112,7 +112,7 @@ def evaluate_each(
 ) -> list[Scores]:
     """The scores of models, each on some node; names are those to open and those to show."""
     items = [(name, shown, list(sets), seed, dict(how)) for name, shown in names]
-    return [scores for _, scores in sorted(session.each(_evaluate_one, items), key=lambda pair: pair[0])]
+    return in_order(session, _evaluate_one, items)
 
 
 # What nodes do
@@ -198,22 +198,14 @@ def _text_batches(part: EncodePart, text: TextSettings, folder: Path) -> Iterato
     source = part.source
     if part.span is not None:
         blocks = part_blocks(source.read, source.name, source.size, range(*part.span), "sentences", "keep")
-        texts = (each for block in blocks for each in block_texts(block))
-        yield from _some(texts)
+        yield from _some(each for block in blocks for each in block_texts(block))
         return
     with paths_of([source], folder) as [path]:
         yield from _some(RowReader([path], text, overlong="keep").texts())
 
 
 def _some(texts: Iterator[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for each in texts:
-        batch.append(each)
-        if len(batch) == ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+    return iter(lambda: list(islice(texts, ROWS)), [])
 
 
 def _table_batches(part: EncodePart, column: str, vector: str) -> Iterator[tuple[Any, list[str]]]:

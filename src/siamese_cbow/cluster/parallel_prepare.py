@@ -27,9 +27,17 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids
 from siamese_cbow.base.files import atomic_file, atomic_folder, one_writer
 from siamese_cbow.cluster.session import Session
-from siamese_cbow.cluster.shards import Shard, in_order, language_of, looks_of, shards_of
+from siamese_cbow.cluster.shards import (
+    CountedWords,
+    Shard,
+    in_order,
+    language_of,
+    load_array,
+    looks_of,
+    save_arrays,
+    shards_of,
+)
 from siamese_cbow.cluster.sources import Source, Sources, paths_of, scratch_of
-from siamese_cbow.cluster.word_counts import CountedWords, load_array, save_arrays
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.counting import COUNTERS, Merged, WordCounter, merge
 from siamese_cbow.stream.preparation import OURS, Settings, check_changes, finish, opened

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import one_writer
-from siamese_cbow.cluster.averaging import LONGEST
-from siamese_cbow.cluster.exchange import PeerLostError
+from siamese_cbow.cluster.averaging import LONGEST, PeerLostError
 from siamese_cbow.cluster.node import Failure
 from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
 from siamese_cbow.cluster.training_job import TrainingJob, check_content, threads_of, together, training_job

@@ -16,8 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Bytes
-from siamese_cbow.cluster.averaging import Averager, periods_of
-from siamese_cbow.cluster.exchange import Exchange, GlooExchange, Meeting, PeerLostError, load_torch
+from siamese_cbow.cluster.averaging import (
+    Averager,
+    Exchange,
+    GlooExchange,
+    Meeting,
+    PeerLostError,
+    load_torch,
+    periods_of,
+)
 from siamese_cbow.cluster.node import guarded, node_address
 from siamese_cbow.cluster.training_job import TrainingJob, row_shares, together
 from siamese_cbow.errors import InputError, MissingExtra

@@ -7,7 +7,7 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
       [PROTOCOLS, PairSet, Protocol, TextFacts, counted, counting]
     sts           folders and files of sets as released -> pair sets [WHERE, sts]
     pair_files    tables of two texts and a score -> a pair set of one's own [pairs]
-    systems       what can be evaluated by name [RANDOM, TFIDF, open_system, words_of]
+    systems       what can be evaluated by name [RANDOM, TFIDF, open_system, open_systems, short_names, words_of]
     correlation   Pearson, Spearman, bootstrap [Interval, interval, pearson]
     scores        the score of a set, the only one there is, and aggregates of several
       [Scores, SetScore, headline, mean]
@@ -20,11 +20,11 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     probe         labels read off frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
     transfer      the field's sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC
     ranking       retrieval with judged relevance: nDCG@10, MAP; BM25
-    document_tasks  halves and passages of whole documents
-    tasks         the three of them, by folder [TaskScore, Tasks, read_tasks]
+    tasks         halves and passages of whole documents; the three kinds of tasks, by folder
+      [TaskScore, Tasks, read_tasks]
     score_tables  scores and tests as tables for people
-      [best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables, signed,
-      task_table, verdict]
+      [UNDEFINED, best_of, both_numbers, comparison_table, details_table, number, probability, remarks, score_tables,
+      signed, task_table, verdict]
 
 Nothing here trains; the report of the paper is `paper`.
 """

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.kernels.bm25 import idf, norms, saturated
 from siamese_cbow.model.geometry import units
 from siamese_cbow.text.json_files import table_rows
 from siamese_cbow.words.tokenizer import Tokenizer
 
 DEPTH = 10  # of nDCG
-K1, B = 1.2, 0.75  # of BM25: Lucene's defaults
+K1 = 1.2  # of BM25: Lucene's default
 WORST = 4  # grade that still counts as relevant
 NDCG, AP = f"nDCG@{DEPTH}", "MAP"
 _WORDS = Tokenizer(punctuation=False)
@@ -89,28 +90,24 @@ def average_precision(ranked: Sequence[int], gains: Mapping[int, float]) -> floa
 
 
 def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32]:
-    """BM25 as Lucene has it (Robertson et al. 1994), (n_queries, n_documents): no stop words, no stems.
-
-    idf ln(1 + (n - df + .5) / (df + .5)); of a word that stands tf times, tf / (tf + k1 (1 - b + b length / mean))
-    """
+    """BM25 with Lucene's parameters, (n_queries, n_documents): no stop words, no stems."""
     counted = [Counter(_WORDS.words(text)) for text in documents]
     place = {word: i for i, word in enumerate(dict.fromkeys(word for words in counted for word in words))}
     ends = np.cumsum([0, *map(len, counted)])
     columns = np.array([place[word] for words in counted for word in words], np.int64)
     counts = np.array([n for words in counted for n in words.values()], np.float64)
     lengths = np.array([words.total() for words in counted], np.float64)
-    norms = np.repeat(K1 * (1 - B + B * lengths / max(1.0, lengths.mean())), np.diff(ends))
+    asks = np.repeat(norms(lengths / max(1.0, lengths.mean()), K1), np.diff(ends))
     found = np.bincount(columns, minlength=len(place))
-    idf = np.log1p((len(documents) - found + 0.5) / (found + 0.5))
-    weights = idf[columns] * counts / (counts + norms)
+    worth = idf(found, len(documents))[columns] * saturated(counts, asks, K1)
     by_word = np.argsort(columns, kind="stable")  # a word's documents side by side, from starts[word] on
     postings = np.repeat(np.arange(len(documents)), np.diff(ends))[by_word]
-    starts, weights = np.concatenate(([0], np.cumsum(found))), weights[by_word]
+    starts, worth = np.concatenate(([0], np.cumsum(found))), worth[by_word]
     scores = np.zeros((len(queries), len(documents)))
     for row, query in zip(scores, queries, strict=True):
         for word, n in Counter(word for word in _WORDS.words(query) if word in place).items():
             span = slice(starts[place[word]], starts[place[word] + 1])
-            row[postings[span]] += n * weights[span]
+            row[postings[span]] += n * worth[span]
     return scores.astype(np.float32)
 
 
@@ -119,12 +116,9 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
 
 def collections(folder: Path) -> list[Collection]:
     """Every collection in the folders of a folder."""
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [read_collection(path) for path in inside if _is_collection(path)]
-
-
-def _is_collection(path: Path) -> bool:
-    return (path / "relevance.tsv").is_file() or (path / "qrels" / "test.tsv").is_file()
+    judged = ("relevance.tsv", "qrels/test.tsv")
+    inside = sorted(path for path in folder.iterdir() if any((path / name).is_file() for name in judged))
+    return [read_collection(path) for path in inside]
 
 
 def read_collection(folder: Path) -> Collection:
@@ -154,11 +148,7 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
     identity = "_id" if "_id" in header else "id"
     names = [identity, "text", *(["title"] if "title" in header else [])]
     for name, text, *title in _cells(path, header, rows, names):
-        yield name, _titled(title[0], text) if title else text
-
-
-def _titled(title: str, text: str) -> str:
-    return text if text.startswith(title) else f"{title} {text}"
+        yield name, text if not title or text.startswith(title[0]) else f"{title[0]} {text}"
 
 
 def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:

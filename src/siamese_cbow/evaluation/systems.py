@@ -105,6 +105,21 @@ def open_system(
     return open_model(path, keep=keep, progress=progress)
 
 
+def open_systems(
+    names: Sequence[str], *, seed: int = 1, keep: Collection[str] | None = None, progress: Progress = SILENT
+) -> Iterator[tuple[str, System | PairSystem]]:
+    """Each system with its short name; `progress` advances when the next one is asked for."""
+    for name, shown in zip(names, short_names(names), strict=True):
+        yield shown, open_system(name, seed=seed, keep=keep, progress=progress)
+        progress.advance(1, shown)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """The last part of each path where that tells them apart: ["models/a", "models/b"] -> ["a", "b"]."""
+    short = [Path(name).name or name for name in names]
+    return [name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)]
+
+
 def words_of(sets: Iterable[PairSet]) -> set[str]:
     """Every word of the sets, as it is written and in lower case: what must be read of a large word vector file."""
     words: set[str] = set()

@@ -48,21 +48,18 @@ class Transfer:
         """`mr`."""
         return self.data.name
 
-    def items(self, system: System) -> dict[str, Floats]:
-        """(n_tested,) by the name of the measure."""
-        return self._items(system)
+    def items(self, system: System | None) -> dict[str, Floats]:
+        """(n_tested,) by the name of the measure; of tf-idf where there is no system."""
+        _, is_correct = classified(system, self.data, folds=self.folds, ngrams=2)
+        return {self.measure: is_correct.astype(np.float64)}
 
     def beside(self) -> dict[str, dict[str, Floats]]:
         """What needs no vectors: tf-idf of words and pairs of words, and the most frequent label always."""
-        counts = self._items(None)
+        counts = self.items(None)
         share = most_frequent_share(self.data)
         n = len(next(iter(counts.values())))
         always = (np.arange(n) < round(share * n)).astype(np.float64)
         return {"tf-idf of words and bigrams": counts, "the most frequent label": {self.measure: always}}
-
-    def _items(self, system: System | None) -> dict[str, Floats]:
-        _, is_correct = classified(system, self.data, folds=self.folds, ngrams=2)
-        return {self.measure: is_correct.astype(np.float64)}
 
     def sample(self, n: int) -> Transfer:
         """The same with at most so many examples and five folds, for a quick look."""

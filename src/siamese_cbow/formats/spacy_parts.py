@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.disk import check_replaceable
 from siamese_cbow.base.files import atomic_folder
-from siamese_cbow.base.targets import check_replaceable
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.model import Model

@@ -7,11 +7,13 @@
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
     means            the same at the speed of the memory, and a bound that spares most of them [bounds, means]
-    code_scores      vectors of one byte a number, compared with a query [code_scores]
+    bm25             what words that stand in a row say about it, in NumPy [MOST, idf, norms, saturated]
+    row_scores       rows compared with a query, by postings and by vectors of one byte a number
+          [GROUP, add_scores, code_scores, count_rows]
     merging          rows that several workers have moved become one
           [NOBODY, merge_means, merge_moves, put_rows, take_rows]
     ngram_rows       rows of unknown words, made of their n-grams
-          [compose_rows, normal_product, padded, transposed_product]
+          [BLOCK, compose_rows, normal_product, padded, transposed_product]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that
 kernels train in, and `machine` for how they are compiled.

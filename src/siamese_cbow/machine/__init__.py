@@ -1,12 +1,10 @@
 """The machine: how Numba compiles, memory, threads and SIMD. All that is private to Numba stays in this room.
 
-    kernel_cache  where compiled kernels are kept, and which of them are stale
-    compiling     options of all kernels, and the switch to plain ones
+    compiling     options of all kernels, the switch to plain ones, where they are kept and which of them are stale
           [FASTMATH, INLINE, LEAN]
-    intrinsics    what a processor can do and Numba has no word for: atomic counters, bits, requests for memory
-          [eight_bytes, prefetch_item, trailing_zeros]
-    memory        rows of whole cache lines, asked for beforehand; arrays that are used again
-          [LINE, Scratch, aligned, padded_width, prefetch, prefetch_to_move]
+    intrinsics    what a processor can do and Numba has no word for: atomic counters, bits, requests for memory; rows of
+          whole cache lines, asked for beforehand; arrays that are used again
+          [LINE, Scratch, aligned, eight_bytes, padded_width, prefetch, prefetch_item, prefetch_to_move, trailing_zeros]
     simd          sums of rows that lie anywhere, in registers [gather, gather_move, gather_scaled]
     products      products of the small matrices of a batch, exp of a whole row [combine, dot, dots, exp_all, highest]
     threads       a thread team with work stealing: phases, tiles, and the loop that kernels share

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, PLAIN, intrinsic_or
-from siamese_cbow.machine.memory import LINE
+from siamese_cbow.machine.intrinsics import LINE
 
 _LOG2E = np.float32(1.44269504)
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)

@@ -22,7 +22,7 @@ import numpy as np
 from numba import types
 
 from siamese_cbow.machine.compiling import PLAIN, intrinsic_or
-from siamese_cbow.machine.memory import LINE
+from siamese_cbow.machine.intrinsics import LINE
 
 if not PLAIN:
     from llvmlite import ir

@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,9 +126,7 @@ class ThreadTeam:
     def __enter__(self) -> ThreadTeam:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         if self._pool is not None:
             self._pool.shutdown()
 

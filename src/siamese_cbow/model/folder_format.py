@@ -3,6 +3,16 @@
 MODEL = FolderFormat("siamese-cbow model", 1, noun="model", expected="a saved model")
 MODEL.read_config(folder)      the table in config.json, unless it is of another format or version
 MODEL.check_file(path, entry)  an error where a file is missing, cut short, swapped or damaged
+
+The rows of a model as a safetensors file that other libraries read, and back, mapped into memory.
+
+    float32        `embeddings` (n_words + 1, dim): a row of zeros for unknown words at the end
+    float16, int8  the same in fewer bits, and `weights` (n_words + 1,) float32: the scales of the rows, which model2vec
+                   and sentence-transformers multiply them with
+    int4           `codes` (n_words, half of dim) uint8, two numbers per byte, and `scales` (n_words,): for us alone
+
+Float32 is written by hand, as the library would need a second copy of all vectors to add that row. Everything is mapped
+by hand, as the library would read the file into memory; but checked by the library, which trusts nothing in a header.
 """
 
 from __future__ import annotations
@@ -12,8 +22,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.disk import UNWRITABLE, file_hash, file_text, sample_hash, what_reads, written_by
 from siamese_cbow.errors import FormatError, InputError
+from siamese_cbow.model.packed_rows import STORED_AS, Dtype, PackedRows, Rows
 
 CONFIG = "config.json"
 ANEW = "copy the folder anew, or save the model again"
@@ -99,3 +115,88 @@ def read_table(
         found = f"format version {version!r}, this siamese-cbow reads {' and '.join(map(str, readable))}"
         raise FormatError(f"{path} has {found}; {what_reads(table)}{or_else}")
     return table
+
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I8": "i1", "U8": "u1"}  # all that we write
+
+
+def write_rows(path: Path, rows: Rows) -> None:
+    """Writes the rows of a model, (n_words, dim)."""
+    if not isinstance(rows, PackedRows):
+        _write_float32(path, rows)
+    elif rows.dtype == "int4":
+        write_tensors(path, {"codes": rows.codes, "scales": rows.scales})
+    else:
+        # Unknown words have a row of zeros, so their weight never shows; 1 is what a reader would expect.
+        codes = np.concatenate([rows.codes, np.zeros((1, rows.dim), rows.codes.dtype)])
+        write_tensors(path, {"embeddings": codes, "weights": np.append(rows.scales, np.float32(1))})
+
+
+def map_rows(path: Path, n_words: int, dim: int, dtype: Dtype) -> Rows:
+    """The rows that `write_rows` has written, mapped into memory, read-only."""
+    if dtype == "float32":
+        return map_float32(path, n_words, dim)
+    if dtype == "int4":
+        names, n_rows, width = ("codes", "scales"), n_words, (dim + 1) // 2
+    else:  # with a row for unknown words
+        names, n_rows, width = ("embeddings", "weights"), n_words + 1, dim
+    shapes = [(STORED_AS[dtype], (n_rows, width)), (np.float32, (n_rows,))]
+    codes, scales = _expect(path, dict(zip(names, shapes, strict=True))).values()
+    return PackedRows(codes[:n_words], scales[:n_words], dim, dtype)
+
+
+def map_float32(path: Path, n_words: int, dim: int) -> Vectors:
+    """Rows that were written as float32."""
+    rows: Vectors = _expect(path, {"embeddings": (np.float32, (n_words + 1, dim))})["embeddings"]
+    return rows[:-1]
+
+
+def write_tensors(path: Path, tensors: dict[str, NDArray[Any]]) -> None:
+    """Writes small arrays as the library does, but readable for others than the owner."""
+    from safetensors.numpy import save
+
+    path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in tensors.items()}))
+
+
+def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """All arrays of a safetensors file, mapped into memory, read-only."""
+    try:
+        with safe_open(path, framework="numpy") as file:  # checks that the header is true to the file
+            file.keys()
+        with path.open("rb") as raw:
+            size = int.from_bytes(raw.read(8), "little")
+            header = json.loads(raw.read(size))
+    except (SafetensorError, OSError, ValueError) as error:
+        raise FormatError(f"{path} is not a valid safetensors file ({error}); {ANEW}") from None
+    header.pop("__metadata__", None)
+    arrays = {}
+    for name, entry in header.items():
+        if entry["dtype"] not in _DTYPES:
+            raise FormatError(f"{path} has {entry['dtype']} for {name!r}, expected one of {', '.join(_DTYPES)}; {ANEW}")
+        start, kind, shape = 8 + size + entry["data_offsets"][0], np.dtype(_DTYPES[entry["dtype"]]), entry["shape"]
+        empty = 0 in shape  # which can't be mapped
+        array = np.empty(shape, kind) if empty else np.memmap(path, kind, "r", start, tuple(shape))
+        arrays[name] = np.asarray(array)
+    return arrays
+
+
+def _expect(path: Path, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> dict[str, NDArray[Any]]:
+    """The arrays of a file, in the order of what is expected of them."""
+    arrays = map_tensors(path)
+    present = {name: (array.dtype.name, array.shape) for name, array in arrays.items()}
+    wanted = {name: (np.dtype(dtype).name, shape) for name, (dtype, shape) in expected.items()}
+    if present != wanted:
+        raise FormatError(f"{path} has {present}, expected {wanted}; {ANEW}")
+    return {name: arrays[name] for name in wanted}
+
+
+def _write_float32(path: Path, vectors: Vectors) -> None:
+    n_words, dim = vectors.shape
+    size = (n_words + 1) * dim * 4
+    entry = {"embeddings": {"dtype": "F32", "shape": [n_words + 1, dim], "data_offsets": [0, size]}}
+    header = json.dumps(entry, separators=(",", ":")).encode()
+    header += b" " * (-(8 + len(header)) % 64)  # so that the rows, once mapped, start on a cache line
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.write(vectors.astype("<f4", copy=False).data)
+        file.write(bytes(dim * 4))

@@ -40,7 +40,6 @@ RANDOM_SHARE, OWN_SHARE = 0.2, 0.1  # of the length of a word: random parts of i
 RARE_COUNT = 0.1  # how often an unknown word was seen, so to speak
 SPREAD = 3.0  # standard deviations that the largest code stands for
 LARGEST = 7
-STRIP = 64  # columns that are fitted at a time
 REMEMBERED = 2_048  # rows of unknown words
 
 
@@ -114,8 +113,13 @@ class NGramVectors:
 
         out = np.empty((len(unknown.keys), self._padded.shape[1]), np.float32)
         numbers = np.array([self.scale, self.own, self.length])
-        compose_rows(unknown.buckets, unknown.starts, unknown.keys, self._padded, self.dim, numbers, out)
+        compose_rows(unknown, self._padded, self.dim, numbers, out)
         return out[:, : self.dim]
+
+    def rows_of_known(self, vocabulary: Vocabulary, first: int, last: int) -> Vectors:
+        """What words first to last - 1 of a vocabulary would have if they were unknown, (n, dim)."""
+        words = _ngrams(vocabulary, np.arange(first, last), self.n_buckets)
+        return self.rows(UnknownWords(*words, np.array([0, last - first])))
 
     @cached_property
     def codes(self) -> NDArray[np.int8]:
@@ -173,30 +177,37 @@ def fitted(
     threads: int | None = None,
 ) -> NGramVectors:
     """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
-    from siamese_cbow.words.lookup import written_out
-    from siamese_cbow.words.word_parts import ngrams_of
+    from siamese_cbow.kernels.ngram_rows import BLOCK
 
     counts = np.asarray(vocabulary.counts)
     length = _length(vectors, counts)
     ids = np.sort(np.argsort(-counts, kind="stable")[:n_words])
-    buckets, starts = ngrams_of(*written_out([_plain(vocabulary, i) for i in ids.tolist()]), N_BUCKETS)
+    buckets, starts, _ = _ngrams(vocabulary, ids, N_BUCKETS)
     solved = np.empty((N_BUCKETS, vectors.shape[1]), np.float32)
 
     def solve(first: int) -> None:
-        columns = slice(first, first + STRIP)
-        solved[:, columns] = _conjugate_gradients(buckets, starts, rounds, np.ascontiguousarray(vectors[ids, columns]))
+        targets = np.zeros((len(ids), BLOCK), np.float32)
+        some = vectors[ids, first : first + BLOCK]
+        targets[:, : some.shape[1]] = some
+        solved[:, first : first + BLOCK] = _conjugate_gradients(buckets, starts, rounds, targets)[:, : some.shape[1]]
 
     with ThreadPoolExecutor(thread_count(threads)) as pool:
-        list(pool.map(solve, range(0, vectors.shape[1], STRIP)))
+        list(pool.map(solve, range(0, vectors.shape[1], BLOCK)))
     share = np.float32(RANDOM_SHARE * length / vectors.shape[1] ** 0.5)
     for bucket in range(N_BUCKETS):
         solved[bucket] += share * signs(bucket, vectors.shape[1])
     return _packed(solved, OWN_SHARE * length, length)
 
 
-def _plain(vocabulary: Vocabulary, i: int) -> str:
-    """Word i as texts write it: "haus", where a model of several languages has de:haus."""
-    return vocabulary.words[i].partition(":")[2] if vocabulary.languages else vocabulary.words[i]
+def _ngrams(
+    vocabulary: Vocabulary, ids: NDArray[np.integer[Any]], n_buckets: int
+) -> tuple[Ids, Offsets, NDArray[np.uint64]]:
+    """Of some words, as texts write them ("haus", where a model of several languages has de:haus): see `ngrams_of`."""
+    from siamese_cbow.words.lookup import written_out
+    from siamese_cbow.words.word_parts import ngrams_of
+
+    words = [vocabulary.words[i] for i in ids.tolist()]
+    return ngrams_of(*written_out([w.partition(":")[2] for w in words] if vocabulary.languages else words), n_buckets)
 
 
 def _length(vectors: Vectors, counts: Counts) -> float:

@@ -1,6 +1,6 @@
 """A model as a folder, which sentence-transformers and model2vec load as it is.
 
-    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `tensor_file`; the last row, for unknown words, is 0
+    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `folder_format`; the last row, of unknown words: 0
     vocabulary.txt     `count word`, one word per line, in the order of the rows
     tokenizer.json     the tokenizer and the words once more, for the `tokenizers` library
     config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
@@ -26,13 +26,21 @@ import numpy as np
 
 from siamese_cbow.base.disk import UNWRITABLE, written_by
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
-from siamese_cbow.model.folder_format import ANEW, CONFIG, FolderFormat, write_json
+from siamese_cbow.model.folder_format import (
+    ANEW,
+    CONFIG,
+    FolderFormat,
+    map_rows,
+    map_tensors,
+    write_json,
+    write_rows,
+    write_tensors,
+)
 from siamese_cbow.model.geometry import Undo
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.ngram_vectors import NGramVectors
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, check_numbers
-from siamese_cbow.model.tensor_file import map_rows, map_tensors, write_rows, write_tensors
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
 
@@ -137,7 +145,7 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 
 def check_target(path: Path) -> None:
     """Raises an error unless a model may be written to `path`: what stands there would be deleted."""
-    from siamese_cbow.base.targets import check_replaceable
+    from siamese_cbow.base.disk import check_replaceable
 
     check_replaceable(path, MODEL_FILES, "a model")
     if path.is_dir() and {entry.name for entry in path.iterdir()} - {RUN}:

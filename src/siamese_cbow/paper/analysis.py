@@ -16,8 +16,8 @@ from siamese_cbow.evaluation.pair_sets import counted
 from siamese_cbow.evaluation.score_tables import best_of, number
 from siamese_cbow.evaluation.verdicts import NEAR
 from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, text_row
-from siamese_cbow.paper.inspection import FREQUENT
 from siamese_cbow.paper.recipes import PARTS, SYSTEMS, label_of
+from siamese_cbow.paper.treatments import FREQUENT
 from siamese_cbow.paper.view import View, paper, paper_row
 
 BINS = 5

@@ -8,9 +8,9 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.pair_sets import TextFacts
+from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, UNDECIDED, Decision, Statistic, decide_statistic, every
-from siamese_cbow.paper.decisions import in_settings, told
-from siamese_cbow.paper.document import Claim
+from siamese_cbow.paper.document import Claim, told
 from siamese_cbow.paper.recipes import ALIKE, BASELINES, label_of
 from siamese_cbow.paper.treatments import LABELS
 from siamese_cbow.paper.view import View
@@ -101,7 +101,7 @@ def named_sets(view: View) -> Iterator[Claim]:
     if place is None or place not in view.defined:
         return
     others = [i for i in view.defined if i != place]
-    for key, treatment, setting in in_settings(view):
+    for key, treatment, setting in view.settings():
         system = view.resampled(key, treatment)
         highest = decide_statistic(lambda r: r[..., place] - r[..., others].max(axis=-1), system, above=0)
         yield Claim(
@@ -116,7 +116,7 @@ def named_sets(view: View) -> Iterator[Claim]:
             f"tweets-near-{key}-{treatment}",
             f"On 2014 tweet-news it is not far from the best system of that year, {IN_PAPER:.4f} of {BEST_OF_2014} "
             "(4.1)",
-            f"{told(near, sign=False)}; it holds if no further off than in the paper",
+            f"{told(near, number)}; it holds if no further off than in the paper",
             near.verdict,
             setting,
         )
@@ -126,7 +126,7 @@ def _best_of_all(view: View) -> Iterator[Claim]:
     places = _places(view, BEST_HERE)
     if places is None:
         return
-    for key, treatment, setting in in_settings(view):
+    for key, treatment, setting in view.settings():
         sound = [rival for rival in view.among(BASELINES, treatment) if not view.unsound(rival, treatment)]
         if not sound:
             decisions = [Decision(UNDECIDED)]

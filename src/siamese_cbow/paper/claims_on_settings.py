@@ -9,8 +9,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.verdicts import Decision, Resampled, decide_statistic, every
-from siamese_cbow.paper.decisions import counted, told
-from siamese_cbow.paper.document import Claim
+from siamese_cbow.paper.document import Claim, counted, listed, told
 from siamese_cbow.paper.recipes import PUBLISHED, READINGS
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Run
@@ -227,7 +226,7 @@ def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
     return Claim(
         f"dimensions-{key}",
         "Too few dimensions (50 or 100) invariably lead to inferior results (4.2.3, Figure 4)",
-        f"the best of {_listed(low)} dimensions is below the best of {_listed(high)} on {counted(decision)} of "
+        f"the best of {listed(low)} dimensions is below the best of {listed(high)} on {counted(decision)} of "
         f"{len(places)} sets; mean over sets {_means(view, points)}",
         decision.verdict,
         READINGS[key],
@@ -255,9 +254,3 @@ def _means(view: View, points: Mapping[int, Resampled]) -> str:
     """`.40 with 50, .42 with 100`: the mean over sets for each value."""
     means = {n: view.mean([None if np.isnan(r) else float(r) for r in points[n].point]) for n in points}
     return ", ".join(f"{number(mean)} with {n}" for n, mean in means.items())
-
-
-def _listed(values: Sequence[int]) -> str:
-    """`_listed([200, 300])` -> "200 and 300"."""
-    names = [str(value) for value in sorted(values)]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

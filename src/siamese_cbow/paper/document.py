@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from siamese_cbow.evaluation.verdicts import Verdict
+from siamese_cbow.evaluation.score_tables import UNDEFINED, signed
+from siamese_cbow.evaluation.verdicts import Decision, Verdict
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,29 @@ class Report:
     def figures(self) -> list[Figure]:
         """The figures of all sections."""
         return [figure for section in self.sections for figure in section.figures]
+
+
+def told(decision: Decision, shown: Callable[[float | None], str] = signed) -> str:
+    """`+.0096, 95% interval -.0052 to +.0237`, and what kept it from being decided."""
+    bounds, value = decision.interval, decision.value
+    interval = f", 95% interval {shown(bounds.low)} to {shown(bounds.high)}" if bounds else ""
+    return f"{shown(value)}{interval}{because(decision)}"
+
+
+def counted(decision: Decision) -> str:
+    """`15.3, 95% interval 13 to 17`: the same of a count, which is a mean over trainings."""
+    return told(decision, lambda count: UNDEFINED if count is None else f"{round(count, 1):g}")
+
+
+def because(decision: Decision) -> str:
+    """` (2 trainings, 3 needed)`: what kept it from being decided; nothing where it was."""
+    return f" ({decision.why})" if decision.why else ""
+
+
+def listed(names: Iterable[object]) -> str:
+    """`listed([100, 200, 300])` -> "100, 200 and 300"."""
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def text_row(*texts: str, kind: Literal["body", "head", "total"] = "body") -> Row:

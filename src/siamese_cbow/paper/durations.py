@@ -47,11 +47,7 @@ def n_scorings(piece: Piece, job: Job) -> int:
 
 def weight(piece: Piece, job: Job) -> float:
     """A rough guess at the seconds of a piece on two cores, by which pieces share the progress bar."""
-    return _size(piece.recipe, job.stream) / _speed(work_kind(piece.recipe)) + 2 + n_scorings(piece, job)
-
-
-def _speed(kind: str) -> float:
-    return SPEEDS.get(kind, 3_000_000)
+    return _size(piece.recipe, job.stream) / SPEEDS.get(work_kind(piece.recipe), 3_000_000) + 2 + n_scorings(piece, job)
 
 
 def _size(recipe: Any, stream: Stream) -> float:

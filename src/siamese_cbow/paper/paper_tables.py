@@ -76,9 +76,9 @@ def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
         "finished": ("The same finishing for all", "Words weighted by their information, lengths square-rooted, two "
                      "common directions taken out, after learning and for every system: what is left of the "
                      "differences is what the objectives bring."),
-        "full": ("Stems, finishing and n-grams for all", "Beside the finishing, words of one stem share a part and "
-        "unknown "
-                 "words have vectors of their n-grams. The contrastive recipe has learnt with all of it."),
+        "full": ("Stems, finishing and n-grams for all", "Beside the finishing, words of one stem share a part, "
+                 "rare words are drawn towards what their letters say, and unknown words have vectors of their "
+                 "n-grams. The contrastive recipe has learnt with all of it."),
     }  # fmt: skip
     title, caption = alike.get(treatment, (titles[protocol], captions[protocol]))
     return Table(
@@ -109,7 +109,7 @@ def _line(
     if place is None:
         cells = [Cell(MISSING, small=small) for small in smalls.values()]
         return Row((Cell(dataset), Cell("missing"), *cells)), {**record, "n_pairs": 0}
-    of = {key: _given(view, key, treatment) for key in keys}
+    of = {key: view.given(key, treatment) or "learnt" for key in keys}
     first = {key: view.scores(key, protocol, of[key]).sets[place] for key in keys}
     daggers = {key: is_dagger(first[key], first["cbow"]) for key in SIAMESE if key in first and "cbow" in first}
     marks = {key: "†" for key, differs in daggers.items() if differs}
@@ -125,11 +125,6 @@ def _line(
         if protocol == "paper" and (theirs := paper_figure(year, dataset, key)):
             record |= {f"paper_{key}_pearson": theirs[0], f"paper_{key}_spearman": theirs[1]}
     return Row((Cell(dataset), Cell(f"{record['n_pairs']:,}"), *_figure_cells(figures, marks, smalls))), record
-
-
-def _given(view: View, key: str, treatment: Treatment) -> Treatment:
-    """The treatment of a column: the contrastive recipe has only the one that it learnt with."""
-    return treatment if view.among([key], treatment) else "learnt"
 
 
 def _paper(protocol: Protocol, year: int, dataset: str, key: str) -> str:
@@ -152,7 +147,10 @@ def _figure_cells(
 
 
 def _means(view: View, protocol: Protocol, treatment: Treatment, keys: list[str]) -> list[Row]:
-    every = {key: [run.aggregates for run in view.runs(key, protocol, _given(view, key, treatment))] for key in keys}
+    every = {
+        key: [run.aggregates for run in view.runs(key, protocol, view.given(key, treatment) or "learnt")]
+        for key in keys
+    }
     rows = []
     for place, group in enumerate(every[keys[0]][0] if keys else ()):
         figures = {

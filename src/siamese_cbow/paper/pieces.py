@@ -17,9 +17,8 @@ from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet, Protocol, coun
 from siamese_cbow.evaluation.scores import Scores, SetScore
 from siamese_cbow.evaluation.verdicts import crowding, resampled_pearsons
 from siamese_cbow.model.model import Model
-from siamese_cbow.paper.inspection import look_at_words, next_sentence_ranks
 from siamese_cbow.paper.recipes import SYSTEMS
-from siamese_cbow.paper.treatments import treated
+from siamese_cbow.paper.treatments import look_at_words, next_sentence_ranks, treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.progress import Progress
 

@@ -105,6 +105,7 @@ OBJECTIVE_ALONE: dict[str, Any] = {
     "idf_power": 0.0,
     "length_power": 1.0,
     "common_directions": 0,
+    "spelling": 0.0,
     "fallback": "none",
 }
 

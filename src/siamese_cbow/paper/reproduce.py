@@ -16,13 +16,12 @@ from siamese_cbow.base.files import one_writer
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
 from siamese_cbow.evaluation.tasks import Tasks
-from siamese_cbow.paper import analysis, charts, paper_tables, system_tables, task_tables
+from siamese_cbow.paper import analysis, charts, paper_tables, system_tables
 from siamese_cbow.paper.claims import claims
-from siamese_cbow.paper.code_version import code_of
 from siamese_cbow.paper.document import Report, Section
 from siamese_cbow.paper.recipes import FULL, QUICK, label_of, with_skip_thought
 from siamese_cbow.paper.view import View
-from siamese_cbow.paper.work_pieces import Job, fingerprint
+from siamese_cbow.paper.work_pieces import Job, code_of, fingerprint
 from siamese_cbow.paper.work_plan import Cache, checked_parts, plan_fingerprint, planned_work, run_plan
 from siamese_cbow.paper.writing import COMMAND, TEMPLATES, check_report, is_written, write_report
 from siamese_cbow.progress import SILENT, Progress
@@ -37,7 +36,7 @@ SECTIONS = {
     "figure4": charts.figure4,
     "analysis": analysis.length_and_overlap,
     "words": analysis.words,
-    "tasks": task_tables.tasks,
+    "tasks": system_tables.tasks,
 }
 
 
@@ -112,7 +111,7 @@ def build_report(view: View, job: Job, name: str) -> Report:
     return Report(
         f"Siamese CBOW reproduced{f' on {name}' if name else ''}",
         tuple(_summary(view, job)),
-        (*claims(view), *(task_tables.claims(view) if "tasks" in view.parts else ())),
+        (*claims(view), *(system_tables.task_claims(view) if "tasks" in view.parts else ())),
         tuple(sections),
         _data(view, job, name),
     )

@@ -1,12 +1,19 @@
-"""The systems side by side: their means as learnt and treated alike, their time (Table 3), and how each was trained."""
+"""The systems side by side: their means as learnt and treated alike, how each was trained, their time (Table 3), and
+what they do beyond similarity."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.score_tables import best_of, number
-from siamese_cbow.paper.document import Cell, Row, Section, Table, text_row
-from siamese_cbow.paper.recipes import PARTS, SYSTEMS, label_of
+from siamese_cbow.evaluation.tasks import TaskScore
+from siamese_cbow.evaluation.verdicts import Decision, decide, item_replicates
+from siamese_cbow.paper.document import Cell, Claim, Row, Section, Table, text_row, told
+from siamese_cbow.paper.recipes import PARTS, PUBLISHED, SYSTEMS, label_of
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.view import View, paper
 
@@ -23,10 +30,9 @@ def overview(view: View) -> Table:
     cells: dict[Treatment, dict[str, Cell]] = {treatment: {} for treatment in TREATMENTS}
     records: list[dict[str, Any]] = []
     for treatment in TREATMENTS:
-        there = [key for key in keys if _given(view, key, treatment)]
-        figures = {key: view.means(key, _given(view, key, treatment) or "learnt") for key in there}
-        for key, is_best in zip(there, best_of([mean for mean, _ in figures.values()]), strict=True):
-            mean, spread = figures[key]
+        figures = {key: view.means(key, given) for key in keys if (given := view.given(key, treatment))}
+        best = best_of(mean for mean, _ in figures.values())
+        for (key, (mean, spread)), is_best in zip(figures.items(), best, strict=True):
             text = number(mean) + ("" if spread is None else f" ± {number(spread)}")
             cells[treatment][key] = Cell(text, is_best)
             n = len(view.results.systems[key])
@@ -36,7 +42,7 @@ def overview(view: View) -> Table:
             (
                 Cell(label_of(key)),
                 *(cells[treatment].get(key, Cell("")) for treatment in TREATMENTS),
-                Cell(_sound(view, key)),
+                Cell(view.unsound(key) or "yes"),
             )
         )
         for key in keys
@@ -53,17 +59,6 @@ def overview(view: View) -> Table:
         rows,
         tuple(records),
     )
-
-
-def _given(view: View, key: str, treatment: Treatment) -> Treatment | None:
-    """Where the figure of a system comes from: the contrastive recipe has stems and finishing while it learns."""
-    if key == "contrastive":
-        return "learnt" if treatment == "full" else None
-    return treatment if view.among([key], treatment) else None
-
-
-def _sound(view: View, key: str) -> str:
-    return view.unsound(key) or "yes"
 
 
 def table3(view: View) -> Section:
@@ -132,3 +127,95 @@ def seconds(value: float) -> str:
     """`seconds(0.00004)` -> "40 µs"; `seconds(7.7)` -> "7.7 s"; `seconds(98804)` -> "98,804 s"."""
     unit, size = ("s", 1.0) if value >= 1 else ("ms", 1e-3) if value >= 1e-3 else ("µs", 1e-6)
     return f"{value / size:,.0f} {unit}" if value / size >= 10 else f"{value / size:.1f} {unit}"
+
+
+SHOWN: tuple[Treatment, ...] = ("learnt", "full")
+Measure = tuple[str, str, str]  # kind, task, measure
+
+
+def tasks(view: View) -> Section:
+    """Labels, retrieval and documents: a table for each treatment, with what needs no vectors below."""
+    tables = tuple(table for treatment in SHOWN if (table := _table(view, treatment)) is not None)
+    notes = (
+        "The paper leaves supervised tasks and larger pieces of text to later work. Labels: logistic regression on "
+        "frozen vectors, accuracy. Retrieval: documents ranked by cosine. Documents: halves that find each other, and "
+        "passages whose nearest one is of the same document. Mean over trainings; the best figure of a system is bold.",
+    )
+    absent = ("No tasks were given: --tasks DIR.",)
+    return Section("tasks", "Beyond similarity: labels, retrieval, documents", notes if tables else absent, tables)
+
+
+def _table(view: View, treatment: Treatment) -> Table | None:
+    every = {key: found for key in view.columns if (found := items(view, key, treatment))}
+    if not every:
+        return None
+    measures = list(next(iter(every.values())))
+    beside: dict[str, dict[Measure, TaskScore]] = {}
+    for score in view.beside:
+        beside.setdefault(score.system, {})[score.kind, score.task, score.measure] = score
+    best = {
+        measure: dict(zip(every, best_of([float(every[key][measure].mean()) for key in every]), strict=True))
+        for measure in measures
+    }
+    rows = [
+        Row((Cell(label_of(key)), *(_cell(every[key][measure], best[measure][key]) for measure in measures)))
+        for key in every
+    ]
+    rows += [
+        Row((Cell(name), *(Cell(number(scores[m].mean) if m in scores else "") for m in measures)), "total")
+        for name, scores in beside.items()
+    ]
+    records: list[dict[str, Any]] = [
+        {"system": key, "treatment": treatment, "task": task, "measure": what, "mean": float(values.mean())}
+        for key, found in every.items()
+        for (_, task, what), values in found.items()
+    ]
+    return Table(
+        f"tasks-{treatment}",
+        LABELS[treatment].capitalize(),
+        "± is the standard deviation over trainings. Below, what needs no vectors.",
+        ("system", *(f"{task}: {what}" for _, task, what in measures)),
+        tuple(rows),
+        tuple(records),
+    )
+
+
+def _cell(values: Floats, is_best: bool) -> Cell:
+    runs = values.mean(axis=1)
+    spread = f" ± {number(float(runs.std(ddof=1)))}" if len(runs) > 1 else ""
+    return Cell(f"{number(float(runs.mean()))}{spread}", is_best)
+
+
+def items(view: View, key: str, treatment: Treatment) -> dict[Measure, Floats]:
+    """By task and measure the figure of every example, (n_runs, n_items)."""
+    given = view.given(key, treatment) or treatment
+    found: dict[Measure, list[list[float]]] = {}
+    for run in view.results.systems.get(key, []):
+        for row in run.get("tasks") or []:
+            if row["treatment"] == given:
+                found.setdefault((row["kind"], row["task"], row["measure"]), []).append(row["items"])
+    return {measure: np.array(values, np.float64) for measure, values in found.items()}
+
+
+def task_claims(view: View) -> Iterator[Claim]:
+    """Whether the paper's vectors, and ours, do more on these tasks than random ones."""
+    chance = items(view, "random", "learnt")
+    for key in view.among((*PUBLISHED, "contrastive", "cbow", "skipgram", "fastsent")):
+        ours = items(view, key, "learnt")
+        for measure in [measure for measure in ours if measure in chance]:
+            decision = ahead(key, ours[measure], "random", chance[measure])
+            yield Claim(
+                f"tasks-{key}-{measure[1]}-{measure[2]}".lower().replace(" ", "-"),
+                f"{label_of(key)} does better than random vectors beyond similarity (the paper's outlook)",
+                told(decision),
+                decision.verdict,
+                f"{measure[1]}, {measure[2]}",
+                "us",
+            )
+
+
+def ahead(first: str, ours: Floats, second: str, theirs: Floats) -> Decision:
+    """Whether one system has the higher mean over the same examples, (n_runs, n_items) each."""
+    replicates = item_replicates(first, ours) - item_replicates(second, theirs)
+    n_runs = min(len(ours), len(theirs))
+    return decide(float(ours.mean() - theirs.mean()), replicates, above=0, n_runs=n_runs)

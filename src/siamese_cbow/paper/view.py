@@ -31,8 +31,8 @@ from siamese_cbow.evaluation.verdicts import (
     resampled_pearsons,
 )
 from siamese_cbow.paper.pieces import scores_from_json
-from siamese_cbow.paper.recipes import COMPARED, SYSTEMS, label_of
-from siamese_cbow.paper.treatments import TREATMENTS, Treatment
+from siamese_cbow.paper.recipes import ALIKE, COMPARED, PUBLISHED, READINGS, SYSTEMS, label_of
+from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.work_plan import Results, Run
 
 CHANCE = 0.5  # where the next sentence stands among others that are as likely
@@ -99,6 +99,22 @@ class View:
     def treated(self, treatment: Treatment) -> list[str]:
         """The columns that have a treatment."""
         return self.among(self.columns, treatment)
+
+    def given(self, key: str, treatment: Treatment) -> Treatment | None:
+        """Where the figures of a system come from: the contrastive recipe has all of `full` while it learns."""
+        if key == "contrastive":
+            return "learnt" if treatment == "full" else None
+        return treatment if self.among([key], treatment) else None
+
+    def settings(self) -> Iterator[tuple[str, Treatment, str]]:
+        """In which claims are decided: a reading of the paper's recipe, its treatment, and what to call the two."""
+        for treatment in ALIKE:
+            for key in self.among(PUBLISHED, treatment):
+                yield (
+                    key,
+                    treatment,
+                    READINGS[key] if treatment == "learnt" else f"{READINGS[key]}, {LABELS[treatment]}",
+                )
 
     def runs(self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt") -> list[Scores]:
         """The scores of each training of a system."""
@@ -211,15 +227,17 @@ class View:
             )
         return ""
 
-    def better(self, first: str, second: str, treatment: Treatment = "learnt") -> Decision:
-        """Whether a system has the higher mean Pearson over sets."""
+    def better(
+        self, first: str, second: str, treatment: Treatment = "learnt", other: Treatment | None = None
+    ) -> Decision:
+        """Whether a system has the higher mean Pearson over sets; the second may have another treatment."""
         places = self.defined
         if not places:
             return Decision(UNDECIDED, why="undefined on every set")
         return decide_statistic(
             lambda a, b: (a[..., places] - b[..., places]).mean(axis=-1),
             self.resampled(first, treatment),
-            self.resampled(second, treatment),
+            self.resampled(second, other or treatment),
             above=0,
         )
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from siamese_cbow.base.disk import what_reads, written_by
+from siamese_cbow.base.disk import remove_ours, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import MissingExtra, SettingsError
 from siamese_cbow.model.storage import MODEL_FILES
 from siamese_cbow.paper.durations import measured_seconds, weight
@@ -72,7 +71,7 @@ def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress)
     results = Results()
     todo: list[tuple[Piece, Place]] = []
     for piece, place in planned(parts, job):
-        known = _cached(piece, job, cache)
+        known = cache.get(piece.name, job.about(piece))
         if known is not None:
             place(results, known)
             progress.advance(weight(piece, job))
@@ -148,10 +147,6 @@ def _place(where: str, *keys: Any) -> Place:
         target.setdefault(keys[-1], []).append(result)
 
     return place
-
-
-def _cached(piece: Piece, job: Job, cache: Cache) -> Run | None:
-    return cache.get(piece.name, job.about(piece))
 
 
 def _computed(piece: Piece, job: Job, cache: Cache, progress: Progress) -> Run:

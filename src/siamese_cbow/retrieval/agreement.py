@@ -9,7 +9,7 @@
 Words that both have must stand in the same order. Of the words that only one has, none may be a number, a code, a
 negation, a name (a capital where no sentence begins) or a word that the model does not know; but a word that is
 unknown, or a hundred times rarer, and differs by one letter (or two exchanged ones) from the word in its place is taken
-for a slip of the keys.
+for a slip of the keys: not a name, a number word or a negation, nor a word with a letter before it ("moral", "amoral").
 
 Limits: names are told by capitals, so not in German, where nouns have them too and must all agree, nor in scripts
 without capitals. Negations and number words are known in the languages of `negations.txt`. Other words may differ if
@@ -122,6 +122,8 @@ class Agreement:
         if is_negation(x.folded) or is_negation(y.folded) or not one_letter_apart(x.folded, y.folded):
             return False
         rare, frequent = sorted((self._count(x.folded), self._count(y.folded)))
+        if not rare:  # no word at all, so no opposite, unless it is the other with a prefix: moral, amoral
+            return frequent > 0 and x.folded != y.folded[1:] and y.folded != x.folded[1:]
         return frequent > RARER * rare and not _is_opposite(x.folded, y.folded)
 
     def _count(self, folded: str) -> float:

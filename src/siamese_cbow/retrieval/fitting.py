@@ -61,14 +61,20 @@ class Fit:
 
     def units(self, means: Vectors) -> Vectors:
         """Means of rows, (n, dim), fitted and of length 1; zeros stay zeros."""
-        fitted = means @ self.matrix
-        lengths = np.sqrt(np.einsum("ij,ij->i", fitted, fitted))[:, np.newaxis]
-        units: Vectors = np.divide(fitted, lengths, out=np.zeros_like(fitted), where=lengths > TINY)
-        return units
+        return _of_length_1(means @ self.matrix)
 
     def units_one_by_one(self, means: Vectors) -> Vectors:
-        """The same, and the same row gives the same bits: in a matrix product they depend on the rows around."""
-        return np.concatenate([np.empty_like(means[:0]), *(self.units(means[i : i + 1]) for i in range(len(means)))])
+        """The same, and the same row gives the same bits: in a product of matrices they depend on the rows around."""
+        fitted = np.empty_like(means)
+        for mean, row in zip(means, fitted, strict=True):
+            np.matmul(mean, self.matrix, out=row)  # a vector: as a matrix of one row, it would take four times as long
+        return _of_length_1(fitted)
+
+
+def _of_length_1(rows: Vectors) -> Vectors:
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
+    units: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > TINY)
+    return units
 
 
 class QueryDirection(NamedTuple):

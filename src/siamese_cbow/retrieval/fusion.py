@@ -27,7 +27,6 @@ from siamese_cbow.retrieval.fitting import TINY, Fit, QueryDirection
 Mode: TypeAlias = Literal["hybrid", "exact", "meaning"]
 FEEDBACK, SHIFT, POOL = 3, 0.3, 100
 TIE = 1e-5  # scores that differ by less may be equal
-TOGETHER = 64  # rows whose highest score is looked at first
 
 
 @dataclass(frozen=True)
@@ -134,42 +133,28 @@ def _unit(vector: Vectors) -> Vectors:
     return vector / np.float32(length) if length > TINY else np.zeros_like(vector)
 
 
-def pool_of(
-    wanted: Wanted, halves: Halves, rows: NDArray[np.int64], exact: Floats, units: Vectors, lengths: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Vectors]:
-    """Of rows with exact vectors, the pool that `search` would take: feedback ranks the same rows again."""
-    n = wanted.n_pool
-    if n is None or len(rows) <= n:
-        return rows, units
-    scores = exact + halves.meaning(units, lengths)
-    keep = np.sort(np.lexsort((rows, -scores))[:n])
-    return rows[keep], units[keep]
+def pool_of(wanted: Wanted, scores: Floats) -> NDArray[np.bool_]:
+    """Of rows with these scores, the pool that `search` would take: feedback ranks the same rows again."""
+    n, pool = wanted.n_pool, scores > -np.inf
+    if n is not None and len(scores) > n:
+        pool &= scores >= np.partition(scores, len(scores) - n)[len(scores) - n] - TIE
+    return pool
 
 
-def live_only(
-    rows: NDArray[np.int64], counts: NDArray[np.int64], live: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of a word that a file still claims, and their counts."""
-    if live.all():
-        return rows, counts
-    keep = live[rows]
-    return rows[keep], counts[keep]
+def highest(scores: Vectors, maxima: Vectors, group: int, n: int) -> NDArray[np.int64]:
+    """The rows of the n highest scores, rising; -inf never, of equal ones the first. [.1, .9, .5], n 2 -> [1, 2]
 
-
-def highest(scores: Vectors, n: int) -> NDArray[np.int64]:
-    """The rows of about the n highest scores, n at least, rising; -inf never. [.1, .9, .5], 2 -> [1, 2]
-
-    The n-th highest of the maxima of TOGETHER rows each is reached by n rows and more, and hardly any row is sorted.
+    maxima  of `group` rows each: the n-th highest of them is reached by n rows and more, and hardly any row is sorted
     """
-    if len(scores) <= n:
-        return np.flatnonzero(scores > -np.inf)
-    n_groups = len(scores) // TOGETHER
-    if n_groups > n:
-        maxima = scores[: n_groups * TOGETHER].reshape(-1, TOGETHER).max(axis=1)
-        bar = np.partition(maxima, n_groups - n)[n_groups - n]
-        rows = np.flatnonzero(scores >= bar)
-    else:
-        rows = np.arange(len(scores))
+    groups = np.arange(len(maxima))
+    if len(maxima) > n:
+        bar = np.partition(maxima, len(maxima) - n)[len(maxima) - n]
+        groups = np.flatnonzero(maxima >= bar)
+    rows = (groups[:, np.newaxis] * group + np.arange(group)).reshape(-1)
+    rows = rows[rows < len(scores)]
+    rows = rows[scores[rows] > -np.inf]
     if len(rows) > n:
-        rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])  # of equal ones the first
-    return rows[scores[rows] > -np.inf]
+        bar = np.partition(scores[rows], len(rows) - n)[len(rows) - n]
+        rows = rows[scores[rows] >= bar]
+        rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])
+    return rows

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,20 +23,21 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Vectors, thread_count
 from siamese_cbow.base.files import one_writer
+from siamese_cbow.kernels.bm25 import idf
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.coding import Coding
-from siamese_cbow.retrieval.fitting import shortened
-from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, live_only, pool_of, ranked, spread_of
+from siamese_cbow.retrieval.fitting import Fit, in_spreads, shortened
+from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, pool_of, ranked, spread_of
 from siamese_cbow.retrieval.manifest import Manifest
-from siamese_cbow.retrieval.postings import as_matches
+from siamese_cbow.retrieval.postings import QueryMemory
 from siamese_cbow.retrieval.recall import recall
-from siamese_cbow.retrieval.row_words import PlainWords
+from siamese_cbow.retrieval.row_words import PlainWords, Words, few_words_of
 from siamese_cbow.retrieval.scoring import query_direction
 from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words
-from siamese_cbow.retrieval.segment import REBUILD
-from siamese_cbow.retrieval.terms import QueryWords, Term, bm25, joined
+from siamese_cbow.retrieval.segment import how_to_rebuild
+from siamese_cbow.retrieval.terms import QueryWords, Term, length_norms
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import Rows
 
@@ -61,6 +63,8 @@ class Index:
         self._segments = list(self.manifest.open_segments(self.folder).values())
         self._firsts = np.cumsum([0, *map(len, self._segments)]).tolist()  # rows are counted through all segments
         self._words, self._query_words = PlainWords(model), QueryWords(model)
+        self._row_words: Words | None = None
+        self._memories: list[QueryMemory] = []
 
     @classmethod
     def update(
@@ -122,47 +126,74 @@ class Index:
 
     def _best(self, query: str, terms: list[Term], wanted: Wanted, threads: int) -> list[tuple[int, float, float]]:
         """The best rows with the two halves of their scores, counted through all segments."""
-        n_live = len(self)
-        matches = joined(
-            (first, as_matches([live_only(rows, counts, live) for rows, counts in segment.matches(terms)]))
-            for first, segment, live in zip(self._firsts, self._segments, self._live_masks, strict=False)
-        )
-        worth = bm25(matches, terms, self._lengths[matches.rows].astype(np.float64), self._mean_length, n_live)
-        scores: Floats = np.bincount(matches.rows, worth, minlength=self._firsts[-1]).astype(np.float64)
         fit = self._fitted.fit if wanted.mode != "exact" else None
         direction = None if fit is None else query_direction(self._words, fit, query)
-        halves = Halves(wanted.mode, direction, spread_of(scores))
-        exact = halves.exact(scores)
-        rows = self._candidates(query, wanted, halves, exact, threads, all_rows=wanted.k is None)
-        units = np.zeros((len(rows), 1), np.float32)
-        if fit is not None:
-            words = self._words.of([self._text(row) for row in rows.tolist()])
-            units = fit.units_one_by_one(self._words.means(words, fit.weights))
-        counts = exact[rows] != 0
-        keep = counts | units.any(axis=1)
-        rows, units = rows[keep], units[keep]
-        rows, units = pool_of(wanted, halves, rows, exact[rows], units, self._lengths[rows])
-        return ranked(halves, fit, wanted, rows, exact[rows], units, self._lengths[rows])
+        memory = self._borrowed_memory()
+        scored = self._score_terms(terms, memory)
+        halves = Halves(wanted.mode, direction, spread_of(memory.scores[scored]))
+        rows = self._candidates(query, wanted, halves, scored, memory, threads)
+        exact = halves.exact(memory.scores[rows])
+        memory.scores[scored] = 0
+        self._memories.append(memory)
+        means = self._means(rows, fit)
+        units = means if fit is None else fit.units_one_by_one(means)
+        scores = exact + halves.meaning(units, self._lengths[rows])
+        scores[(exact == 0) & ~units.any(axis=1)] = -np.inf
+        pool = pool_of(wanted, scores)
+        return ranked(halves, fit, wanted, rows[pool], exact[pool], units[pool], self._lengths[rows[pool]])
+
+    def _borrowed_memory(self) -> QueryMemory:
+        """Nobody else has it; to be given back clean, or after an error not at all."""
+        from siamese_cbow.kernels.row_scores import GROUP
+
+        with suppress(IndexError):
+            return self._memories.pop()
+        return QueryMemory(self._firsts[-1], GROUP)
+
+    def _score_terms(self, terms: list[Term], memory: QueryMemory) -> NDArray[np.int64]:
+        """The rows with a word of the query; `memory.scores` gets their BM25, as `terms.bm25` defines it."""
+        from siamese_cbow.kernels.row_scores import add_scores
+
+        n, parts = 0, [slice(*ends) for ends in zip(self._firsts, self._firsts[1:], strict=False)]
+        for term in terms:
+            touched = [
+                segment.count(term, self._live_mask[part], memory.tally[part], memory.touched[part])
+                for part, segment in zip(parts, self._segments, strict=True)
+            ]
+            weight = term.count * float(idf(np.array([sum(map(len, touched))]), len(self))[0])
+            for part, rows in zip(parts, touched, strict=True):
+                arrays = memory.tally[part], self._norms[part], memory.scores[part], memory.scored
+                n = add_scores(rows, weight, *arrays, part.start, n)
+        return memory.scored[:n]
 
     def _candidates(
-        self, query: str, wanted: Wanted, halves: Halves, exact: Floats, threads: int, *, all_rows: bool
+        self, query: str, wanted: Wanted, halves: Halves, scored: NDArray[np.int64], memory: QueryMemory, threads: int
     ) -> NDArray[np.int64]:
-        """The rows that are scored exactly, rising: those with the highest scores by their codes."""
-        live = np.concatenate([np.empty(0, bool), *self._live_masks])
+        """The rows that are scored exactly, rising: those with the highest scores by words and codes."""
         if wanted.mode == "exact":
-            return np.flatnonzero(live & (exact > 0))
-        if all_rows:
-            return np.flatnonzero(live)
-        coding = self._coding
-        vector = query_direction(self._words, coding.fit, query).vector
-        coded = coding.query(vector)
-        about = np.concatenate([segment.cosines(coded, threads) for segment in self._segments])
-        if halves.mode == "hybrid" and halves.direction is not None and halves.direction.spread > 0:
-            about *= self._short / np.float32(halves.direction.spread)
-            about += exact
-        about[~live] = -np.inf
-        n = max(FACTOR * (wanted.n_pool or 0), AT_LEAST)
-        return highest(about, n)
+            return np.sort(scored)
+        if wanted.k is None:
+            return np.flatnonzero(self._live_mask)
+        from siamese_cbow.kernels.row_scores import GROUP
+
+        assert halves.direction is not None
+        vector = halves.direction.vector
+        if self._coding.fit is not self._fitted.fit:
+            vector = query_direction(self._words, self._coding.fit, query).vector
+        coded = self._coding.query(in_spreads(vector, halves.direction.spread) if wanted.mode == "hybrid" else vector)
+        weight = float(halves.exact(np.ones(1))[0])
+        factors = self._short if wanted.mode == "hybrid" else np.ones_like(self._short)
+        memory.maxima[:] = -np.inf
+        for first, segment in zip(self._firsts, self._segments, strict=False):
+            segment.compare(coded, first, memory, factors, weight, self._live_mask, threads)
+        return highest(memory.about, memory.maxima, GROUP, max(FACTOR * (wanted.n_pool or 0), AT_LEAST))
+
+    def _means(self, rows: NDArray[np.int64], fit: Fit | None) -> Vectors:
+        """The means of rows, (n, dim): plain for the first query, which may be the only one, then by the scanner."""
+        if fit is None:
+            return np.zeros((len(rows), 1), np.float32)
+        words, self._row_words = self._row_words or self._words, self._row_words or few_words_of(self.model)
+        return words.means(words.of([self._text(row) for row in rows.tolist()]), fit.weights)
 
     def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
         """Reads all files of the index to find damage, and measures how many of the true k best a search finds.
@@ -199,14 +230,12 @@ class Index:
         return [sorted(files) for files in live.values()]
 
     @cached_property
-    def _live_masks(self) -> list[NDArray[np.bool_]]:
-        masks = []
-        for segment, files in zip(self._segments, self._live, strict=True):
-            mask = np.zeros(len(segment), bool)
+    def _live_mask(self) -> NDArray[np.bool_]:
+        mask = np.zeros(self._firsts[-1], bool)
+        for start, files in zip(self._firsts, self._live, strict=False):
             for first, last, _ in files:
-                mask[first:last] = True
-            masks.append(mask)
-        return masks
+                mask[start + first : start + last] = True
+        return mask
 
     @cached_property
     def _lengths(self) -> NDArray[np.int64]:
@@ -217,17 +246,19 @@ class Index:
         return shortened(self._lengths)
 
     @cached_property
-    def _mean_length(self) -> float:
-        live = np.concatenate([np.empty(0, bool), *self._live_masks])
-        return float(self._lengths[live].mean()) if live.any() else 0.0
+    def _norms(self) -> Floats:
+        live = self._lengths[self._live_mask]
+        return length_norms(self._lengths.astype(np.float64), float(live.mean()) if len(live) else 0.0)
 
     @cached_property
     def _coding(self) -> Coding:
-        return Coding.load(self.folder / next(iter(self.manifest.fits)), self.model, advice=REBUILD)
+        return Coding.load(self.folder / next(iter(self.manifest.fits)), self.model, advice=how_to_rebuild(self.folder))
 
     @cached_property
     def _fitted(self) -> Coding:
-        return Coding.load(self.folder / list(self.manifest.fits)[-1], self.model, advice=REBUILD)
+        if len(self.manifest.fits) == 1:
+            return self._coding
+        return Coding.load(self.folder / list(self.manifest.fits)[-1], self.model, advice=how_to_rebuild(self.folder))
 
     def _place(self, row: int) -> tuple[int, int]:
         """The segment of a row, and its number there."""

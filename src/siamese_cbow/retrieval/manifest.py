@@ -20,7 +20,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.coding import FILES as FIT_FILES
 from siamese_cbow.retrieval.fitting import Fit, sample_rows
 from siamese_cbow.retrieval.row_words import Words
-from siamese_cbow.retrieval.segment import HASHES, REBUILD, Segment, SegmentText, check
+from siamese_cbow.retrieval.segment import HASHES, Segment, SegmentText, check, how_to_rebuild
 from siamese_cbow.text.languages import AUTO, UNDETERMINED, find_language
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.words.unknown_words import Fallback
@@ -75,17 +75,24 @@ class Manifest:
                 f"{folder / NAME} has format version {self.version}, this siamese-cbow searches in {FORMAT_VERSION}; "
                 f"make it anew from its files: `siamese-cbow index -o {folder} --rebuild`"
             )
-        if self.model != fingerprint(model):
+        if self.model not in (fingerprint(model), self._fingerprint_with_fallback(model)):
             made = self.model_folder or "another model"
             raise FormatError(
-                f"{folder} was made with {made}, which differs from this one; give that model, or {REBUILD}"
+                f"{folder} was made with {made}, which differs from this one; give that model, or "
+                f"{how_to_rebuild(folder)}"
             )
         if self.fallback != model.fallback:
             raise FormatError(
                 f"{folder} was made with the fallback {self.fallback!r} for unknown words, and the model now has "
                 f'{model.fallback!r}; use model.with_fallback("{self.fallback}") (or --fallback {self.fallback}), '
-                f"or {REBUILD}"
+                f"or {how_to_rebuild(folder)}"
             )
+
+    def _fingerprint_with_fallback(self, model: Model) -> str | None:
+        """That of the model with the fallback of the index, unless vectors of n-grams had to be made for it."""
+        if self.fallback == "ngrams" and model.given_ngrams is None:
+            return None
+        return fingerprint(model.with_fallback(self.fallback))
 
     def open_segments(self, folder: Path, *, whole: bool = False) -> dict[str, Segment]:
         """The segments of the index in `folder`, in order; an error where a file or an entry is damaged."""
@@ -97,7 +104,7 @@ class Manifest:
         for name, entry in self.files.items():
             if entry.last > (n_rows := len(segments[entry.segment])):
                 rows = f"rows {entry.first} to {entry.last} of {n_rows:,} in {entry.segment}"
-                raise FormatError(f"{folder / NAME} has {rows} for {name}; {REBUILD}")
+                raise FormatError(f"{folder / NAME} has {rows} for {name}; {how_to_rebuild(folder)}")
         return segments
 
     def note_times(self, folder: Path) -> None:
@@ -121,15 +128,16 @@ class Manifest:
     @classmethod
     def read(cls, folder: Path) -> Manifest:
         """The manifest of an index; what is missing or broken is an error that says what to do."""
-        path = folder / NAME
+        path, anew = folder / NAME, how_to_rebuild(folder)
         if not folder.is_dir():
             raise InputError(f"no index {folder}; make one with `siamese-cbow index FILES -o {folder}`")
         if not path.exists():
             raise FormatError(
                 f"{path} is missing: {folder} is not an index; search in its files with "
-                f"`siamese-cbow search QUERY {folder}`, or {REBUILD}"
+                f"`siamese-cbow search QUERY {folder}`, or make an index of them: "
+                f"`siamese-cbow index {folder} -o {folder}.index`"
             )
-        content = read_table(path, FORMAT, LISTED, written=REBUILD, anew=REBUILD, or_else=f", or {REBUILD}")
+        content = read_table(path, FORMAT, LISTED, written=anew, anew=anew, or_else=f", or {anew}")
         version = content["format_version"]
         try:
             manifest = cls(
@@ -146,7 +154,7 @@ class Manifest:
             )
             manifest._check_values()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{path} lacks what belongs there ({error!r}); {REBUILD}") from None
+            raise FormatError(f"{path} lacks what belongs there ({error!r}); {anew}") from None
         return manifest
 
     def _check_values(self) -> None:
@@ -215,7 +223,7 @@ def fit_of(folder: Path, manifest: Manifest, new: str, written: Path, words: Wor
     hashes, places = [np.empty(0, np.uint64)], list[tuple[str, int, int]]()
     for entry in sorted(manifest.files.values(), key=lambda each: (each.segment, each.first)):
         place = written if entry.segment == new else folder / entry.segment
-        all_hashes = mapped_array(place / HASHES, np.uint64, (None,), advice=REBUILD)
+        all_hashes = mapped_array(place / HASHES, np.uint64, (None,), advice=how_to_rebuild(folder))
         texts.setdefault(entry.segment, SegmentText(place, len(all_hashes)))
         hashes.append(np.array(all_hashes[entry.first : entry.last]))
         places.append((entry.segment, entry.first, entry.last - entry.first))

@@ -8,15 +8,15 @@ counts   (n_postings,) uint8: how often it stands there, MOST at most
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Offsets
+from siamese_cbow.kernels.bm25 import MOST
 from siamese_cbow.retrieval.row_words import RowWords
-from siamese_cbow.retrieval.terms import MOST, Matches, Term
+from siamese_cbow.retrieval.terms import Term
 
 OUTSIDE = np.uint64(1 << 63)
 
@@ -29,36 +29,31 @@ class Postings(NamedTuple):
     rows: NDArray[np.int32]
     counts: NDArray[np.uint8]
 
-    def matches(self, terms: Sequence[Term]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each term the rows that hold it, rising, and how often."""
-        return [self._of(term) for term in terms]
-
-    def _of(self, term: Term) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def parts(self, term: Term) -> list[slice]:
+        """Where the forms of a term stand in `rows` and `counts`; several may name the same row."""
         wanted = np.array([*term.ids, *(key | int(OUTSIDE) for key in term.keys)], np.uint64)
         slots = np.searchsorted(self.keys, wanted)
         places = [int(slot) for slot, key in zip(slots, wanted, strict=True)
                   if slot < len(self.keys) and self.keys[slot] == key]  # fmt: skip
-        parts = [slice(int(self.starts[place]), int(self.starts[place + 1])) for place in places]
-        if not parts:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows = np.concatenate([self.rows[part] for part in parts]).astype(np.int64)
-        counts = np.concatenate([self.counts[part] for part in parts]).astype(np.int64)
-        if len(parts) == 1:
-            return rows, counts
-        if rows.min() < 0:
-            return rows, counts  # damaged, as the caller will see
-        together = np.bincount(rows, counts)  # forms of one word may stand in the same row
-        found = np.flatnonzero(together)
-        return found, np.minimum(together[found], MOST).astype(np.int64)
+        return [slice(int(self.starts[place]), int(self.starts[place + 1])) for place in places]
 
 
-def as_matches(found: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Matches:
-    """The rows of each term as one list."""
-    return Matches(
-        np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in found)]),
-        np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found]),
-        np.concatenate([np.empty(0, np.int64), *(counts for _, counts in found)]),
-    )
+class QueryMemory:
+    """Room for one query over all rows of an index, used again: making a million zeros takes longer than most queries.
+
+    tally    (n_rows,) uint8: how often a term stands in a row; zeros between terms
+    touched  (n_rows,) int32: the rows that have it
+    scores   (n_rows,) float64: BM25; zeros between queries
+    scored   (n_rows,) int64: the rows that have a score
+    about    (n_rows,) float32: scores by codes
+    maxima   (n_groups,) float32: the highest of each group of them
+    """
+
+    def __init__(self, n_rows: int, group: int) -> None:
+        self.tally, self.touched = np.zeros(n_rows, np.uint8), np.empty(n_rows, np.int32)
+        self.scores, self.scored = np.zeros(n_rows, np.float64), np.empty(n_rows, np.int64)
+        self.about = np.empty(n_rows, np.float32)
+        self.maxima = np.empty(-(-n_rows // group), np.float32)
 
 
 class PostingsWriter:

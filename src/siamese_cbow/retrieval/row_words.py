@@ -60,6 +60,11 @@ def words_of(model: Model, n_bytes: int) -> PlainWords | BulkWords:
     return PlainWords(model)  # also where another library cuts text into words, which has no scanner
 
 
+def few_words_of(model: Model) -> PlainWords | BulkWords:
+    """The path for some hundred rows at a time, again and again."""
+    return FewWords(model) if type(model.tokenizer) is Tokenizer else PlainWords(model)
+
+
 class PlainWords:
     """The path for little text."""
 
@@ -169,3 +174,18 @@ class BulkWords:
             table = self._model.vectors if same else self._model.vectors * weights[:, np.newaxis]
             self._weighted = weights, table
         return self._weighted[1]
+
+
+class FewWords(BulkWords):
+    """The same without a weighted copy of all rows: of the words at hand only."""
+
+    def means(self, words: RowWords, weights: Vectors) -> Vectors:
+        """The mean of the rows of each text."""
+        from siamese_cbow.kernels.means import means
+
+        own, places = np.unique(words.vector_ids, return_inverse=True)
+        table = self._model.rows.take(own, 0) * weights[own, np.newaxis]
+        out = np.empty((len(words.ends), self._model.dim), np.float32)
+        offsets = np.append(0, words.vector_ends)
+        means(table, places.astype(np.int32), offsets, False, out, (words.extra, words.extra_offsets))
+        return out

@@ -129,9 +129,9 @@ def matched_words(model: Model, terms: list[Term], text: str) -> tuple[str, ...]
     """The words of a query that a text has, in the query's order: "loud guitars", "a guitar" -> ("guitars",)."""
     from siamese_cbow.words.unknown_words import key_of
 
-    words = set(model.tokenizer.words(text))
-    ids = {i for word in words if (i := model.vocabulary.id_of(word)) is not None}
-    keys = set(map(key_of, words))
+    known = {word: model.vocabulary.id_of(word) for word in model.tokenizer.words(text)}
+    ids = {i for i in known.values() if i is not None}
+    keys = {key_of(word) for word, i in known.items() if i is None}
     return tuple(term.word for term in terms if ids.intersection(term.ids) or keys.intersection(term.keys))
 
 

@@ -14,7 +14,7 @@ All files are mapped into memory, none is read as a whole.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.fitting import row_hashes
-from siamese_cbow.retrieval.postings import Postings, PostingsWriter
+from siamese_cbow.retrieval.postings import Postings, PostingsWriter, QueryMemory
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
 from siamese_cbow.retrieval.scoring import in_threads
 from siamese_cbow.retrieval.terms import LONGEST, QueryWords, Term
@@ -41,9 +41,13 @@ TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS = (
 )  # fmt: skip
 POSTINGS = ("words.npy", "word_starts.npy", "word_rows.npy", "word_counts.npy")
 FILES = (TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS, *POSTINGS)
-REBUILD = "make it anew with `siamese-cbow index --rebuild` (the text itself is not touched)"
 AT_A_TIME = 2_000  # rows that are looked up at a time
 SCANNED = 1 << 16  # rows that one thread compares with a query at a time
+
+
+def how_to_rebuild(index: Path) -> str:
+    """What to do about an index that can't be used, for the end of an error."""
+    return f"make it anew with `siamese-cbow index -o {index} --rebuild` (the text itself is not touched)"
 
 
 class SegmentWriter:
@@ -114,7 +118,7 @@ class SegmentText:
 
     def __init__(self, folder: Path, n_rows: int) -> None:
         self._folder, self._n_rows = folder, n_rows
-        self.starts = mapped_array(folder / STARTS, np.int64, (n_rows + 1,), advice=REBUILD)
+        self.starts = mapped_array(folder / STARTS, np.int64, (n_rows + 1,), advice=how_to_rebuild(folder.parent))
 
     @cached_property
     def data(self) -> mmap.mmap | bytes:
@@ -135,23 +139,23 @@ class Segment:
     """A segment on disk. Whoever opens it has checked that its files are those that were written."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=REBUILD)
+        self.folder, anew = folder, how_to_rebuild(folder.parent)
+        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=anew)
         self.text = SegmentText(folder, len(self))
-        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=REBUILD)
-        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=REBUILD)
-        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=REBUILD)
+        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=anew)
+        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=anew)
+        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=anew)
         wrong = check_offsets(self.text.starts, (folder / TEXT).stat().st_size, empty=True)
         if wrong:
-            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {REBUILD}")
+            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {anew}")
         dtypes = (np.uint64, np.int64, np.int32, np.uint8)
-        arrays = [mapped_array(folder / name, dtype, (None,), advice=REBUILD)
+        arrays = [mapped_array(folder / name, dtype, (None,), advice=anew)
                   for name, dtype in zip(POSTINGS, dtypes, strict=True)]  # fmt: skip
         self.postings = Postings(*arrays)
         n = len(self.postings.rows)
         wrong = check_offsets(self.postings.starts, n) if n else ""
         if wrong or len(self.postings.starts) != len(self.postings.keys) + 1 or len(self.postings.counts) != n:
-            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {REBUILD}")
+            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {anew}")
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -168,32 +172,54 @@ class Segment:
             text = self.text.data[starts[start] : starts[end]]
             yield Rows(bytes(text), source, np.array(self._numbers[start:end], np.int64), int(self._numbers[start]))
 
-    def matches(self, terms: Sequence[Term]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each term the rows that hold it, rising, and how often."""
-        found = self.postings.matches(terms)
-        for rows, _ in found:
-            if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
-                raise FormatError(f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}; {REBUILD}")
-        return found
+    def count(
+        self, term: Term, live: NDArray[np.bool_], tally: NDArray[np.uint8], touched: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """The live rows that hold a term, in `touched`; `tally` gets how often. All arrays (n_rows,)."""
+        from siamese_cbow.kernels.row_scores import count_rows
 
-    def cosines(self, query: Vectors, threads: int) -> Vectors:
-        """About the cosine of every row with a query, (n_rows,); see `Coding.query`."""
+        n = 0
+        for part in self.postings.parts(term):
+            n = count_rows(self.postings.rows[part], self.postings.counts[part], live, tally, touched, n)
+            if n < 0:
+                problem = f"{self.folder / POSTINGS[2]} names rows beyond the {len(self):,}"
+                raise FormatError(f"{problem}; {how_to_rebuild(self.folder.parent)}")
+        return touched[:n]
+
+    def compare(
+        self,
+        query: Vectors,
+        first: int,
+        memory: QueryMemory,
+        factors: Vectors,
+        weight: float,
+        live: NDArray[np.bool_],
+        threads: int,
+    ) -> None:
+        """About the score of every row, in `memory.about`: its cosine by `Coding.query`, and what words say.
+
+        first          the number of the first row among all rows of the index, as the arrays have them
+        factors        (n_rows of all,) what cosines are multiplied with
+        weight         what the scores by words are multiplied with
+        """
         if self.codes.shape[1] != len(query):
             found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
-            raise FormatError(f"{self.folder / VECTORS} has {found}; {REBUILD}")
-        from siamese_cbow.kernels.code_scores import code_scores
+            raise FormatError(f"{self.folder / VECTORS} has {found}; {how_to_rebuild(self.folder.parent)}")
+        from siamese_cbow.kernels.row_scores import GROUP, code_scores
 
-        out = np.empty(len(self), np.float32)
+        def compare(begin: int) -> None:
+            codes = self.codes[max(begin - first, 0) : begin - first + SCANNED]
+            own = slice(max(begin, first), max(begin, first) + len(codes))
+            arrays = factors[own], memory.scores[own], weight, live[own]
+            code_scores(codes, query, *arrays, own.start, memory.about[own], memory.maxima)
 
-        def compare(first: int) -> None:
-            code_scores(self.codes[first : first + SCANNED], query, out[first : first + SCANNED])
-
-        if threads == 1 or len(self) <= SCANNED:
-            list(map(compare, range(0, len(self), SCANNED)))
+        # Threads begin where a group of rows does: no two write to the same maximum.
+        begins = range(first // GROUP * GROUP, first + len(self), SCANNED)
+        if threads == 1 or len(begins) == 1:
+            list(map(compare, begins))
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(compare, range(0, len(self), SCANNED)))
-        return out
+                list(pool.map(compare, begins))
 
 
 def description(folder: Path, files: tuple[str, ...] = FILES) -> dict[str, Any]:
@@ -224,4 +250,4 @@ def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole
         ):
             problem = "is not the file that was written: damaged or swapped"
         if problem:
-            raise FormatError(f"{path} {problem}; {REBUILD}")
+            raise FormatError(f"{path} {problem}; {how_to_rebuild(folder.parent)}")

@@ -19,20 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids
+from siamese_cbow.kernels.bm25 import MOST, idf, norms, saturated
 from siamese_cbow.model.model import Model
 from siamese_cbow.text.languages import ASSUMED
 from siamese_cbow.transform.adaptation import shares_of
 from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.unknown_words import key_of
 
-# As everybody has them; on Cranfield and passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
-K1, B = 1.5, 0.75
 # Rows shorter than half of the mean count as half of it: a heading of one word should not beat a sentence with two.
 SHORTEST = 0.5
 COMMON = 5e-4  # a share of all text; twice or half as much costs up to .01 of nDCG@10 on Cranfield
 ENDINGS = ("", "s", "es", "ed", "ing", "'s", "n", "en", "e", "er")
 LONGEST = 65_535  # words of a row, as an index keeps them
-MOST = 255  # occurrences of a word in a row, as an index keeps them
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,9 @@ class QueryWords:
         made = list(dict.fromkeys(base + ending for base in (word, stem) for ending in ENDINGS))
         forms = [form for form, other in zip(made, self._stemmed(made), strict=True) if other == stem]
         unknown = [form for form in forms if self._model.vocabulary.id_of(form) is None]
-        return tuple(self._alike(word[0]).get(stem, [])), tuple(map(key_of, unknown))
+        # "severe" has the stem of "several", which is a common word: an index has no postings of those.
+        known = (i for i in self._alike(word[0]).get(stem, []) if i not in self.common)
+        return tuple(known), tuple(map(key_of, unknown))
 
     def _alike(self, letter: str) -> dict[str, list[int]]:
         """The words with this first letter, by stem. (A stem may end otherwise than its words, never begin so.)"""
@@ -148,8 +148,10 @@ def bm25(matches: Matches, terms: Sequence[Term], lengths: Floats, mean_length: 
     lengths  (n_matches,) words of the row of each match
     n_rows   of the collection, whose rows have `mean_length` words
     """
-    n_with = np.bincount(matches.terms, minlength=len(terms))
-    weights = np.log1p((n_rows - n_with + 0.5) / (n_with + 0.5)) * [term.count for term in terms]
-    relative = np.maximum(lengths / max(mean_length, 1e-9), SHORTEST)
-    worth: Floats = weights[matches.terms] * matches.counts * (K1 + 1) / (matches.counts + K1 * (1 - B + B * relative))
-    return worth
+    weights = idf(np.bincount(matches.terms, minlength=len(terms)), n_rows) * [term.count for term in terms]
+    return weights[matches.terms] * saturated(matches.counts, length_norms(lengths, mean_length))
+
+
+def length_norms(lengths: Floats, mean_length: float) -> Floats:
+    """What the lengths of rows ask for (`kernels.bm25`)."""
+    return norms(np.maximum(lengths / max(mean_length, 1e-9), SHORTEST))

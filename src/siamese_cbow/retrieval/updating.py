@@ -30,7 +30,7 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.coding import FILES as FIT_FILES
 from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint, fit_of
-from siamese_cbow.retrieval.segment import REBUILD, Segment, SegmentWriter, description
+from siamese_cbow.retrieval.segment import Segment, SegmentWriter, description, how_to_rebuild
 from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
@@ -147,7 +147,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
     if text is not None and text != old.settings:
         pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
         different = ", ".join(f"{name} {value!r}, not {new!r}" for name, value, new in pairs if value != new)
-        raise SettingsError(f"{folder} was made with {different}; leave that out, or {REBUILD}")
+        raise SettingsError(f"{folder} was made with {different}; leave that out, or {how_to_rebuild(folder)}")
     return old
 
 
@@ -230,7 +230,7 @@ def _change(
             manifest.fits, manifest.coded_rows = {}, n_rows
         else:
             name, entry = next(iter(manifest.fits.items()))
-            coding, manifest.fits = Coding.load(folder / name, model, advice=REBUILD), {name: entry}
+            coding, manifest.fits = Coding.load(folder / name, model, advice=how_to_rebuild(folder)), {name: entry}
         writer.write_codes(coding)
         with atomic_folder(folder / fit) as written_fit:
             fitted.save(written_fit)

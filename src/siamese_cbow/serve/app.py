@@ -18,14 +18,12 @@ from starlette.staticfiles import StaticFiles
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.index import Index
-from siamese_cbow.serve.api import Api
+from siamese_cbow.serve.api import Api, Jobs
 from siamese_cbow.serve.bodies import Problem, Reader, json_response
 from siamese_cbow.serve.explorer import Explorer
-from siamese_cbow.serve.hosts import Hosts
-from siamese_cbow.serve.jobs import Jobs
-from siamese_cbow.serve.middleware import Limits, Metrics, Middleware
-from siamese_cbow.serve.openapi import Endpoint, description
+from siamese_cbow.serve.middleware import Hosts, Limits, Metrics, Middleware
 from siamese_cbow.serve.registry import Embedder, Registry
+from siamese_cbow.serve.schemas import Endpoint, description
 
 PAGE = Path(__file__).parent / "page"
 OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for the key

@@ -20,13 +20,11 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError, MissingExtra, counted, needs
 from siamese_cbow.model.geometry import lengths, pca, units
 from siamese_cbow.model.model import Model
-from siamese_cbow.serve.api import folded
+from siamese_cbow.serve.api import Jobs, folded
 from siamese_cbow.serve.bodies import Problem, json_response
-from siamese_cbow.serve.jobs import Jobs
 from siamese_cbow.serve.middleware import Limits
-from siamese_cbow.serve.openapi import Endpoint
 from siamese_cbow.serve.registry import Registry
-from siamese_cbow.serve.schemas import STRING, MapRequest, listed
+from siamese_cbow.serve.schemas import STRING, Endpoint, MapRequest, listed
 
 # Of a large vocabulary the first words (the, of, and) would spread over the whole map, and leave no room for the rest.
 N_TOO_FREQUENT, LARGE = 100, 5_000

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.disk import UNWRITABLE, written_by
+from siamese_cbow.base.disk import UNWRITABLE, check_replaceable, written_by
 from siamese_cbow.base.files import atomic_folder, one_writer
-from siamese_cbow.base.targets import check_replaceable
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, ARRAYS, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about

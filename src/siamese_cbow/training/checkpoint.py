@@ -31,9 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import BROKEN_NPY, save_array
-from siamese_cbow.base.disk import file_hash, what_reads, written_by
+from siamese_cbow.base.disk import file_hash, remove_ours, what_reads, written_by
 from siamese_cbow.base.files import atomic_file, atomic_folder
-from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import FormatError
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from siamese_cbow.kernels.batch.batch_records import (
 from siamese_cbow.kernels.batch.picking import pick
 from siamese_cbow.kernels.objectives.in_batch import IN_BATCH_PHASES, TILE, InBatchWork, train_in_batch
 from siamese_cbow.kernels.objectives.sampled import SAMPLED_PHASES, SampledWork, train_sampled
-from siamese_cbow.machine.memory import Scratch, aligned
+from siamese_cbow.machine.intrinsics import Scratch, aligned
 from siamese_cbow.machine.threads import Phases, ThreadTeam
 from siamese_cbow.training.strips import StripLayout
 

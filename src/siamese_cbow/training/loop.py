@@ -29,6 +29,7 @@ from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.training.strips import layout_of
 from siamese_cbow.transform.postprocessing import folded, postprocess
+from siamese_cbow.transform.spelling import drawn_to_letters
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,10 @@ class Run:
                 "every vector would be zero, so that all texts are alike: what is done at the end leaves nothing; "
                 "try --common-directions 0, --length-power 1 and --idf-power 0, or prepare more text"
             )
-        model = Model(vocabulary, vectors, mix.tokenizer, info)
+        # Rows that training went on with have counts of their own, of which this text tells nothing.
+        is_new = self.recipe.spelling and self.recipe.init is None
+        ngrams = drawn_to_letters(vocabulary, vectors, self.recipe.spelling) if is_new else None
+        model = Model(vocabulary, vectors, mix.tokenizer, info, ngrams=ngrams)
         if self.recipe.postprocess is None:
             return model
         return postprocess(model, mix.streams[0], self.recipe.postprocess)

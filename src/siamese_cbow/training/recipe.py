@@ -119,6 +119,13 @@ class Recipe:
         2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0
     )
 
+    spelling: float = option(
+        10.0,
+        "At the end, draw rare words towards what their letters say, by this / (this + root of their count); 0: don't.",
+        paper=0.0,
+        at_least=0,
+        at_most=1e6,
+    )
     fallback: Fallback = option(
         "ngrams", "What unknown words count as in the model: see --fallback of `encode`.", paper="none"
     )

@@ -22,10 +22,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from siamese_cbow.base.disk import what_reads, written_by
+from siamese_cbow.base.disk import remove_ours, what_reads, written_by
 from siamese_cbow.base.files import atomic_file, one_writer
 from siamese_cbow.base.option_fields import options
-from siamese_cbow.base.targets import remove_ours
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import MODEL_FILES, RUN, check_target, load, save

@@ -32,7 +32,7 @@ from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.batch_records import Matrices
 from siamese_cbow.kernels.batch.random import Purpose, key
 from siamese_cbow.kernels.tables import OptimizerName
-from siamese_cbow.machine.memory import aligned
+from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.optimizers import state_shapes

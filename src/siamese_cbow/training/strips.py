@@ -16,7 +16,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS
-from siamese_cbow.machine.memory import padded_width
+from siamese_cbow.machine.intrinsics import padded_width
 from siamese_cbow.training.recipe import Recipe
 
 _WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own

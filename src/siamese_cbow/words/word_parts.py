@@ -141,12 +141,16 @@ def hash_ngrams(
     return n, key
 
 
-def ngrams_of(letters: Bytes, starts: Offsets, n_buckets: int) -> tuple[Ids, Offsets]:
-    """The buckets of words written one after another, as they are: word k has buckets[ends[k] : ends[k + 1]]."""
+def ngrams_of(letters: Bytes, starts: Offsets, n_buckets: int) -> tuple[Ids, Offsets, NDArray[np.uint64]]:
+    """The buckets of words written one after another, as they are: word k has buckets[ends[k] : ends[k + 1]]; and keys.
+
+    The same as `unknown_words.ngrams` and `key_of` give of each.
+    """
     buckets, ends = np.empty(PER_CHARACTER * len(letters), np.int32), np.zeros(len(starts), np.int64)
     as_it_is, points = characters.folds(lowercase=False, words=False), np.empty(CUT + 2, np.int64)
-    n = _ngrams_of(letters, starts, as_it_is, n_buckets, points, buckets, ends)
-    return buckets[:n], ends
+    keys = np.zeros(len(starts) - 1, np.uint64)
+    n = _ngrams_of(letters, starts, as_it_is, n_buckets, points, buckets, ends, keys)
+    return buckets[:n], ends, keys
 
 
 @njit(**LEAN)
@@ -158,9 +162,10 @@ def _ngrams_of(
     points: Offsets,
     buckets: Ids,
     ends: Offsets,
+    keys: NDArray[np.uint64],
 ) -> int:
     n = 0
     for word in range(len(starts) - 1):
-        n, _ = hash_ngrams(letters, starts[word], starts[word + 1], folds, n_buckets, points, buckets, n)
+        n, keys[word] = hash_ngrams(letters, starts[word], starts[word + 1], folds, n_buckets, points, buckets, n)
         ends[word + 1] = n
     return n

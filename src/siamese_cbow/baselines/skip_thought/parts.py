@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.baselines.skip_thought.examples import Rows
-from siamese_cbow.model.tensor_file import map_float32, write_rows
+from siamese_cbow.model.folder_format import map_float32, write_rows
 
 WEIGHTS = "weights.safetensors"
 

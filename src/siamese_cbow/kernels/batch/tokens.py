@@ -13,7 +13,7 @@ from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.batch_records import Batches, Grouping, Keys, Picked, Shape, Text, Tokens
 from siamese_cbow.kernels.batch.random import fraction
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.memory import prefetch
+from siamese_cbow.machine.intrinsics import prefetch
 from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import Tile
 

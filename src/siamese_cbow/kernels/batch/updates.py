@@ -28,7 +28,7 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.batch_records import Matrices, Rule, Steps, Tokens
 from siamese_cbow.kernels.tables import OPTIMIZERS
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
-from siamese_cbow.machine.memory import prefetch_to_move
+from siamese_cbow.machine.intrinsics import prefetch_to_move
 from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_move
 from siamese_cbow.machine.threads import Tile

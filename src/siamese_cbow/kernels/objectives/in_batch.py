@@ -34,7 +34,7 @@ from siamese_cbow.kernels.batch.tokens import fill, sum_words
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
 from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
-from siamese_cbow.machine.memory import LINE
+from siamese_cbow.machine.intrinsics import LINE
 from siamese_cbow.machine.products import combine, dot, dots
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
 
