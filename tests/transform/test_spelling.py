@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow import SiameseCBOW, Stream
+from siamese_cbow import SiameseCBOW, Stream, TextSettings, prepare
 from siamese_cbow.model import geometry
 from siamese_cbow.model.ngram_vectors import fitted
 from siamese_cbow.transform.spelling import drawn_to_letters
@@ -56,12 +56,6 @@ def test_frequent_words_stay_their_own() -> None:
     assert near[0] > 0.999 > near[1] > near[2]
 
 
-def test_words_of_several_languages_are_spelled_without_their_prefix() -> None:
-    both = Vocabulary(["de:haus", "en:house"], np.array([4, 4]), ("de", "en"))
-    rows = np.eye(2, 6, dtype=np.float32)
-    found = drawn_to_letters(both, rows, 1e6)
-    assert cosines(rows, np.array([found.row("haus"), found.row("house")])) == pytest.approx(1, abs=1e-4)
-
 
 def test_the_same_bytes_whatever_is_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, in_parts = learnt(), learnt()
@@ -93,3 +87,10 @@ def test_a_training_ends_with_it_unless_it_goes_on_with_rows_of_others(tmp_path:
     near = cosines(going_on.train(stream).vectors, spelled.vectors)
     assert near == pytest.approx(1, abs=1e-3)
     assert SiameseCBOW.paper().spelling == 0
+
+
+def test_words_of_several_languages_are_left_alone() -> None:
+    lines = [[f"haus{i % 7} alt{i % 3}", f"house{i % 7} old{i % 3}"] for i in range(60)]
+    stream = prepare(lines, text=TextSettings(kind="groups", languages=("de", "en")))
+    spelled, plain = RECIPE.train(stream), replace(RECIPE, spelling=0.0).train(stream)
+    np.testing.assert_array_equal(spelled.vectors, plain.vectors)
