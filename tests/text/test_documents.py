@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from document_files import pdf
 from siamese_cbow.errors import InputError, MissingExtra
-from siamese_cbow.text import documents
+from siamese_cbow.text import documents, layout
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.layout import rejoined, unwrapped
@@ -190,6 +192,12 @@ def test_words_broken_at_the_end_of_a_line(text: str, expected: str) -> None:
     joined = rejoined(text.encode())
     assert joined.count(b"\n") == text.count("\n")  # lines keep their numbers
     assert unwrapped(joined).decode() == expected
+
+
+@given(st.text("ab1-\u2010\u00ad'’_.( \t\n\n", max_size=40))
+def test_only_lines_that_end_in_a_hyphen_have_to_be_looked_at(text: str) -> None:
+    everywhere = layout._BROKEN_WORD.finditer(text)
+    assert [match.span() for match in layout._broken_words(text)] == [match.span() for match in everywhere]
 
 
 def test_chinese_lines_are_joined_without_a_space() -> None:

@@ -16,6 +16,7 @@ import operator
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
@@ -115,10 +116,10 @@ def _first_width(line: str) -> int:
 
 _BLANKS = re.compile(rb"\n\n+")
 _HYPHEN_END = re.compile(rb"(?:-|\xe2\x80\x90|\xc2\xad)[ \t]*\n")
+_HYPHEN_LINE_END = re.compile(r"[-\u2010\u00ad][ \t]*\n")  # the same in a string
 _BROKEN_WORD = re.compile(
     r"[ \t]*(?<![\w-])((?:[^\W_]+[-'’])*)([^\W_]+)([-\u2010\u00ad])[ \t]*\n[ \t]*([^\W_]+)(\S*)([ \t]*)"
 )
-_WORD = re.compile(r"[ \t]*(?<![\w-])((?:[^\W_]+[-'’])*)([^\W_]+)([-\u2010\u00ad])[ \t]*\n[ \t]*([^\W_]+)")
 _WORD = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
 _WIDE_LINE_END = re.compile(  # Chinese and Japanese have no spaces between words; Korean has
     rb"(?<=[\xe3-\xe9][\x80-\xbf]{2})\n(?=[\xe3-\xe9])|(?<=\xef[\xbc\xbd][\x80-\xbf])\n(?=[\xe3-\xe9])"
@@ -144,11 +145,29 @@ def rejoined(text: bytes) -> bytes:
     if not _HYPHEN_END.search(text):
         return text
     whole = text.decode()
-    counts = Counter(word.lower() for word in _WORD.findall(whole))
-    for match in _BROKEN_WORD.finditer(whole):
+    broken = list(_broken_words(whole))
+    counts = Counter(map(str.lower, _WORD.findall(whole)))
+    for match in broken:
         counts.subtract((match[2].lower(), match[4].lower()))
     often = max(3, counts.total() // 200)
-    return _BROKEN_WORD.sub(lambda match: _whole_word(match, counts, often), whole).encode()
+    pieces, done = [], 0
+    for match in broken:
+        pieces += (whole[done : match.start()], _whole_word(match, counts, often))
+        done = match.end()
+    return "".join((*pieces, whole[done:])).encode()
+
+
+def _broken_words(text: str) -> Iterator[re.Match[str]]:
+    """What `_BROKEN_WORD.finditer` finds: only lines that end in a hyphen are looked at, which are few."""
+    done = 0
+    for hyphen in _HYPHEN_LINE_END.finditer(text):
+        if hyphen.start() < done:
+            continue
+        line, next_end = text.rfind("\n", 0, hyphen.start()) + 1, text.find("\n", hyphen.end())
+        match = _BROKEN_WORD.search(text, max(done, line), len(text) if next_end < 0 else next_end)
+        if match:
+            done = match.end()
+            yield match
 
 
 def _whole_word(match: re.Match[str], counts: Counter[str], often: int) -> str:
