@@ -150,7 +150,8 @@ def rejoined(text: bytes) -> bytes:
     for match in broken:
         counts.subtract((match[2].lower(), match[4].lower()))
     often = max(3, counts.total() // 200)
-    pieces, done = [], 0
+    pieces: list[str] = []
+    done = 0
     for match in broken:
         pieces += (whole[done : match.start()], _whole_word(match, counts, often))
         done = match.end()
