@@ -56,7 +56,6 @@ def test_frequent_words_stay_their_own() -> None:
     assert near[0] > 0.999 > near[1] > near[2]
 
 
-
 def test_the_same_bytes_whatever_is_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, in_parts = learnt(), learnt()
     drawn_to_letters(VOCABULARY, whole, 10.0)
