@@ -547,7 +547,7 @@ def test_the_same_is_done_to_all_rows(stream: Stream) -> None:
     model = RandomVectors(dim=8).train(stream)
     every = treated(model, stream)
     assert list(every) == ["learnt", "finished", "full"]
-    recipe = SiameseCBOW(dim=8, learning_rate=1e-12, share_stems=False, fallback="none")
+    recipe = SiameseCBOW(dim=8, learning_rate=1e-12, share_stems=False, spelling=0.0, fallback="none")
     plain = replace(recipe, idf_power=0.0, length_power=1.0, common_directions=0).train(stream, threads=1)
     again = treated(plain, stream)["finished"]
     np.testing.assert_allclose(again.vectors, recipe.train(stream, threads=1).vectors, atol=1e-4)

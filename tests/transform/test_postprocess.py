@@ -201,7 +201,7 @@ END = {"idf_power": 1.0, "length_power": 0.5, "common_directions": 2}
 
 
 def test_the_end_of_a_training_is_a_post_processing(stream: Stream) -> None:
-    recipe = SiameseCBOW(dim=8, epochs=1, batch_size=16)
+    recipe = SiameseCBOW(dim=8, epochs=1, batch_size=16, spelling=0.0)
     assert recipe.end == Postprocess(**END)
     learnt = replace(recipe, idf_power=0.0, length_power=1.0, common_directions=0).train(stream)
     done = learnt.postprocess(**END)
