@@ -80,10 +80,7 @@ class Run:
                 "every vector would be zero, so that all texts are alike: what is done at the end leaves nothing; "
                 "try --common-directions 0, --length-power 1 and --idf-power 0, or prepare more text"
             )
-        # Rows that training went on with have counts of their own, of which this text tells nothing; and letters say
-        # nothing of which words of two languages are translations.
-        is_apt = self.recipe.spelling and self.recipe.init is None and not vocabulary.languages
-        ngrams = drawn_to_letters(vocabulary, vectors, self.recipe.spelling) if is_apt else None
+        ngrams = drawn_to_letters(vocabulary, vectors, self.plan.spelling) if self.plan.spelling else None
         model = Model(vocabulary, vectors, mix.tokenizer, info, ngrams=ngrams)
         if self.recipe.postprocess is None:
             return model

@@ -148,6 +148,15 @@ class Plan:
         left = max(0, self.recipe.common_directions - self.taken_out)
         return replace(self.recipe.end, common_directions=left)
 
+    @property
+    def spelling(self) -> float:
+        """How strongly rare words are drawn towards their letters after that; 0 where letters are no better guess.
+
+        Rows that training goes on with have counts of their own, of which this text tells nothing; and letters say
+        nothing of which words of two languages are translations.
+        """
+        return 0.0 if self.recipe.init is not None or self.vocabulary.languages else self.recipe.spelling
+
     @cached_property
     def word_weights(self) -> NDArray[np.float32]:
         """(n_words,) what words count in the sentences that are learnt from; empty where all count 1."""

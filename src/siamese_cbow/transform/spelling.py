@@ -8,9 +8,6 @@ stemmer knows, compounds, names in several spellings. The more often a word was 
 a strength of 10, words seen 100 times are half their own, those seen a million times almost all. A part of what is
 spelled belongs to each n-gram, and one to each word alone, so that different words stay different.
 
-Not done to rows of several languages, whose letters say nothing of which words are translations (fewer of them are then
-found, benchmarks/two_languages.py), nor when a training goes on with rows of others.
-
 Chosen on German, Russian, Japanese and Chinese STS-b dev pairs and on English STS 2012-2013, where every strength from
 3 to 30 is better than none; by the count itself, without the root, it is a little worse for large texts, and without
 the random parts of n-grams much worse. What it is worth: benchmarks/languages.py.
