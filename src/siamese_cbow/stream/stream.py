@@ -147,6 +147,28 @@ class Stream:
             array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for what is mapped
         return replace(self, ids=self.ids[offsets[0] : offsets[-1]], sentences=sentences, documents=documents)
 
+    def in_pieces(self, n_words: int) -> Stream:
+        """The same text in pieces of about so many words, each a sentence of the new stream; ids stay on disk.
+
+        A sentence of 7 words and one of 2, `in_pieces(3)` -> pieces of 3, 4 and 2 words. Neighbours are then parts of
+        one sentence as a rule, so that a training learns from the words close by, as word2vec does, rather than from
+        what a passage is about.
+        """
+        if n_words < 1:
+            raise SettingsError(f"pieces of {n_words} words; expected 1 or more")
+        lengths = np.diff(self.sentences)
+        n_pieces = np.maximum(1, np.rint(lengths / n_words).astype(np.int64))  # of each sentence
+        first = np.concatenate([[0], np.cumsum(n_pieces)])  # (n_sentences + 1,): the first piece of each
+        place = np.arange(first[-1]) - np.repeat(first[:-1], n_pieces)  # of a piece in its sentence
+        starts = np.repeat(self.sentences[:-1], n_pieces) + place * np.repeat(lengths, n_pieces) // np.repeat(
+            n_pieces, n_pieces
+        )
+        sentences, documents = np.append(starts, self.sentences[-1]), first[self.documents]
+        for array in (sentences, documents):
+            array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for what is mapped
+        digest = hashlib.blake2b(f"pieces of {n_words} words: {self.fingerprint}".encode(), digest_size=16)
+        return replace(self, sentences=sentences, documents=documents, fingerprint=digest.hexdigest())
+
     @classmethod
     def load(
         cls,
