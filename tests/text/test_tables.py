@@ -112,7 +112,7 @@ def test_text_tables_may_be_compressed(tmp_path: Path, ending: str) -> None:
     packed.write_bytes(gzip.compress(file.read_bytes()))
     assert read(packed) == read(file) == "".join(f"{row}\n\n" for row in rows)
     packed.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"packed\S+ is cut off or damaged"):
+    with pytest.raises(InputError, match=r"packed\S+ is truncated or damaged"):
         read(packed)
 
 
@@ -362,8 +362,8 @@ def test_a_json_file_may_be_one_array(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"text": "a"}', "is cut off: its array of 1 records does not end"),
-        ('[{"text": "a"}] x', "goes on after its array ends: 'x'"),
+        ('[{"text": "a"}', "is truncated: its array of 1 records does not end"),
+        ('[{"text": "a"}] x', "continues after the end of its array: 'x'"),
         ('[{"text": "a"}, {"text": ]', "record 2 is not JSON"),
         ('["a"]', "is a JSON str; expected one object"),
         ("text,text\na,b\n", "has more than one column 'text'"),
@@ -381,7 +381,7 @@ def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     for content in ('id,text\n1,"a\n2,b\n3,c\n', 'text,id\n"a",1\nb,"2\nc,3', 'id,text\n1,"cut off'):
         file.write_text(content)
-        with pytest.raises(InputError, match="ends inside of a cell whose quotation mark is never closed"):
+        with pytest.raises(InputError, match="ends inside a cell with an unclosed quotation mark"):
             cells(file)
     file.write_text('id,text\n1,a 5" disk\n2,"b\nc"\n\n')
     assert cells(file) == ['a 5" disk', "b\nc"]

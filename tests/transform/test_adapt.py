@@ -267,7 +267,7 @@ def test_held_out_sentences_are_never_learnt_from(model: Model) -> None:
 
 def test_what_was_adapted_is_not_compared_with_what_was_not(model: Model) -> None:
     pairs = pair_set()
-    with pytest.raises(InputError, match="not evaluated alike"):
+    with pytest.raises(InputError, match="were evaluated differently"):
         compare(evaluate(model, [pairs]), evaluate(model, [pairs], adapt="set"))
     with pytest.raises(SettingsError, match="adapt is 'all'; expected one of no, set, held-out"):
         evaluate(model, [pairs], adapt="all")  # type: ignore[arg-type]

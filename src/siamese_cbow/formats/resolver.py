@@ -67,9 +67,9 @@ def open_model(
     if form.name == OURS:
         return load_folder(path, verify=verify)
     if form.read is None:
-        raise InputError(f"{path} is of the format {form.name}, which is only written; expected {ACCEPTED}")
+        raise InputError(f"{path} is {form.name}, a format that siamese-cbow only writes; expected {ACCEPTED}")
     if verify:
-        raise SettingsError(f"{path} is of the format {form.name}, which has no hashes; leave out verify (--verify)")
+        raise SettingsError(f"{path} is {form.name}, a format without hashes; drop verify (--verify)")
     if form.is_vector_file:
         return read_vector_file(path, progress, keep=keep)
     return form.read(path, progress)
@@ -96,7 +96,7 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
     path = Path(text).expanduser() if text.startswith("~/") else Path(text)
     if text and os.path.exists(path):  # noqa: PTH110 (Path.exists raises an error where a name is too long)
         if text == PRETRAINED:
-            progress.say(f"{path.absolute()} is meant, not the model in the package: leave out the name for that one")
+            progress.say(f"using {path.absolute()}, not the model in the package; for that one, give no name")
         return path
     if text == PRETRAINED:
         return PACKAGED
@@ -106,7 +106,7 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
         try:
             return download(text)
         except InputError as error:
-            raise InputError(f"{error}; there is no file or folder {text} either") from error
+            raise InputError(f"{error}; no file or folder {text} exists either") from error
     from siamese_cbow.formats.known_formats import ACCEPTED
 
     raise InputError(f"no model {text or repr(text)}; expected {ACCEPTED}")

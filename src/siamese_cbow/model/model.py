@@ -124,7 +124,7 @@ class Model(WordVectors):
         """The cosine of a[i] and b[i] for each i, (n,): `similarity_pairwise(["a cat", "tea"], ["a dog", "tea"])`."""
         rows, others = self._rows(a, b)
         if len(rows) != len(others):
-            raise InputError(f"{len(rows):,} texts against {len(others):,}; expected as many on either side")
+            raise InputError(f"{len(rows):,} texts against {len(others):,}; expected the same number on both sides")
         pairs = paired_cosines(rows, others)
         return float(pairs[0]) if isinstance(a, str) and isinstance(b, str) else pairs
 
@@ -132,7 +132,9 @@ class Model(WordVectors):
         """Two times texts or vectors, as rows that can be compared, (n, dim)."""
         a, b = rows = [np.atleast_2d(self.encode(x) if (given := as_vectors(x)) is None else given) for x in both]
         if a.shape[1] != b.shape[1]:
-            raise InputError(f"vectors of {a.shape[1]} and {b.shape[1]} numbers; expected as many on either side")
+            raise InputError(
+                f"vectors of {a.shape[1]} and {b.shape[1]} dimensions; expected the same number on both sides"
+            )
         return rows
 
     def ids(self, texts: Texts) -> tuple[Ids, Offsets]:
@@ -181,7 +183,7 @@ class Model(WordVectors):
                 own = language_of(self.vocabulary, self.info.language)
                 if named == own:
                     return self
-                raise InputError(f"language is {name!r}; this model has one language, {own}: leave it out")
+                raise InputError(f"language is {name!r}, but this model has only one language, {own}; drop the option")
             if named.code not in self.languages:
                 raise InputError(f"language is {name!r}; expected one of {', '.join(self.languages)}")
             name = named.code

@@ -115,7 +115,7 @@ def _sample(blocks: Iterator[tuple[Rows, Vectors]], seed: int) -> Vectors:
             elif (place := int(rng.integers(n_seen))) < SAMPLE:
                 sample[place] = row.copy()
     if not sample:
-        raise InputError("no row has a word that the model knows; expected text in the model's language")
+        raise InputError("no row contains a word the model knows; expected text in the model's language")
     return np.array(sample)
 
 

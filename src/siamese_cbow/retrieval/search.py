@@ -108,17 +108,17 @@ def encoded_blocks(
 def checked_terms(model: Model, words: QueryWords, query: str, mode: Mode) -> list[Term]:
     """The terms of a query; an error that says what to type where there is nothing to search for."""
     if not query.strip():
-        raise InputError("the query is empty; expected some words")
+        raise InputError("the query is empty; expected at least one word")
     terms = words.terms(query)
     has_vector = bool(model.encode(query).any())
     unknown = ", ".join(map(repr, model.unknown_words(query)[:5])) or "no words"
     if mode == "exact" and not terms:
-        why = "only words that are nearly everywhere" if has_vector else f"no word ({unknown})"
-        raise InputError(f"the query {query!r:.80} has {why}; add a rarer word, or leave out --exact")
+        why = "only words that occur nearly everywhere" if has_vector else f"no word ({unknown})"
+        raise InputError(f"the query {query!r:.80} has {why}; add a rarer word, or drop --exact")
     if mode == "meaning" and not has_vector:
         raise InputError(
-            f"the query {query!r:.80} has no word that the model knows ({unknown}); use other words, or leave out "
-            "--meaning to find them as they are written"
+            f"the query {query!r:.80} has no word the model knows ({unknown}); use other words, or drop "
+            "--meaning to match them exactly"
         )
     if not terms and not has_vector:
         raise InputError(f"the query {query!r:.80} has no word to search for ({unknown}); use other words")

@@ -114,9 +114,9 @@ def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
         raise SettingsError("languages has auto; expected the language of each column, such as --languages en,de")
     listed = ",".join(languages)
     if languages and kind != "groups":
-        raise SettingsError(f"languages are {listed} and kind is {kind!r}; only groups have languages: --kind groups")
+        raise SettingsError(f"languages are {listed} but kind is {kind!r}; only groups have languages: --kind groups")
     if len(languages) == 1 or len(set(languages)) < len(languages):
-        raise SettingsError(f"languages are {listed}; expected two or more, each once: one for each column")
+        raise SettingsError(f"languages are {listed}; expected two or more distinct ones, one per column")
     return tuple(languages)
 
 

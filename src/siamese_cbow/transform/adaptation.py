@@ -44,7 +44,7 @@ def adapt(model: Model, texts: Texts) -> Model:
     ids, offsets = model.ids(chosen)
     if not len(ids):
         what = f"none of {len(chosen):,} texts has a word with a vector" if chosen else "there is no text to adapt to"
-        raise InputError(f"{what}; expected some in the model's language")
+        raise InputError(f"{what}; expected text in the model's language")
     change = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
     rows = scaled_along(model.vectors * change.weights[:, None], change.directions, change.factors)
     done = {"adapted_to": {"texts": _n_with_words(offsets), "words": len(ids)}}
