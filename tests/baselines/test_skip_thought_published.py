@@ -189,7 +189,7 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
         ("list", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps([1])), "holds a list"),
         ("sizes", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps({"dim": 7})), "says dim 7"),
         ("lstm", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps({"encoder": "lstm"})), "says encoder"),
-        ("cut", lambda f: (f / "uni_skip.npz.pkl").write_bytes(b"\x80\x02}q\x00(U"), "cut short"),
+        ("cut", lambda f: (f / "uni_skip.npz.pkl").write_bytes(b"\x80\x02}q\x00(U"), "truncated"),
     ]:  # fmt: skip
         folder = release(name)
         change(folder)

@@ -72,4 +72,4 @@ def test_broken_characters_are_said_by_every_command(
         assert "1 broken" in said, command
     if name == "a.txt":
         main(["similarity", "--file", name])
-        assert "replaced 1 broken character of UTF-8: a.txt" in capsys.readouterr().err
+        assert "replaced 1 invalid UTF-8 character: a.txt" in capsys.readouterr().err

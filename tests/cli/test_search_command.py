@@ -151,7 +151,7 @@ def test_the_query_comes_first(folder: Path, capsys: pytest.CaptureFixture[str],
 
 
 def test_a_query_of_words_that_nobody_knows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    strange = "use other words"
+    strange = "try other words"
     assert strange in run(capsys, "qxqx", "a.txt", "--fallback", "ngrams")[1]
     assert strange not in run(capsys, "qxqx song", "a.txt", "--fallback", "ngrams")[1]
     write_lines(folder / "codes.txt", [*TEXT, "the storm qxqx"])

@@ -279,7 +279,7 @@ def test_training_survives(cluster: sc.RayCluster, nodes: Nodes, lesson: Path, t
         train(driver, "driver")
     again = Accident(0, die)
     train(again, "driver")
-    assert any("going on" in message for message in again.said)
+    assert any("resuming" in message for message in again.said)
     third = nodes.start()
     with_nodes(cluster, 3)
     node = Accident(9, lambda: kill_node(third))

@@ -144,7 +144,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.kv")], "load_word2vec_format"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.pickle")], "which siamese-cbow never writes"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "words.txt")], "both source and target"),
-        ([str(tmp_path / "words.txt"), str(tmp_path / "x.parquet.gz")], "leave out .gz"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.parquet.gz")], "drop .gz"),
     ):
         with pytest.raises(SystemExit) as stopped:
             main(["convert", *arguments])

@@ -99,9 +99,9 @@ def test_the_folder_of_the_user(packaged: Model, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOME", str(tmp_path))
     packaged.save(tmp_path / "books")
     assert sc.load("~/books") == packaged
-    with pytest.raises(InputError, match=f"begins with ~.*write {tmp_path}/new"):
+    with pytest.raises(InputError, match=f"starts with ~.*write {tmp_path}/new"):
         packaged.save("~/new")
-    with pytest.raises(InputError, match=f"begins with ~.*write {tmp_path}/new.bin"):
+    with pytest.raises(InputError, match=f"starts with ~.*write {tmp_path}/new.bin"):
         write_model(packaged, "~/new.bin")
     assert not Path("~").exists()
 

@@ -160,7 +160,7 @@ def test_scikit_learn_takes_a_model(tmp_path: Path) -> None:
 
 def test_scikit_learn_has_the_packaged_model_unless_said() -> None:
     np.testing.assert_array_equal(vectorizer().fit_transform(TEXTS), sc.load().encode(TEXTS))
-    with pytest.raises(SettingsError, match=r"dim: for learning.*SentenceVectorizer\(None, dim=8\)"):
+    with pytest.raises(SettingsError, match=r"dim: only for training.*SentenceVectorizer\(None, dim=8\)"):
         vectorizer(dim=8).fit(TEXTS)
 
 

@@ -417,10 +417,10 @@ def test_index_from_the_command_line(
     main(["index", "notes", "-o", "notes.index", "--model", "model", "--check"])
     out, err = capsys.readouterr()
     assert out == "notes.index\n"
-    assert "2,000 rows; files: 2 new, 0 changed, 0 gone, 0 as before" in err
+    assert "2,000 rows; files: 2 new, 0 changed, 0 deleted, 0 unchanged" in err
     assert "no damage; recall@10" in err
     main(["index", "-o", "notes.index"])  # files and model are known
-    assert "2 as before" in capsys.readouterr().err
+    assert "2 unchanged" in capsys.readouterr().err
     main(["search", "guitar song", "--index", "notes.index", "-k", "1", "--json"])
     hit = json.loads(capsys.readouterr().out)
     assert hit["source"] in ("notes/a.txt", "notes/b.txt")

@@ -170,7 +170,7 @@ def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
         main(command)
     said = capsys.readouterr().err
     assert "is up to date" in said
-    assert "0 new, 0 changed, 0 gone, 3 as before" in said
+    assert "0 new, 0 changed, 0 deleted, 3 unchanged" in said
     assert pq.read_table(tmp_path / "a.parquet")["text"].to_pylist() == ["ship", "soup", "song"]
     assert pq.read_table(tmp_path / "b.parquet").num_rows == 3
 

@@ -82,7 +82,7 @@ def test_stemmers_are_those_that_codes_had() -> None:
 
 def test_a_text_says_its_language() -> None:
     found = detect([GERMAN.encode()])
-    assert found.message() == "language: German (de): splitter de, stems german; --language says otherwise"
+    assert found.message() == "language: German (de): splitter de, stems german (--language)"
     mixed = detect([GERMAN.encode() * 20, ENGLISH.encode() * 10])
     assert mixed.language.code == "de"
     assert "language: mixed, " in mixed.message()
@@ -120,7 +120,7 @@ def test_text_that_can_be_read_once_is_all_there(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GERMAN.encode() * 5)))
     reader = RowReader("-", sc.TextSettings(unit="sentence"))
     assert len(list(reader.texts())) == 10
-    assert reader.remarks == ["language: German (de): splitter de; --sentence-language says otherwise"]
+    assert reader.remarks == ["language: German (de): splitter de (--sentence-language)"]
 
 
 def test_prepare_says_and_stores_the_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -276,7 +276,10 @@ LINES = b"a b\n" * (15 << 18)  # 15 MB, which a cell may have
     ("content", "message"),
     [
         (b"text\n" + b"a" * (17 << 20), "line 2 is longer than 16,777,216 bytes"),
-        (b'text\n"' + 2 * LINES, r"field larger than field limit .*16777216.* in line \d\S+: .* never closed"),
+        (
+            b'text\n"' + 2 * LINES,
+            r"field larger than field limit .*16777216.* in line \d\S+: .* unclosed quotation mark",
+        ),
         (b"x,y,z,u,text\n" + b",".join([b'"' + LINES + b'"'] * 5), "has a record of more than 67,108,864 bytes"),
         (b"id,text\n1,a\n\n2,b,c\n", "Expected 2 columns, got 3 in line 4: '2,b,c'"),
     ],

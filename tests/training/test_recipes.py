@@ -159,7 +159,7 @@ def test_a_file_may_change_a_preset(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dimm = 3", "no option 'dimm'"),
+        ("dimm = 3", "unknown option 'dimm'"),
         ("dim = 0", "dim is 0; expected"),
         ("dim =", "not a TOML file"),
         ('recipe = "fast"', "expected one of contrastive, paper"),

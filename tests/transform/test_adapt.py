@@ -120,9 +120,9 @@ def test_undone_saved_and_done_again(model: Model, tmp_path: Path) -> None:
     np.testing.assert_allclose(again.adapt(TEXTS[:50]).vectors, model.adapt(TEXTS[:50]).vectors, atol=1e-5)
     with pytest.raises(InputError, match="can't be undone"):
         adapted.compress("int8").adapt(TEXTS)
-    with pytest.raises(InputError, match="post-processed already"):
+    with pytest.raises(InputError, match="already post-processed"):
         model.postprocess(components=1).adapt(TEXTS)
-    with pytest.raises(InputError, match="post-processed already"):
+    with pytest.raises(InputError, match="already post-processed"):
         adapted.postprocess(components=1)
 
 
@@ -226,7 +226,7 @@ def test_evaluation_starts_from_the_model_before(model: Model) -> None:
     pairs = pair_set()
     found, expected = (evaluate(one, [pairs], adapt="set").sets[0] for one in (model.adapt(TEXTS), model))
     np.testing.assert_allclose(found.predictions, expected.predictions, atol=1e-5)
-    with pytest.raises(InputError, match="post-processed already"):
+    with pytest.raises(InputError, match="already post-processed"):
         evaluate(model.postprocess(components=1), [pairs], adapt="set")
 
 

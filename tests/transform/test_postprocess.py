@@ -99,7 +99,7 @@ def test_undone_up_to_rounding(model: Model, stream: Stream, name: str, with_str
         np.testing.assert_allclose(before.vectors, model.vectors, atol=1e-5)
         assert before.info == model.info
         assert before.without_postprocessing() is before
-    with pytest.raises(InputError, match="post-processed already"):
+    with pytest.raises(InputError, match="already post-processed"):
         done.postprocess(center=True)
     with pytest.raises(InputError, match="because the model was compressed"):
         done.compress("int8").without_postprocessing()
@@ -216,7 +216,7 @@ def test_directions_of_words_and_of_sentences_are_not_removed_at_once(model: Mod
             model.postprocess(common_directions=1, **steps)
     uncounted = Model(Vocabulary.of_words(model.vocabulary.words), model.vectors)
     for steps in ({"idf_power": 1.0}, {"common_directions": 1}):
-        with pytest.raises(InputError, match="need counts"):
+        with pytest.raises(InputError, match="need word counts"):
             uncounted.postprocess(**steps)
 
 
