@@ -220,7 +220,7 @@ def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFix
     Path("c.csv").write_text("text,vector\nship,1\n")
     for name, ending, message in (
         ("a.jsonl", ".jsonl", "already has a column 'vector'; choose another name: --vector-column"),
-        ("c.csv", ".parquet", "has a column 'vector' already"),
+        ("c.csv", ".parquet", "already has a column 'vector'"),
         ("b.jsonl", ".parquet", "the column 'x' mixes types"),
     ):
         assert message in failure(capsys, "encode", name, "-o", f"out{ending}")

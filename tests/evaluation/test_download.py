@@ -339,7 +339,7 @@ def test_archives_that_are_damaged_twofold_or_too_large(tmp_path: Path, monkeypa
         with pytest.raises(InputError, match=r"is not a complete zip or tar archive .*download it again"):
             unpack(tmp_path / "bad", tmp_path / "out")
     (tmp_path / "twice.zip").write_bytes(zipped({**YEAR, "y/STS.gs.images.txt": ""}))
-    with pytest.raises(InputError, match=r"holds STS\.gs\.images\.txt twice"):
+    with pytest.raises(InputError, match=r"contains STS\.gs\.images\.txt twice"):
         unpack(tmp_path / "twice.zip", tmp_path / "other")
     monkeypatch.setattr("siamese_cbow.evaluation.download.LARGEST", 5)
     (tmp_path / "large.zip").write_bytes(whole)

@@ -164,7 +164,7 @@ def test_other_numbers_of_columns_are_left_out_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", ["a\tb\tCC-BY\nc\td\tCC-BY\n", "a\n", "a\t\n"])
 def test_a_file_without_a_line_for_the_languages(tmp_path: Path, rows: str) -> None:
     (tmp_path / "pairs.tsv").write_text(rows)
-    with pytest.raises(InputError, match=r"holds 2 phrases in 2 columns.*the most columns: \d.*cut -f1,2"):
+    with pytest.raises(InputError, match=r"has 2 phrases in 2 columns.*the most columns: \d.*cut -f1,2"):
         prepare(tmp_path / "pairs.tsv", text=GERMAN)
     with pytest.raises(InputError, match="none of the first rows of the iterable holds 2 phrases"):
         prepare(iter([row.split("\t") for row in rows.splitlines()]), text=GERMAN)

@@ -272,7 +272,7 @@ def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, endin
     corpus = Corpus("-", TextSettings(layout="sentences"))
     assert (corpus.files, corpus.total_bytes, corpus.can_be_read_again) == ([], None, False)
     assert b"".join(corpus.lines(block).text for block in corpus.blocks()) == TEXT + b"\n"
-    with pytest.raises(InputError, match="can't be read again"):
+    with pytest.raises(InputError, match="can be read only once"):
         corpus.blocks()
 
 

@@ -141,7 +141,7 @@ def test_a_column_that_is_no_text(tmp_path: Path, ending: str) -> None:
         pq.write_table(pa.table({"text": [1, 2]}), file)
     else:
         file.write_text('{"text": 1}\n{"text": 2}\n')
-    with pytest.raises(InputError, match=r"column 'text' of \S+ holds int.*; expected text or lists of strings"):
+    with pytest.raises(InputError, match=r"column 'text' of \S+ contains int.*; expected text or lists of strings"):
         read(file)
 
 
@@ -150,7 +150,7 @@ def test_lists_are_documents_of_sentences(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": [["a b", "c\nd"], [], None, ["e"]]}), file)
     assert read(file, layout="sentences") == "a b\nc d\n\ne\n\n"
     pq.write_table(pa.table({"text": [[1], [2]]}), file)
-    with pytest.raises(InputError, match=r"holds list<.*int64>"):
+    with pytest.raises(InputError, match=r"contains list<.*int64>"):
         read(file)
 
 
@@ -177,7 +177,7 @@ def test_json_of_many_kinds_of_values_is_read(tmp_path: Path) -> None:
         ('{"text": "a"}\nnonsense\n', r"line 2 is not JSON .*'nonsense'; expected one object per line"),
         ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object per line.*ends in \.json"),
         ('[\n{"text": "a"}\n]\n', r"line 1 is not JSON .*ends in \.json"),
-        ('{"text": "a"}\n{"text": 3}\n', r"holds int in line 2"),
+        ('{"text": "a"}\n{"text": 3}\n', r"contains int in line 2"),
         ('{"text": "a"}\n{"text": "b"', r"line 2 is not JSON"),
     ],
 )
