@@ -166,7 +166,7 @@ def test_a_file_without_a_line_for_the_languages(tmp_path: Path, rows: str) -> N
     (tmp_path / "pairs.tsv").write_text(rows)
     with pytest.raises(InputError, match=r"has 2 phrases in 2 columns.*the most columns: \d.*cut -f1,2"):
         prepare(tmp_path / "pairs.tsv", text=GERMAN)
-    with pytest.raises(InputError, match="none of the first rows of the iterable holds 2 phrases"):
+    with pytest.raises(InputError, match="none of the first rows of the iterable has 2 phrases"):
         prepare(iter([row.split("\t") for row in rows.splitlines()]), text=GERMAN)
 
 
