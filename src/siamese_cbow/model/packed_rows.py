@@ -1,6 +1,6 @@
 """The rows of a model: float32 that was checked, or fewer bits: float16, or whole numbers of 8 or 4 bits and a scale.
 
-    [0.5, -1.0, 0.25]  ->  int8   codes [64, -127, 32],  scale 1/127
+    [0.6, -1.0, 0.25]  ->  int8   codes [76, -127, 32],  scale 1/127
                            int4   codes [4, -7, 2],      scale 1/7, two codes per byte
 
 `take` unpacks the few rows that a text asks for, so a model can stay packed, on disk even; `unpacked` unpacks all,
