@@ -139,8 +139,9 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     main(["convert", str(tmp_path / "words.txt"), str(tmp_path / "words.dat"), "--to", "glove"])
     assert (tmp_path / "words.dat").read_text().startswith("the ")
     for arguments, message in (
-        (["nothing", str(tmp_path / "x")], "no model nothing; expected a folder of siamese-cbow"),
+        (["nothing", str(tmp_path / "x")], "no model nothing; expected `pretrained`, a folder of siamese-cbow"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.npy")], "can't write"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.xyz")], "one of the extensions"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.kv")], "load_word2vec_format"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.pickle")], "which siamese-cbow never writes"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "words.txt")], "both source and target"),

@@ -108,7 +108,7 @@ def test_the_folder_of_the_user(packaged: Model, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("name", ["", "x" * 5000, 3, b"books"])
 def test_names_that_are_none(packaged: Model, name: Any) -> None:
-    with pytest.raises(InputError, match=r"no model .*; expected a folder of siamese-cbow"):
+    with pytest.raises(InputError, match=r"no model .*; expected `pretrained`, a folder of siamese-cbow"):
         sc.load(name)
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import siamese_cbow as sc
 from siamese_cbow import InputError, Model, SettingsError, Tokenizer, Vocabulary
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import GROUP, mean_of_rows, unit
@@ -421,3 +422,13 @@ def test_columns_in_any_layout() -> None:
     vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
     model = Model(Vocabulary.of_words("ab"), np.asfortranarray(vectors))
     np.testing.assert_array_equal(model.encode("a b"), vectors.mean(axis=0))
+
+
+def test_names_of_other_libraries() -> None:
+    model = sc.load()
+    assert model.neighbors("king", topn=3) == model.neighbours("king", k=3)
+    assert len(model.neighbours("king", topn=3)) == 3
+    np.testing.assert_array_equal(model["king"], model.vector("king"))
+    assert len(model) == len(model.vocabulary)
+    assert ("king" in model, "kingx" in model) == (True, False)
+    assert sc.__version__

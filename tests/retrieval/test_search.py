@@ -340,3 +340,13 @@ def test_files_that_cannot_be_searched(model: Model, tmp_path: Path) -> None:
     source = RowReader([str(tmp_path)], say=said.append)
     assert [hit.text for hit in search.search("ship", source, model=model)] == ["the ship"]
     assert said == ["skipped 1 binary file; files named explicitly are always read"]
+
+
+def test_the_pretrained_model_is_the_default(tmp_path: Path) -> None:
+    lines = sc.Texts(["the cat sat on the mat", "parliament passed a law", "a kitten slept"])
+    assert sc.search("cat", lines, k=1)[0].text == "the cat sat on the mat"
+    assert sc.search("cat", lines, k=1) == sc.search("cat", lines, k=1, model="pretrained")
+    assert [row.of for row in sc.duplicates(sc.Texts(["the cat sat", "the cat sat."]))] != [None, None]
+    (tmp_path / "a.txt").write_text("the cat sat on the mat\nparliament passed a law\n")
+    sc.Index.update(tmp_path / "ix", tmp_path / "a.txt")
+    assert sc.Index(tmp_path / "ix").search("a law", k=1)[0].text == "parliament passed a law"

@@ -42,7 +42,9 @@ TABLE = GRAPH | {COUNTS, INFO}
 FOLDER = TABLE | {UNDO, DTYPE}
 
 # Names that would make an odd folder: a file was meant, of a kind that is not written.
-FILE_ENDINGS = re.compile(r"\.(npy|npz|csv|tsv|json|jsonl|h5|hdf5|pt|pth|ckpt|zip|tar|gz|bz2|xz|zst|model|safetensors)")
+# What looks like the ending of a file, not like a part of a folder's name (v1.2, books-2026.10): a target of another
+# format was meant.
+FILE_ENDINGS = re.compile(r"\.([a-z]{2,5}|h5|hdf5|bz2|safetensors)")
 
 Read: TypeAlias = Callable[[Path, Progress], Model]
 Write: TypeAlias = Callable[[Model, Path], None]

@@ -155,20 +155,20 @@ class WordVectors:
 
     def vector(self, word: str) -> Vectors:
         """The vector of a word, (dim,); also `model["cat"]`."""
-        row: Vectors = self.rows.take([self._id(word)], 0)[0]
-        return row
+        return np.asarray(self.rows.take([self._id(word)], 0)[0], np.float32)
 
     __getitem__ = vector
 
     def neighbours(
-        self, word_or_text: str | Vectors, k: int = 10, *, all_forms: bool = False
+        self, word_or_text: str | Vectors, k: int = 10, *, topn: int | None = None, all_forms: bool = False
     ) -> list[tuple[str, float]]:
-        """The k words nearest to a word, a text or a vector, with their cosines; a text's own words are left out.
+        """The k words nearest to a word, a text or a vector, with their cosines, without the words of the text itself.
 
-        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]; `topn` is gensim's name for k
 
-        all_forms  also rare words, and all forms of a word (cats, kittens); else one of each stem, of the frequent ones
+        all_forms  include rare words and all forms of a word (cats, kittens), not one frequent form per stem
         """
+        k = k if topn is None else topn
         if word_or_text in self.vocabulary or as_vectors(word_or_text) is not None:
             return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
         if not isinstance(word_or_text, str):
@@ -185,6 +185,8 @@ class WordVectors:
         if all_forms:
             return self.nearest_words(target, k, set(ids))
         return one_of_each_stem(self, target, k, [*words, *(self.vocabulary.words[i] for i in ids)])
+
+    neighbors = neighbours
 
     def most_similar(
         self,

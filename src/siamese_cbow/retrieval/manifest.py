@@ -130,6 +130,10 @@ class Manifest:
         """The manifest of an index; what is missing or broken is an error that says what to do."""
         path, anew = folder / NAME, how_to_rebuild(folder)
         if not folder.is_dir():
+            if folder.is_file():
+                raise InputError(
+                    f"{folder} is a file, not an index; search it with: siamese-cbow search QUERY {folder}"
+                )
             raise InputError(f"no index {folder}; create one: siamese-cbow index FILES -o {folder}")
         if not path.exists():
             raise FormatError(

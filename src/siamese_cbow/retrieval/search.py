@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.fusion import Mode, Wanted
@@ -50,7 +51,7 @@ def search(
     query: str,
     inputs: Any,
     *,
-    model: Model,
+    model: Model | str | None = None,
     k: int | None = 10,
     threshold: float | None = None,
     before: int = 0,
@@ -63,6 +64,7 @@ def search(
     """The rows that match the query best, best first; of equally good ones, those that come first.
 
     inputs         a file, folder, glob, "-", a list of those, or `Texts([...])`
+    model          a model or its name; by default the pretrained one
     k              how many; None for all that reach the threshold
     threshold      the lowest score of a hit
     before, after  how many rows around a hit come with it
@@ -71,6 +73,7 @@ def search(
     """
     wanted, n_threads = Wanted(k, threshold, mode), thread_count(threads)
     check_context(before, after)
+    model = open_model(model)
     terms = checked_terms(model, QueryWords(model), query, mode)
     reader = RowReader.of(inputs, text or TextSettings(unit="auto"), progress.say)
     kept = KeptText()
