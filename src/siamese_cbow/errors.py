@@ -5,8 +5,8 @@
     ├── SettingsError     an option whose value makes no sense (also a ValueError)
     ├── FormatError       a folder of ours that is incomplete, truncated, swapped or from another version
     ├── MissingExtra      an optional library that is not installed; says what to type (also an ImportError)
-    ├── ClusterError      a cluster that can't be reached, lacks something or has failed; the same command goes on
-    └── Interrupted       a signal ended long work; what was done is saved, and the same command resumes it
+    ├── ClusterError      a cluster that can't be reached, lacks something or has failed; the same command resumes
+    └── Interrupted       a signal ended long work; finished work is saved, and the same command resumes it
 
 Every message gives the value, what was expected, and the next step. The command line prints it without a
 traceback and leaves with exit code 2 (128 + the signal's number when interrupted, as shells do).
@@ -62,7 +62,7 @@ EXTRAS = {
 
 
 class SiameseCBOWError(Exception):
-    """The root of all errors that are raised on purpose."""
+    """The root of all errors of this package."""
 
     exit_code = 2
 
@@ -80,7 +80,7 @@ class FormatError(SiameseCBOWError):
 
 
 class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better where it is raised)
-    """An optional library that is not installed: which one, what it is for here, and what to type.
+    """An optional library that is not installed: which one, its purpose, and the command that installs it.
 
     `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (reading PDF files):
     pip install 'siamese-cbow[pdf]'"
@@ -117,11 +117,11 @@ def needs(library: str, extra: str) -> Iterator[None]:
 
 
 class ClusterError(SiameseCBOWError):
-    """A cluster that can't be reached, lacks something or has failed; the same command goes on when it is mended."""
+    """A cluster that can't be reached, lacks something or has failed; once fixed, the same command resumes."""
 
 
 class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)
-    """A signal ended long work; what was done is saved, and the same command resumes it."""
+    """A signal ended long work; finished work is saved, and the same command resumes it."""
 
     def __init__(self, message: str, signal: int) -> None:
         super().__init__(message)

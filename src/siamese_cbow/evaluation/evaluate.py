@@ -68,7 +68,7 @@ def evaluate(
 
     `evaluate(model, sts("data/sts")).mean_pearson` -> 0.71
 
-    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare with scores that don't
+    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare such scores with others
     """
     if adapt not in ADAPTED:
         raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")

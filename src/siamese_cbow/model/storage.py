@@ -66,9 +66,9 @@ _MODULES = [
 
 
 def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log: Path | None = None) -> None:
-    """Writes a model to a folder, whole or not at all. The same model, the same bytes.
+    """Writes a model to a folder, completely or not at all; the same model gives the same bytes.
 
-    A model of ours that stands there already is replaced; anything else is left alone, with an error.
+    An existing siamese-cbow model is replaced; anything else there is an error.
 
     int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
     log   the log of its training, which goes into the folder

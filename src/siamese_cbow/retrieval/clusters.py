@@ -68,8 +68,8 @@ def clusters(
 
     inputs    a file, folder, glob, "-", a list of those, or `Texts([...])` of a list
     model     a model or its name; by default the pretrained one
-    k         how many groups; by default the root of half the number of rows, and at most 20
-    text      how text is read, and what a row is; a line, unless said
+    k         number of groups; by default the square root of half the number of rows, at most 20
+    text      how text is read, and what a row is; by default a line
     assigned  called with the rows of each block and the group of each, a position in the result
     """
     model = open_model(model)

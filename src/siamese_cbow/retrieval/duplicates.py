@@ -64,8 +64,8 @@ def duplicates(
 
     inputs     a file, folder, glob, "-", a list of those, or `Texts([...])`
     model      a model or its name; by default the pretrained one
-    threshold  the cosine from which on two rows may say the same
-    text       how text is read, and what a row is; a line, unless said
+    threshold  minimum cosine at which two rows may count as duplicates
+    text       how text is read, and what a row is; by default a line
     """
     if not 0 < threshold <= 1:
         raise SettingsError(f"threshold is {threshold}; expected a cosine, more than 0 and at most 1")

@@ -55,7 +55,7 @@ class _FileRows(NamedTuple):
 
 
 class Index:
-    """An index that was made by `Index.update`, opened for searching."""
+    """An index built by `Index.update`, open for searching; by default with the model it was built with."""
 
     def __init__(self, folder: str | Path, *, model: Model | str | None = None) -> None:
         self.folder = Path(folder)

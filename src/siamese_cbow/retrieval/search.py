@@ -61,15 +61,15 @@ def search(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> list[Hit]:
-    """The rows that match the query best, best first; of equally good ones, those that come first.
+    """The rows that match the query best, best first; ties go to the earlier row.
 
     inputs         a file, folder, glob, "-", a list of those, or `Texts([...])`
     model          a model or its name; by default the pretrained one
-    k              how many; None for all that reach the threshold
-    threshold      the lowest score of a hit
-    before, after  how many rows around a hit come with it
+    k              number of hits; None: all that reach the threshold
+    threshold      minimum score of a hit
+    before, after  number of rows around a hit to return with it
     mode           "hybrid": exact words and meaning; or "exact" or "meaning" alone
-    text           how text is read, and what a row is; a line, or a paragraph of wrapped text, unless said
+    text           how text is read, and what a row is; by default a line, or a paragraph of wrapped text
     """
     wanted, n_threads = Wanted(k, threshold, mode), thread_count(threads)
     check_context(before, after)

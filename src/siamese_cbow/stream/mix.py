@@ -24,7 +24,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Streams, and how often an epoch goes through each: 1 unless said, and 0.1 is a tenth of it.
+    """Streams, and the passes over each per epoch: 1 by default; 0.1 is a tenth.
 
     `Mix([text, pairs], passes=[1])` -> SettingsError: 1 number of passes for 2 streams
     """

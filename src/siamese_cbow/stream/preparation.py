@@ -54,12 +54,12 @@ def prepare(
     """Turns text into a stream.
 
     inputs        files, folders, globs, "-" for standard input, any iterable of texts, or a `Corpus`
-    output        the folder to write; left out, the stream lives in a temporary place until it is no longer used
-    min_count     words seen less often get no id; None: 1, 2 or 5 by the size of the text
-    max_words     keep at most this many words, the most frequent ones
-    vocabulary    use these words (a `count word` file) instead of counting
+    output        the folder to write; without it, the stream is temporary
+    min_count     drop words that occur less often; None: 1, 2 or 5, depending on the size of the text
+    max_words     keep only this many of the most frequent words
+    vocabulary    take the vocabulary from this file of `count word` lines
     text          how the text is read; with languages in it, min_count and max_words apply to each language
-    max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
+    max_distinct  distinct words to hold in memory while counting; beyond that, the rarest are dropped
     restart       replace the stream that `output` holds, or only one of other text or settings ("changed"); without it,
                   that is left alone, with an error
     progress      True shows a bar, in a terminal or a notebook

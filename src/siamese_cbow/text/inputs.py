@@ -30,7 +30,7 @@ _LOOK_AT = 100  # documents that are looked at to tell sentences from words
 
 @dataclass(frozen=True)
 class Texts:
-    """Says that strings are text where they could be mistaken for names of files: `Texts(["A cat.", "It purrs."])`."""
+    """Marks strings as text where they could be mistaken for file names: `Texts(["A cat.", "It purrs."])`."""
 
     texts: Iterable[str | Iterable[str]]
 

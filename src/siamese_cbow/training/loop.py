@@ -34,7 +34,7 @@ from siamese_cbow.transform.spelling import drawn_to_letters
 
 @dataclass(frozen=True)
 class Run:
-    """A training under way: what it is about, and where it stands."""
+    """A training run: its plan and its current state."""
 
     plan: Plan
     state: TrainingState
@@ -106,7 +106,7 @@ def _inherited(model: Model) -> dict[str, Any]:
 
 
 class Callback:
-    """Code that looks at a training while it runs, always between two batches. Override what you need.
+    """Code that runs during training, always between two batches. Override what you need.
 
     >>> class Curve(Callback):
     ...     every = 10  # batches
@@ -121,8 +121,8 @@ class Callback:
     every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
     an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that falls.
 
-    An exception raised in a callback ends the training. The state is then that of the end of a batch: `train` can go on
-    from it.
+    An exception raised in a callback ends the run. The state is then that at the end of a batch, so `train` can
+    resume from it.
     """
 
     every: int = 0

@@ -53,7 +53,7 @@ class SiameseCBOW(Recipe):
         callbacks: Sequence[Callback] = (),
         **preparing: Any,
     ) -> Model:
-        """Learn word vectors from text or streams: the same bytes each time, on any number of threads.
+        """Trains a model on text or streams; the result is byte-identical on any number of threads.
 
         source     a stream, or several (`[text, pairs]`, or a `Mix`, which says how often an epoch goes through each);
                    the name of a stream's folder, of files or folders of text; texts, each a document of its own
@@ -156,7 +156,7 @@ def _documents(source: Any) -> Any:
 
 
 def read_recipe(path: Path | str) -> SiameseCBOW:
-    """The recipe in a file."""
+    """Reads a recipe from a TOML file."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -186,7 +186,7 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
-    """Write the recipe to a file; `read_recipe` gives it back."""
+    """Writes a recipe to a TOML file, for `read_recipe`."""
     with atomic_file(Path(path)) as file:
         head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
         file.write_text(head + recipe_text(recipe), encoding="utf-8")

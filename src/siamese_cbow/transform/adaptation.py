@@ -36,7 +36,7 @@ WEIGHT_POWER = 0.5  # how far weights of words follow
 
 
 def adapt(model: Model, texts: Texts) -> Model:
-    """A new model with what the texts ask for folded into its rows."""
+    """A new model adapted to the domain of these texts; the change is folded into its rows."""
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
     model = not_adapted(model)

@@ -25,7 +25,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
-    """A new model that is smaller; its info says what it was before the first time.
+    """A new, smaller model; its info records the original size.
 
     What is kept for undoing a post-processing stays behind: it is of the whole model.
     """
@@ -82,7 +82,7 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 
 
 def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
-    """One model of several that have the same words; `dim` dimensions, by default those of the first.
+    """Merges several models with the same words into one of `dim` dimensions, by default as in the first.
 
     Each part weighs the same. What is kept for undoing a post-processing stays behind: it is of the parts.
     """

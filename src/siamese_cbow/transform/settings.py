@@ -18,10 +18,10 @@ _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 @dataclass(frozen=True, kw_only=True)
 class Postprocess:
-    """The steps, in the order in which they are done; the defaults do nothing.
+    """The steps in the order in which they run; the defaults do nothing.
 
-    The first three look at words and their counts, and every training ends with them, as its recipe says. The others
-    look at sentences: of a stream, or as the counts of words let them expect.
+    The first three use words and their counts, and every training run ends with them, as its recipe says. The others
+    use sentences: those of a stream, or sentences sampled from the word counts.
     """
 
     # rows are scaled by this power of log(1 + 1 / the word's share of the text), then their lengths are raised to this

@@ -38,7 +38,7 @@ UNKNOWN = "[UNK]"
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How text is cut into words.
+    """How text is split into words.
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
                  `whitespace`: whatever stands between white space (or NUL), for text that is tokenized already

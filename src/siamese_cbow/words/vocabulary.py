@@ -41,7 +41,7 @@ FEW = 64  # words that are looked for in the text of a lazy vocabulary; with the
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words and how often each was seen."""
+    """Words and their counts."""
 
     words: Sequence[str]  # (n_words,)
     counts: Counts  # (n_words,) int64
