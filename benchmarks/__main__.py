@@ -2,8 +2,8 @@
 
     python -m benchmarks [--text RAW_TEXT] [--novels RAW_TEXT] [--sts DIR]
 
-Texts (a paragraph a line, may be packed: those of `build_pretrained`) and the STS sets are not part of the project;
-without them, what needs them is left out, and that is said.
+Texts (one paragraph per line, optionally compressed: those of `build_pretrained`) and the STS sets are not part of the
+project; benchmarks that need a missing one are skipped and listed. At the end, `summary` writes results/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ def main() -> None:
         run("one_step", *text)
     for name in ("encode", "cold_start", "serve", "search", "train", "skip_thought", "paper_scale"):
         run(name)
-    left_out = ["quality_search, pairs and reproduce, which take hours or more texts: see their --help"]
+    skipped = ["quality_search, pairs and reproduce, which take hours or more texts: see their --help"]
     with tempfile.TemporaryDirectory() as temporary:
         if options.text and options.sts:
             of_quality(options.text, options.sts, Path(temporary))
             if options.novels:
                 of_the_model_in_the_package(options.novels, options.sts, Path(temporary))
     if not (options.text and options.sts):
-        left_out.append(
+        skipped.append(
             "quality, learning_curve, fastsent, cluster_quality, cluster, scaling, postprocess, unknown_words and "
             "compress: --text and --sts"
         )
     if not (options.text and options.sts and options.novels):
-        left_out.append("pretrained, adapt and documents: --text, --sts and --novels")
-    print("left out:", "; ".join(left_out))
+        skipped.append("pretrained, adapt and documents: --text, --sts and --novels")
+    run("summary")
+    print("skipped:", "; ".join(skipped))
 
 
 def of_quality(text: Path, sts: Path, folder: Path) -> None:

@@ -109,10 +109,10 @@ def main() -> None:
             about = EXTRAS[extra]
             rows.append([f"`{extra}`", about.purpose, about.where, asked, more, listed(sizes, new, 4) or "small ones"])
             print(*rows[-1], sep=" | ", flush=True)
-    table = markdown(["extra", "what for", "where it is needed", "brings", "MB more", "of these"], rows)
+    table = markdown(["extra", "purpose", "needed by", "installs", "adds MB", "largest parts"], rows)
     text = (
         f"The base install, without extras, takes **{whole:.0f} MB** of site-packages: {named}, and "
-        f"smaller ones. Each extra takes this much more; what two extras share is there once.\n\n{table}"
+        f"smaller ones. The table shows how much each extra adds; extras share what they have in common.\n\n{table}"
     )
     report("install", "Size of an install", f"{machine('numba', 'numpy')}\n\n{text}", write=options.write)
     if options.write:

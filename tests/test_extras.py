@@ -162,7 +162,7 @@ def test_a_missing_extra_names_itself_and_what_to_type(folder: Path) -> None:
     results = outcomes(folder, [command for _, command in MISSING])
     for (extra, command), result in zip(MISSING, results, strict=True):
         assert result.code == 2, (command, result)
-        expected = f"it comes with the extra {extra} ({EXTRAS[extra].purpose}): type {install_command(extra)}\n"
+        expected = f"it comes with the extra {extra} ({EXTRAS[extra].purpose}): {install_command(extra)}\n"
         last = result.err.splitlines(keepends=True)[-1]
         assert re.fullmatch(rf"siamese-cbow: [\w-]+ is not installed; {re.escape(expected)}", last), (command, result)
     assert not [path for path in folder.iterdir() if path.name.startswith(("out", "model", "stream", "words"))]
@@ -172,7 +172,7 @@ def test_pdfs_of_a_folder_are_left_out_and_said(folder: Path) -> None:
     (folder / "a.parquet").unlink()
     (result,) = outcomes(folder, [["search", "cat", "."]])
     assert result.code == 0
-    assert f"left out 1 PDF (to read it, type {install_command('pdf')})" in result.err
+    assert f"skipped 1 PDF (to read it: {install_command('pdf')})" in result.err
 
 
 def test_every_extra_is_described() -> None:
@@ -202,7 +202,7 @@ def test_what_to_type_in_a_checkout_that_is_not_installed(
     monkeypatch.setattr("importlib.metadata.metadata", lambda name: Message())
     if is_checkout:
         (tmp_path / "pyproject.toml").touch()
-        assert str(MissingExtra("pypdf", "pdf")).endswith(f"type pip install -e '{tmp_path}[pdf]'")
+        assert str(MissingExtra("pypdf", "pdf")).endswith(f": pip install -e '{tmp_path}[pdf]'")
         monkeypatch.chdir(tmp_path)
         assert install_command("pdf") == "pip install -e '.[pdf]'"
     else:

@@ -3,8 +3,8 @@
 python tools/readme_session.py
 
 A session is a `console` block. Its commands run in the order of the page, in one empty folder; what they print to
-standard output and standard error follows each of them, as in a terminal. Of a command that installs, only what comes
-after `pip install` runs, once `install` was called with the extras: nothing is installed where the page is written.
+standard output and standard error follows each of them, as in a terminal. Cloning and making an environment are the
+caller's work, and so is `pip install`: `install` is called with the extras, and only what follows after it runs here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 TARGET = Path(__file__).parents[1] / "README.md"
-INSTALL = re.compile(r".*pip install --quiet (?:\.|'\.(?P<extras>\[.*?\])') && ")
+SETUP = re.compile(r"(?:git clone|python3 -m venv) .*")
+INSTALL = re.compile(r"pip install --quiet (?:\.|'\.(?P<extras>\[.*?\])')(?: && |$)")
 SESSION = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -36,9 +37,10 @@ def page(programs: Path = Path(sys.executable).parent, install: Callable[[str], 
 def _session(block: str, folder: Path, programs: Path, install: Callable[[str], object]) -> str:
     shown = []
     for command in (line for line in block.splitlines() if line.startswith("$ ")):
-        if installing := INSTALL.search(command):
+        if installing := INSTALL.match(command[2:]):
             install(installing["extras"] or "")
-        shown.append(f"{command}\n{_output(command[2:], folder, programs)}")
+        to_run = INSTALL.sub("", SETUP.sub("", command[2:]))
+        shown.append(f"{command}\n{_output(to_run, folder, programs) if to_run else ''}")
     return "".join(shown)
 
 
@@ -46,7 +48,7 @@ def _output(command: str, folder: Path, programs: Path) -> str:
     """What a command prints; one that fails is an error here, too."""
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "120"}
     run = subprocess.run(
-        ["bash", "-c", INSTALL.sub("", command)], cwd=folder, env=environment, text=True, check=False,
+        ["bash", "-c", command], cwd=folder, env=environment, text=True, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     if run.returncode:

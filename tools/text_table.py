@@ -185,12 +185,12 @@ class Result(NamedTuple):
 
 
 REFUSED = {
-    "can't be told": "refused: no pairs",
+    "it is unclear which": "refused: no pairs",
     "no tab": "refused: no tabs",
     "is a PDF": "refused: not text",
     "directory": "refused: a folder",
 }
-REMARKS = ("read as", "left out ", "wrapped", "documents", "replaced")  # how lines begin that say how text was read
+REMARKS = ("read as", "skipped ", "wrapped", "documents", "replaced")  # how lines begin that say how text was read
 
 
 def run(*arguments: str) -> Result:

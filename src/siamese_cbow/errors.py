@@ -5,8 +5,8 @@
     ├── SettingsError     an option whose value makes no sense (also a ValueError)
     ├── FormatError       a folder of ours that is incomplete, truncated, swapped or from another version
     ├── MissingExtra      an optional library that is not installed; says what to type (also an ImportError)
-    ├── ClusterError      a cluster that can't be reached, lacks something or has failed; the same command goes on
-    └── Interrupted       a signal ended long work; what was done is saved, and the same command resumes it
+    ├── ClusterError      a cluster that can't be reached, lacks something or has failed; the same command resumes
+    └── Interrupted       a signal ended long work; finished work is saved, and the same command resumes it
 
 Every message gives the value, what was expected, and the next step. The command line prints it without a
 traceback and leaves with exit code 2 (128 + the signal's number when interrupted, as shells do).
@@ -30,37 +30,39 @@ class Extra(NamedTuple):
 # The one list of extras: messages and the table of the docs come from here, what each brings stands in pyproject.toml.
 EXTRAS = {
     "tables": Extra("Parquet", "every command that reads or writes `.parquet`; `encode --cluster`"),
-    "pdf": Extra("the text of PDFs", "every command that reads `.pdf`"),
+    "pdf": Extra("reading PDF files", "every command that reads `.pdf`"),
     "search": Extra(
-        "clusters, and duplicates among many texts", "`cluster`; `dedup`, where it keeps more than 4,096 lines"
+        "clustering, and deduplication of large inputs", "`cluster`; `dedup` with more than 4,096 remaining lines"
     ),
     "stats": Extra("statistical tests", "`evaluate --compare`, `evaluate --pairs --json`"),
     "sklearn": Extra(
-        "classifiers on vectors", "`evaluate --probe`, `evaluate --tasks` with labels; `SentenceVectorizer`"
+        "scikit-learn: classifiers on sentence vectors",
+        "`evaluate --probe`, `evaluate --tasks` with labels; `SentenceVectorizer`",
     ),
-    "serve": Extra("models over HTTP", "`serve`"),
-    "umap": Extra("a second map of words", "UMAP on the page of `serve`"),
-    "demo": Extra("the text of the demo", "`demo`"),
-    "report": Extra("the paper, reproduced", "`reproduce`"),
-    "ray": Extra("work on a Ray cluster", "`--cluster` of `prepare`, `train`, `encode`, `evaluate`"),
-    "hub": Extra("models of the Hugging Face Hub", "a model named `user/name`; `push_to_hub`"),
+    "serve": Extra("the HTTP server", "`serve`"),
+    "umap": Extra("UMAP projections in the explorer", "the UMAP map of `serve`"),
+    "demo": Extra("the speeches of the demo", "`demo`"),
+    "report": Extra("the figures of the reproduction", "`reproduce`"),
+    "ray": Extra("Ray clusters", "`--cluster` of `prepare`, `train`, `encode`, `evaluate`"),
+    "hub": Extra("models on the Hugging Face Hub", "a model named `user/name`; `push_to_hub`"),
     "interop": Extra(
-        "models of other libraries", "`evaluate` of a transformer; models with another tokenizer; tensors from `encode`"
+        "models of sentence-transformers and other libraries",
+        "`evaluate` with a transformer; models with another tokenizer; tensors from `encode`",
     ),
-    "baselines": Extra("word2vec, as gensim trains it", "`Word2Vec`, `to_keyed_vectors`"),
+    "baselines": Extra("word2vec baselines and conversion to and from gensim", "`Word2Vec`, `to_keyed_vectors`"),
     "skipthought": Extra("skip-thought", "`SkipThought`"),
-    "onnx": Extra("models as ONNX", "`convert` to `.onnx`"),
-    "spacy": Extra("models for spaCy", "`convert` to `.spacy`"),
-    "langchain": Extra("vectors for LangChain", "`siamese_cbow.integrations.langchain`"),
+    "onnx": Extra("ONNX export", "`convert` to `.onnx`"),
+    "spacy": Extra("spaCy export", "`convert` to `.spacy`"),
+    "langchain": Extra("LangChain embeddings", "`siamese_cbow.integrations.langchain`"),
     "polars": Extra("polars", "`with_vectors` of its tables"),
-    "mteb": Extra("the tasks of MTEB", "a saved model in MTEB"),
-    "plots": Extra("pictures of words and texts", "`plot_words`, `plot_similarity`"),
-    "notebook": Extra("pictures and progress bars in notebooks", "notebooks"),
+    "mteb": Extra("MTEB tasks", "running MTEB on a saved model"),
+    "plots": Extra("plots of words and texts", "`plot_words`, `plot_similarity`"),
+    "notebook": Extra("plots and progress bars in notebooks", "notebooks"),
 }
 
 
 class SiameseCBOWError(Exception):
-    """The root of all errors that are raised on purpose."""
+    """The root of all errors of this package."""
 
     exit_code = 2
 
@@ -78,16 +80,16 @@ class FormatError(SiameseCBOWError):
 
 
 class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better where it is raised)
-    """An optional library that is not installed: which one, what it is for here, and what to type.
+    """An optional library that is not installed: which one, its purpose, and the command that installs it.
 
-    `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (the text of PDFs): type
+    `MissingExtra("pypdf", "pdf")` -> "pypdf is not installed; it comes with the extra pdf (reading PDF files):
     pip install 'siamese-cbow[pdf]'"
     """
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(
             f"{library} is not installed; it comes with the extra {extra} ({EXTRAS[extra].purpose}): "
-            f"type {install_command(extra)}"
+            f"{install_command(extra)}"
         )
 
 
@@ -115,11 +117,11 @@ def needs(library: str, extra: str) -> Iterator[None]:
 
 
 class ClusterError(SiameseCBOWError):
-    """A cluster that can't be reached, lacks something or has failed; the same command goes on when it is mended."""
+    """A cluster that can't be reached, lacks something or has failed; once fixed, the same command resumes."""
 
 
 class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)
-    """A signal ended long work; what was done is saved, and the same command resumes it."""
+    """A signal ended long work; finished work is saved, and the same command resumes it."""
 
     def __init__(self, message: str, signal: int) -> None:
         super().__init__(message)

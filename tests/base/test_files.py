@@ -217,5 +217,5 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
 
 def test_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="the folder you are in"):
+    with pytest.raises(InputError, match="the current folder"):
         written(Path())

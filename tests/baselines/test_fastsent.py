@@ -134,9 +134,9 @@ def test_settings_and_streams_that_make_no_sense():
     for options in ({"dim": 0}, {"negatives": 0}, {"negatives": 2.5}, {"batch_size": 2}, {"learning_rate": -1}):
         with pytest.raises(SettingsError, match=next(iter(options))):
             FastSent(**options)
-    with pytest.raises(InputError, match="one sentence only"):
+    with pytest.raises(InputError, match="only one sentence"):
         FastSent().train(Stream.of_words([[["a", "b"]], [["c"]]]))
-    with pytest.raises(SettingsError, match=r"no longer a number.*learning rate 1e\+30"):
+    with pytest.raises(SettingsError, match=r"the loss is not a number.*learning rate 1e\+30"):
         FastSent(dim=4, learning_rate=1e30, subsample=0, epochs=5).train(
             Stream.of_words([[["a", "b"], ["c"], ["a"]]] * 30)
         )

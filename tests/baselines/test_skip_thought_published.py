@@ -176,11 +176,11 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"can't read .*utable\.npy"):
         read_published(tmp_path)
     for name, change, says in [
-        ("dictionary", lambda f: (f / "dictionary.txt").write_text("a\nb\n"), "one vector for each word"),
+        ("dictionary", lambda f: (f / "dictionary.txt").write_text("a\nb\n"), "one vector per word"),
         ("no dictionary", lambda f: (f / "dictionary.txt").unlink(), "belongs to the tables"),
         ("bytes", lambda f: (f / "dictionary.txt").write_bytes(b"\xff\n" * 8), "is not UTF-8"),
         ("unknown", lambda f: (f / "dictionary.txt").write_text("\n".join("abcdefgh")), "lacks '<eos>' or 'UNK'"),
-        ("numbers", lambda f: np.save(f / "utable.npy", np.ones((8, 5), int)), "one vector for each word"),
+        ("numbers", lambda f: np.save(f / "utable.npy", np.ones((8, 5), int)), "one vector per word"),
         ("ragged", lambda f: write_table(f / "utable.npy", np.ones((8, 4), np.float32), "matrix"), "matrices of"),
         ("no archive", lambda f: (f / "uni_skip.npz").unlink(), r"can't read .*uni_skip\.npz"),
         ("broken", lambda f: (f / "uni_skip.npz").write_bytes(b"PK\x03\x04" * 9), "not a readable archive of arrays"),
@@ -189,7 +189,7 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
         ("list", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps([1])), "holds a list"),
         ("sizes", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps({"dim": 7})), "says dim 7"),
         ("lstm", lambda f: (f / "uni_skip.npz.pkl").write_bytes(pickle.dumps({"encoder": "lstm"})), "says encoder"),
-        ("cut", lambda f: (f / "uni_skip.npz.pkl").write_bytes(b"\x80\x02}q\x00(U"), "cut short"),
+        ("cut", lambda f: (f / "uni_skip.npz.pkl").write_bytes(b"\x80\x02}q\x00(U"), "truncated"),
     ]:  # fmt: skip
         folder = release(name)
         change(folder)
@@ -206,5 +206,5 @@ def test_an_archive_that_promises_more_than_it_can_hold(tmp_path: Path) -> None:
     content = write_release(tmp_path)
     arrays = {**content["uni"][0], "encoder_U": np.zeros((4000, 8000), np.float32)}
     np.savez_compressed(tmp_path / "uni_skip.npz", **arrays)
-    with pytest.raises(InputError, match=r"uni_skip\.npz has [\d,]+ bytes and promises an array of 128,000,128"):
+    with pytest.raises(InputError, match=r"uni_skip\.npz has [\d,]+ bytes but promises an array of 128,000,128"):
         read_published(tmp_path)

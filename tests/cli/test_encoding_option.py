@@ -38,7 +38,7 @@ def test_found_out_and_said_or_forced_and_refused(
     with pytest.raises(SystemExit) as stop:
         main([*command, "--encoding", "utf-8"])
     assert stop.value.code == 2
-    assert "it looks like Windows-1252: type --encoding cp1252" in capsys.readouterr().err
+    assert "it looks like Windows-1252: add --encoding cp1252" in capsys.readouterr().err
     main(command)
     captured = capsys.readouterr()
     assert "\ufffd" not in captured.out
@@ -49,7 +49,7 @@ def test_units_that_contradict_each_other(folder: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as stop:
         main(["search", "guitar", "a.txt", "--sentences", "--unit", "line"])
     assert stop.value.code == 2
-    assert "got --sentences and --unit line; expected one of them" in capsys.readouterr().err
+    assert "got both --sentences and --unit line; expected only one of them" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl", "a.md", "a.html"])
@@ -72,4 +72,4 @@ def test_broken_characters_are_said_by_every_command(
         assert "1 broken" in said, command
     if name == "a.txt":
         main(["similarity", "--file", name])
-        assert "replaced 1 broken character of UTF-8: a.txt" in capsys.readouterr().err
+        assert "replaced 1 invalid UTF-8 character: a.txt" in capsys.readouterr().err

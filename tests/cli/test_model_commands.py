@@ -210,7 +210,7 @@ def test_no_model(
     for part in ("no model", "siamese-cbow prepare", "siamese-cbow train"):
         assert part in said
     (tmp_path / "empty").mkdir()
-    assert "empty holds no model that can be read" in failure([*arguments, "--model", str(tmp_path / "empty")], capsys)
+    assert "empty contains no readable model" in failure([*arguments, "--model", str(tmp_path / "empty")], capsys)
 
 
 def test_broken_pipe_is_fine(folder: Path, tmp_path: Path) -> None:

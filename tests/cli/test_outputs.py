@@ -83,7 +83,7 @@ def test_an_index_that_may_not_grow(folder: Path) -> None:
     done = run("index", "in.txt", "-o", "notes", folder=folder, largest=20_000)  # rows.txt is larger
     assert done.returncode == 2
     assert "can't write notes/segment-" in done.stderr
-    assert "File too large; it is larger than this disk or `ulimit -f` allows" in done.stderr
+    assert "File too large; it exceeds the limit of this disk or of `ulimit -f`" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (folder / "notes").exists()
 
@@ -104,7 +104,7 @@ def test_closed_streams(folder: Path, closed: str) -> None:
     assert len(done.stdout.splitlines()) == (1 if closed == "2" else 0)
     if closed == "0":
         assert done.stderr == (
-            "siamese-cbow: standard input is closed; expected text: give files, or pipe text into the command\n"
+            "siamese-cbow: standard input is closed; expected text: name files, or pipe text into the command\n"
         )
 
 
@@ -126,4 +126,4 @@ def test_names_that_are_not_utf8(folder: Path) -> None:
     assert os.fsencode(json.loads(done.stdout)["source"]).endswith(b"caf\xe9.txt")
     done = run("index", f"{name}.txt", "-o", f"{name}-index", folder=folder)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is not UTF-8, which the library of the index needs; choose another" in done.stderr
+    assert "is not UTF-8; choose another" in done.stderr

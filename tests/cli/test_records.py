@@ -152,7 +152,7 @@ def test_similarity_never_takes_the_lines_of_a_table_for_pairs(table: str, capsy
         assert len(out(capsys, "similarity", "--file", table)) == 7  # tab separated lines, without a header
     else:
         said = failure(capsys, "similarity", "--file", table)
-        assert "is a table; say which two columns to compare: --text-column A,B" in said
+        assert "is a table; name the two columns to compare: --text-column A,B" in said
     for columns, message in (("body", "expected two columns"), ("body,none", "no column 'none'; it has 'id', 'body'")):
         assert message in failure(capsys, "similarity", "--file", table, "--text-column", columns)
     Path("plain.txt").write_text("a\tb\n")
@@ -219,9 +219,9 @@ def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFix
     Path("b.jsonl").write_text('{"text": "ship", "x": 1}\n{"text": "song", "x": "one"}\n')
     Path("c.csv").write_text("text,vector\nship,1\n")
     for name, ending, message in (
-        ("a.jsonl", ".jsonl", "has a column 'vector' already; name the new one: --vector-column"),
-        ("c.csv", ".parquet", "has a column 'vector' already"),
-        ("b.jsonl", ".parquet", "the column 'x' has values of several types"),
+        ("a.jsonl", ".jsonl", "already has a column 'vector'; choose another name: --vector-column"),
+        ("c.csv", ".parquet", "already has a column 'vector'"),
+        ("b.jsonl", ".parquet", "the column 'x' mixes types"),
     ):
         assert message in failure(capsys, "encode", name, "-o", f"out{ending}")
         assert not Path(f"out{ending}").exists()
@@ -234,14 +234,14 @@ def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFix
     Path("tables/a.csv").write_text("text,x\nship,1\nsong,2\n")
     Path("tables/b.csv").write_text("text,y\nsoup,1\n")
     main(["encode", "tables", "-o", "out.csv"])
-    assert "the tables have different columns, which are left out" in capsys.readouterr().err
+    assert "the tables have different columns, so none are written" in capsys.readouterr().err
     assert [row["text"] for row in read_rows("out.csv")] == ["ship", "song", "soup"]
     Path("tables/b.csv").write_text("text,x\nsoup,3\n")
     main(["encode", "tables", "-o", "out.csv", "--batch-size", "2"])
     assert [(row["text"], row["x"]) for row in read_rows("out.csv")] == [("ship", "1"), ("song", "2"), ("soup", "3")]
     Path("tables/c.txt").write_text("bread\n")
     main(["encode", "tables", "-o", "out.csv"])
-    assert "some of the files are not tables, so the columns of the others are left out" in capsys.readouterr().err
+    assert "some of the files are not tables, so no table columns are written" in capsys.readouterr().err
     assert [row["text"] for row in read_rows("out.csv")] == ["ship", "song", "soup", "bread"]
     Path("d.csv").write_text("text,x\n")
     for ending in (".csv", ".jsonl", ".parquet", ".npy"):
@@ -270,7 +270,7 @@ def test_a_folder_and_a_glob_are_encoded_file_by_file(folder: Path, capsys: pyte
         assert [row["text"] for row in rows] == ["the ship", "", "soup", "the band"]
     Path("notes/c.txt").write_bytes(b"\x89PNG")
     main(["encode", "notes", "-o", "notes.npy"])
-    assert "left out 1 binary file" in capsys.readouterr().err  # never some rows without a word
+    assert "skipped 1 binary file" in capsys.readouterr().err  # never some rows without a word
     assert len(np.load("notes.npy")) == 4
     assert "PNG" in failure(capsys, "encode", "notes/c.txt", "-o", "c.npy")
     assert not Path("c.npy").exists()

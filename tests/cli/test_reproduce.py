@@ -71,7 +71,7 @@ def test_an_interrupt_says_how_to_go_on(
     with pytest.raises(SystemExit) as stopped:
         main(arguments(world, tmp_path / "report"))
     assert stopped.value.code == 128 + signal.SIGINT
-    assert "give the same command again" in capsys.readouterr().err
+    assert "run the same command again" in capsys.readouterr().err
 
 
 @pytest.mark.slow

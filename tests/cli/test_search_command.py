@@ -56,7 +56,7 @@ def test_file_and_line_as_grep_tells_them(folder: Path, capsys: pytest.CaptureFi
     assert rest(run(capsys, "song band", "a.txt", "-k1", "-HN")[0][0]) == "a.txt:a song of the band"
     both = [rest(line) for line in run(capsys, "song guitar", "a.txt", "b.txt.gz", "-k2")[0]]
     assert sorted(both) == ["a.txt:3:a song of the band", "b.txt.gz:1:the guitar"]
-    assert rest(run(capsys, "song band", "a.txt", "b.txt.gz", "-k1", "-h", "-N")[0][0]) == "a song of the band"
+    assert rest(run(capsys, "song band", "a.txt", "b.txt.gz", "-k1", "-I", "-N")[0][0]) == "a song of the band"
 
 
 def test_context_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,8 +106,8 @@ def test_colours_only_where_wanted(folder: Path, capsys: pytest.CaptureFixture[s
 def test_unknown_words_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines, said = run(capsys, "blorf song", "a.txt", "-k1")
     assert rest(lines[0]) == "3:a song of the band"
-    assert "does not know blorf" in said
-    assert "no word that the model knows" in run(capsys, "blorf", "a.txt", "--meaning", code=2)[1]
+    assert "vocabulary and ignored: blorf" in said
+    assert "no word the model knows" in run(capsys, "blorf", "a.txt", "--meaning", code=2)[1]
     assert "query is empty" in run(capsys, "", "a.txt", code=2)[1]
 
 
@@ -131,9 +131,9 @@ def test_bad_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "PNG" in run(capsys, "song", "image.txt", code=2)[1]
     lines, said = run(capsys, "song guitar", ".", "-k2")
     assert len(lines) == 2
-    assert "left out 1 binary file" in said
+    assert "skipped 1 binary file" in said
     (folder / "cut.txt.gz").write_bytes(gzip.compress(b"the guitar\n" * 1000)[:-20])
-    assert "cut off or damaged" in run(capsys, "song", "cut.txt.gz", code=2)[1]
+    assert "truncated or damaged" in run(capsys, "song", "cut.txt.gz", code=2)[1]
 
 
 def test_a_small_search_loads_nothing_heavy(folder: Path) -> None:
@@ -151,7 +151,7 @@ def test_the_query_comes_first(folder: Path, capsys: pytest.CaptureFixture[str],
 
 
 def test_a_query_of_words_that_nobody_knows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    strange = "use other words"
+    strange = "try other words"
     assert strange in run(capsys, "qxqx", "a.txt", "--fallback", "ngrams")[1]
     assert strange not in run(capsys, "qxqx song", "a.txt", "--fallback", "ngrams")[1]
     write_lines(folder / "codes.txt", [*TEXT, "the storm qxqx"])
@@ -161,4 +161,4 @@ def test_a_query_of_words_that_nobody_knows(folder: Path, capsys: pytest.Capture
 
 def test_remarks_do_not_name_the_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, said = run(capsys, "qxqx song", "a.txt")
-    assert said == "the model does not know qxqx: left out of the query\n"
+    assert said == "not in the model's vocabulary and ignored: qxqx\n"

@@ -273,13 +273,13 @@ def test_training_survives(cluster: sc.RayCluster, nodes: Nodes, lesson: Path, t
 
     worker = Accident(10, lambda: kill_worker(nodes, "ray::TrainingWorker"))
     train(worker, "worker")
-    assert any("a worker was lost" in message for message in worker.said)
+    assert any("lost a worker" in message for message in worker.said)
     driver = Accident(10, die)
     with pytest.raises(LostError):
         train(driver, "driver")
     again = Accident(0, die)
     train(again, "driver")
-    assert any("going on" in message for message in again.said)
+    assert any("resuming" in message for message in again.said)
     third = nodes.start()
     with_nodes(cluster, 3)
     node = Accident(9, lambda: kill_node(third))
@@ -294,7 +294,7 @@ def test_training_survives(cluster: sc.RayCluster, nodes: Nodes, lesson: Path, t
 
 
 def test_other_workers_make_another_model(cluster: sc.RayCluster, lesson: Path, together: Path) -> None:
-    with pytest.raises(sc.InputError, match="holds a model of other settings"):
+    with pytest.raises(sc.InputError, match="holds a model with other settings"):
         with_workers(cluster, 2).train(RECIPE, lesson, output=together, average_every=300)
     progress = Accident(0, die)
     cluster.train(RECIPE, lesson, output=together, average_every=EVERY, progress=progress)
@@ -305,7 +305,7 @@ def test_plan(cluster: sc.RayCluster, lesson: Path) -> None:
     text = with_workers(cluster, 2).plan(RECIPE, lesson)
     for part in (
         "2 workers of 1 threads on 2 nodes",
-        "memory of a worker",
+        "memory per worker",
         "rounds of",
         "minutes",
         "nothing was trained",
@@ -354,7 +354,7 @@ def test_every_row_is_encoded_once(cluster: sc.RayCluster, nodes: Nodes, tickets
     assert str(rows.schema.field("vector").type) == f"fixed_size_list<item: float>[{model.dim}]".replace(
         "item", "element"
     )
-    with pytest.raises(sc.InputError, match="is there already"):
+    with pytest.raises(sc.InputError, match="already exists"):
         cluster.encode(table, output=output, text=text)
     with pytest.raises(sc.InputError, match="no column 'none'; it has id, body"):
         cluster.encode(table, output=tmp_path / "none", text=sc.TextSettings(text_column="none"))
@@ -414,7 +414,7 @@ def test_files_that_have_changed(cluster: sc.RayCluster, stream: Path, texts: Pa
     name = str(stream / "ids.npy")
     other = replace(job, files={name: (5, "")})
     [exchange] = ThreadExchange.several(1)
-    with pytest.raises(sc.InputError, match="is not what the driver sees"):
+    with pytest.raises(sc.InputError, match="differs from what the driver sees"):
         TrainingWorker(other, 0).start(exchange)
     gone = replace(job, files={str(tmp_path / "ids.npy"): (5, "")})
     with pytest.raises(sc.InputError, match="no file"):
@@ -434,7 +434,7 @@ def test_a_stream_that_is_not_what_was_prepared(
     ids = np.load(stream / "ids.npy")
     np.save(stream / "ids.npy", np.where(np.arange(len(ids)) == len(ids) // 2, ids[::-1], ids))
     train = {"output": tmp_path / "model", "average_every": EVERY}
-    with pytest.raises(sc.FormatError, match=r"stream: .*not those that were written.*\[node "):
+    with pytest.raises(sc.FormatError, match=r"stream: .*do not match their checksum.*\[node "):
         with_workers(cluster, 2).train(RECIPE, stream, **train)
     shutil.copy(lesson / "ids.npy", stream / "ids.npy")
     cluster.train(RECIPE, stream, **train)
@@ -472,7 +472,10 @@ def test_nodes_of_other_code(
     shutil.copytree(package, tmp_path / "other" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "other" / package.name / "errors.py").open("a") as file:
         file.write("# changed\n")
-    for folder, message in (("none", "has no package siamese_cbow"), ("other", "of other code than this one")):
+    for folder, message in (
+        ("none", "siamese_cbow is not installed on node"),
+        ("other", "whose code differs from this one"),
+    ):
         before = set(cluster._session.live_nodes())
         third = nodes.start(PYTHONPATH=str(tmp_path / folder))
         try:
@@ -547,5 +550,5 @@ def test_wrong_credentials(
         said = failed(capsys, "prepare", "s3://crawl/a.txt", "-o", tmp_path / "s", "--cluster", "local")
     finally:
         s3fs.S3FileSystem.clear_instance_cache()
-    assert "s3://crawl/a.txt may not be read" in said
+    assert "no permission to read s3://crawl/a.txt" in said
     assert "check the credentials on every node" in said

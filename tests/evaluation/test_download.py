@@ -169,7 +169,7 @@ def test_a_second_call_goes_on_with_what_the_first_left(server: Server, tmp_path
 
 def test_a_transfer_that_never_ends_keeps_what_came_and_says_so(server: Server, tmp_path: Path) -> None:
     server.script = [breaks_after(1000)]
-    with pytest.raises(InputError, match=r"3 tries; 3,000 bytes are kept in .*file\.part.*type the same command again"):
+    with pytest.raises(InputError, match=r"3 tries; 3,000 bytes are saved in .*file\.part.*run the same command again"):
         fetch(server.url(), tmp_path / "file", tries=3, wait=Waits())
 
 
@@ -207,7 +207,7 @@ def test_a_wrong_checksum_deletes_the_file(server: Server, tmp_path: Path) -> No
 @pytest.mark.parametrize("status", [404, 403])
 def test_a_server_that_says_no_is_not_asked_again(server: Server, tmp_path: Path, status: int) -> None:
     server.script = [says(status)]
-    with pytest.raises(InputError, match=f"the server says {status}"):
+    with pytest.raises(InputError, match=f"the server answered {status}"):
         fetch(server.url(), tmp_path / "file", wait=Waits())
     assert len(server.requests) == 1
 
@@ -322,13 +322,13 @@ def test_links_are_never_unpacked(tmp_path: Path) -> None:
         link = tarfile.TarInfo("STS.gs.images.txt")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
-    with pytest.raises(InputError, match="holds none of the files"):
+    with pytest.raises(InputError, match="contains none of the expected files"):
         unpack(tmp_path / "bad.tar.gz", tmp_path / "out")
     info = zipfile.ZipInfo("STS.gs.images.txt")
     info.external_attr = 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as packed:
         packed.writestr(info, "/etc/passwd")
-    with pytest.raises(InputError, match="holds none of the files"):
+    with pytest.raises(InputError, match="contains none of the expected files"):
         unpack(tmp_path / "bad.zip", tmp_path / "out")
 
 
@@ -339,7 +339,7 @@ def test_archives_that_are_damaged_twofold_or_too_large(tmp_path: Path, monkeypa
         with pytest.raises(InputError, match=r"is not a complete zip or tar archive .*download it again"):
             unpack(tmp_path / "bad", tmp_path / "out")
     (tmp_path / "twice.zip").write_bytes(zipped({**YEAR, "y/STS.gs.images.txt": ""}))
-    with pytest.raises(InputError, match=r"holds STS\.gs\.images\.txt twice"):
+    with pytest.raises(InputError, match=r"contains STS\.gs\.images\.txt twice"):
         unpack(tmp_path / "twice.zip", tmp_path / "other")
     monkeypatch.setattr("siamese_cbow.evaluation.download.LARGEST", 5)
     (tmp_path / "large.zip").write_bytes(whole)

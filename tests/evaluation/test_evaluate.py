@@ -130,7 +130,7 @@ def test_zero_vectors_have_cosine_0_and_are_counted() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda n: np.full((n, 2), np.nan), r"Fixed.encode gave NaN or infinity for 5 of 5 sentences, .*'0'"),
+        (lambda n: np.full((n, 2), np.nan), r"Fixed.encode returned NaN or infinity for 5 of 5 sentences, .*'0'"),
         (lambda n: np.zeros((n - 1, 2)), r"shape \(4, 2\) \(float64\) for 5 sentences; expected \(5, dim\)"),
         (lambda n: np.zeros(n), r"shape \(5,\)"),
         (lambda n: [["a"]] * n, "<U1"),
@@ -197,7 +197,7 @@ def test_folders_are_told_by_their_content(tmp_path: Path) -> None:
     model.save(tmp_path / "ours")
     assert open_system(str(tmp_path / "ours")) == model
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no model that can be read; expected a folder of siamese-cbow"):
+    with pytest.raises(InputError, match="contains no readable model; expected `pretrained`, a folder of siamese-cbow"):
         open_system(str(tmp_path / "empty"))
     with pytest.raises(InputError, match=r"no model .*nothing; expected"):
         open_system(str(tmp_path / "nothing"))

@@ -92,8 +92,8 @@ def test_columns_can_be_said(tmp_path: Path, columns: Any) -> None:
         (csv("a,b,score"), "a,c,score", r"no column 'c'; it has 'a', 'b', 'score'"),
         (csv(), "1,2,4", r"no column '4'; it has numbers from 1 to 3"),
         (csv("a,b,score", rows=[*ROWS, ("a", "b", "good")]), "", r"row 6: the score 'good' is not a number"),
-        (csv("a,b,score", rows=[*ROWS, ("a", "b", "1,000")]), "", r"row 6: 4 cells, and the first row has 3"),
-        (csv("a,b,score") + "only a text\n", "", r"row 6: 1 cell, and the first row has 3"),
+        (csv("a,b,score", rows=[*ROWS, ("a", "b", "1,000")]), "", r"row 6: 4 cells, but the first row has 3"),
+        (csv("a,b,score") + "only a text\n", "", r"row 6: 1 cell, but the first row has 3"),
         (csv("a,b,score") + "a cat, and a dog,a dog,3\n", "", r"row 6: 4 cells"),
         (csv("a,b,score", rows=[*ROWS, ("a", "b", "inf")]), "", r"row 6: the score 'inf' is not a number"),
         (csv("a,b,score", rows=ROWS[:2]), "", r"2 pairs have a gold score; a correlation needs at least 3"),
@@ -120,8 +120,8 @@ def test_pairs_without_a_score_or_a_text_are_said(tmp_path: Path) -> None:
     heard = Heard()
     (found,) = pairs(path, progress=heard)
     assert heard.messages == [
-        "own.csv: 2 pairs without a score left out",
-        "own.csv: 1 pair with an empty text; its cosine is 0",
+        "own.csv: skipped 2 pairs without a score",
+        "own.csv: 1 pair with an empty text, with cosine 0",
     ]
     for system in TFIDF.values():
         (score,) = evaluate(system, [found], bootstrap=50).sets

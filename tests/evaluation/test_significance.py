@@ -155,7 +155,7 @@ def test_undefined_sets_are_left_out(sets: list[PairSet]) -> None:
 
 def test_other_pairs_are_refused(sets: list[PairSet]) -> None:
     one = evaluate(Noise(0.3, 1), sets)
-    with pytest.raises(InputError, match="not evaluated alike"):
+    with pytest.raises(InputError, match="were evaluated differently"):
         compare(one, evaluate(Noise(0.3, 1), sets[:2]))
     with pytest.raises(InputError, match="protocol official, 3 sets; protocol paper, 3 sets"):
         compare(one, evaluate(Noise(0.3, 1), sets, protocol="paper"))

@@ -106,8 +106,8 @@ def test_an_input_without_gold_and_an_odd_size_are_said(tmp_path: Path) -> None:
     (tmp_path / "2014" / "STS.input.headlines.txt").write_text(PAIRS)
     said = Said()
     assert len(sts(tmp_path, progress=said)) == 1
-    assert any("headlines.txt has no gold scores" in message for message in said.messages)
-    assert "2014 images has 3 scored pairs, as released it has 750" in said.messages
+    assert any("headlines.txt: its gold scores are missing" in message for message in said.messages)
+    assert "2014 images has 3 scored pairs; the released set has 750" in said.messages
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
 def test_the_same_set_twice_an_unknown_year_and_nothing_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no folder .*download sts"):
         sts(tmp_path / "nothing")
-    with pytest.raises(InputError, match="holds no STS sets"):
+    with pytest.raises(InputError, match="contains no STS sets"):
         sts(tmp_path)
     put(tmp_path / "mine", "headlines")  # in 2013, 2014, 2015 and 2016
     with pytest.raises(InputError, match=r"can't tell the year .*mine"):
@@ -147,7 +147,7 @@ def test_the_same_set_twice_an_unknown_year_and_nothing_at_all(tmp_path: Path) -
     put(tmp_path / "a" / "2014", "images")
     put(tmp_path / "b" / "2014", "images")
     (tmp_path / "mine").rename(tmp_path / "2013")
-    with pytest.raises(InputError, match="2014 images is there twice"):
+    with pytest.raises(InputError, match="2014 images exists twice"):
         sts(tmp_path)
 
 

@@ -64,7 +64,7 @@ def test_any_words_survive_but_those_that_are_said(
     model = Model(Vocabulary.of_words(words), vectors)
     fit = [i for i, word in enumerate(words) if kind == "parquet" or not any(c in "\t\n\v\f\r " for c in word)]
     if not fit:
-        with pytest.raises(InputError, match="none of its words"):
+        with pytest.raises(InputError, match="every word contains white space"):
             write_model(model, path, kind=kind)
         return
     notes = write_model(model, path, kind=kind)
@@ -82,14 +82,14 @@ def test_it_says_what_is_lost_and_what_was_put_in_its_place(tmp_path: Path) -> N
     done = convert(tmp_path / "model", tmp_path / "words.vec")
     assert (done.source, done.target) == ("siamese-cbow", "fasttext")
     assert done.notes == (
-        "not kept in fasttext: how often each word was seen",
-        "not kept in fasttext: the tokenizer (kind words, lowercase True, punctuation True, rule 2)",
-        "not kept in fasttext: where the model comes from (recipe)",
+        "not stored in fasttext: word counts",
+        "not stored in fasttext: the tokenizer (kind words, lowercase True, punctuation True, rule 2)",
+        "not stored in fasttext: where the model comes from (recipe)",
     )
     back = convert(tmp_path / "words.vec", tmp_path / "again")
     assert back.notes == (
-        "fasttext has no counts: every word counts as seen 0 times",
-        "fasttext has no tokenizer: text will be cut by ours, in lower case",
+        "fasttext has no word counts: every count is 0",
+        "fasttext has no tokenizer: text is tokenised by siamese-cbow, in lower case",
     )
     assert convert(tmp_path / "model", tmp_path / "same").notes == ()
     assert convert(tmp_path / "model", tmp_path / "words.parquet").notes == ()
@@ -100,7 +100,7 @@ def test_packed_and_post_processed_models(tmp_path: Path) -> None:
         model = small_model().compress(dtype)
         model.save(tmp_path / "packed", int4=True)
         done = convert(tmp_path / "packed", tmp_path / "words.bin")
-        assert f"{dtype} numbers become float32 in word2vec-binary: the same numbers, in more bytes" in done.notes
+        assert f"{dtype} numbers become float32 in word2vec-binary: the same values in more bytes" in done.notes
         np.testing.assert_array_equal(open_model(tmp_path / "words.bin").vectors, model.vectors)
         done = convert(tmp_path / "packed", tmp_path / "theirs", target_format="model2vec")
         assert bool(done.notes) == (dtype == "int4")
@@ -108,7 +108,7 @@ def test_packed_and_post_processed_models(tmp_path: Path) -> None:
         assert not convert(tmp_path / "packed", tmp_path / "again").notes
     changed = small_model().postprocess(center=True)
     assert changed.undo is not None
-    assert "not kept in parquet: how to undo the post-processing" in write_model(changed, tmp_path / "words.parquet")
+    assert "not stored in parquet: how to undo the post-processing" in write_model(changed, tmp_path / "words.parquet")
 
 
 def test_the_packaged_model_is_a_source(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_the_packaged_model_is_a_source(tmp_path: Path) -> None:
         convert("pretrained", tmp_path / "words.onnx") if find_spec("onnx") else convert("pretrained", tmp_path / "x")
     )
     assert done.model == sc.load()
-    left_out = any("what unknown words count as" in note for note in done.notes)
+    left_out = any("the treatment of unknown words" in note for note in done.notes)
     assert left_out == (find_spec("onnx") is not None)  # our own folder keeps it
 
 
 def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("the 1 2\nNew York 3 4\ncat 5 6\n")
     done = convert(tmp_path / "glove.txt", tmp_path / "words.bin")
-    assert "left out: 1 words with white space in them, such as 'New York'" in done.notes
+    assert "skipped 1 words with white space in them, such as 'New York'" in done.notes
     assert list(open_model(tmp_path / "words.bin").vocabulary.words) == ["the", "cat"]
     convert(tmp_path / "glove.txt", tmp_path / "folder")
     assert "New York" in sc.load(tmp_path / "folder")
@@ -135,16 +135,17 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out, err = capsys.readouterr()
     assert out == f"{tmp_path / 'words.txt'}\n"
     assert "siamese-cbow -> word2vec: 24 words of dim 16" in err
-    assert "not kept in word2vec: how often each word was seen" in err
+    assert "not stored in word2vec: word counts" in err
     main(["convert", str(tmp_path / "words.txt"), str(tmp_path / "words.dat"), "--to", "glove"])
     assert (tmp_path / "words.dat").read_text().startswith("the ")
     for arguments, message in (
-        (["nothing", str(tmp_path / "x")], "no model nothing; expected a folder of siamese-cbow"),
+        (["nothing", str(tmp_path / "x")], "no model nothing; expected `pretrained`, a folder of siamese-cbow"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.npy")], "can't write"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.xyz")], "one of the extensions"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "x.kv")], "load_word2vec_format"),
-        ([str(tmp_path / "words.txt"), str(tmp_path / "x.pickle")], "none is written"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.pickle")], "which siamese-cbow never writes"),
         ([str(tmp_path / "words.txt"), str(tmp_path / "words.txt")], "both source and target"),
-        ([str(tmp_path / "words.txt"), str(tmp_path / "x.parquet.gz")], "leave out .gz"),
+        ([str(tmp_path / "words.txt"), str(tmp_path / "x.parquet.gz")], "drop .gz"),
     ):
         with pytest.raises(SystemExit) as stopped:
             main(["convert", *arguments])
@@ -284,14 +285,14 @@ def test_gensim_both_ways(tmp_path: Path) -> None:
         assert again.vocabulary == model.vocabulary
         np.testing.assert_array_equal(again.vectors, model.vectors)
     (tmp_path / "w.kv.vectors.npy").unlink()
-    with pytest.raises(InputError, match=r"w\.kv\.vectors\.npy, which must stand beside"):
+    with pytest.raises(InputError, match=r"w\.kv\.vectors\.npy, which must be in the same folder"):
         open_model(tmp_path / "w.kv")
     with pytest.raises(InputError, match="expected gensim's KeyedVectors"):
         from_keyed_vectors(object())
     model.save(tmp_path / "folder")
     assert to_keyed_vectors(tmp_path / "folder").index_to_key == WORDS
     gensim.Word2Vec([["cat", "sat"]], min_count=1, vector_size=2).save(str(tmp_path / "w.model"))
-    with pytest.raises(InputError, match=r"is a model of gensim, .* type model\.wv\.save_word2vec_format"):
+    with pytest.raises(InputError, match=r"is a whole gensim model, .* run model\.wv\.save_word2vec_format"):
         open_model(tmp_path / "w.model")
 
 
@@ -361,12 +362,12 @@ def test_changed_anywhere_ends_well_or_in_our_own_error(tmp_path: Path, name: st
 def test_formats_that_are_only_written_or_unknown(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     write_model(small_model(), tmp_path / "m.onnx")
-    with pytest.raises(InputError, match="onnx, which is only written"):
+    with pytest.raises(InputError, match="onnx, a format that siamese-cbow only writes"):
         open_model(tmp_path / "m.onnx")
     with pytest.raises(SettingsError, match="format is 'blorf'"):
         open_model(tmp_path / "m.onnx", kind="blorf")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no model that can be read"):
+    with pytest.raises(InputError, match="contains no readable model"):
         open_model(tmp_path / "empty")
     small_model().save(tmp_path / "ours")
     (tmp_path / "ours" / "model.safetensors").write_bytes(b"x")

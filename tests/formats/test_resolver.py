@@ -62,7 +62,7 @@ def test_what_is_on_disk_comes_first(packaged: Model) -> None:
     for name in ("pretrained", Path("pretrained")):
         assert open_model(name, progress=heard) == other
     assert len(heard.said) == 2
-    assert f"{Path.cwd() / 'pretrained'} is meant, not the model in the package" in heard.said[0]
+    assert f"using {Path.cwd() / 'pretrained'}, not the model in the package" in heard.said[0]
     assert open_model() == packaged
     assert open_system("pretrained") == other
 
@@ -99,23 +99,23 @@ def test_the_folder_of_the_user(packaged: Model, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOME", str(tmp_path))
     packaged.save(tmp_path / "books")
     assert sc.load("~/books") == packaged
-    with pytest.raises(InputError, match=f"begins with ~.*write {tmp_path}/new"):
+    with pytest.raises(InputError, match=f"starts with ~.*write {tmp_path}/new"):
         packaged.save("~/new")
-    with pytest.raises(InputError, match=f"begins with ~.*write {tmp_path}/new.bin"):
+    with pytest.raises(InputError, match=f"starts with ~.*write {tmp_path}/new.bin"):
         write_model(packaged, "~/new.bin")
     assert not Path("~").exists()
 
 
 @pytest.mark.parametrize("name", ["", "x" * 5000, 3, b"books"])
 def test_names_that_are_none(packaged: Model, name: Any) -> None:
-    with pytest.raises(InputError, match=r"no model .*; expected a folder of siamese-cbow"):
+    with pytest.raises(InputError, match=r"no model .*; expected `pretrained`, a folder of siamese-cbow"):
         sc.load(name)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "vocabulary.txt"])
 def test_one_file_of_a_model(packaged: Model, name: str) -> None:
     packaged.save("books")
-    with pytest.raises(InputError, match=f"books/{name} is one file of a model; give the folder, books"):
+    with pytest.raises(InputError, match=f"books/{name} is one file of a model; pass the folder, books"):
         sc.load(f"books/{name}")
 
 
@@ -128,7 +128,7 @@ def test_other_formats_have_nothing_to_verify(tmp_path: Path) -> None:
     small_model().save(tmp_path / "ours")
     assert sc.load(tmp_path / "ours", verify=True) == small_model()
     write_model(small_model(), tmp_path / "w.txt")
-    with pytest.raises(SettingsError, match=r"w\.txt is of the format word2vec, which has no hashes"):
+    with pytest.raises(SettingsError, match=r"w\.txt is word2vec, a format without hashes"):
         sc.load(tmp_path / "w.txt", verify=True)
 
 
@@ -156,9 +156,9 @@ def openers() -> dict[str, Callable[[str], Any]]:
 
 
 EXPECTED = (
-    "expected a folder of siamese-cbow, model2vec or sentence-transformers (a static model), a word2vec, GloVe or "
-    "fastText .vec file, a Parquet table of words, gensim's .kv, a pickle of the original Siamese CBOW, user/name on "
-    "the Hugging Face Hub (with siamese-cbow[hub]), or `pretrained`;"
+    "expected `pretrained`, a folder of siamese-cbow, model2vec or sentence-transformers (a static model), a word2vec, "
+    "GloVe or fastText .vec file, a Parquet table of words, gensim's .kv, a pickle of the original Siamese CBOW, or "
+    "user/name on the Hugging Face Hub (with siamese-cbow[hub]);"
 )
 
 
@@ -171,7 +171,7 @@ def test_one_error_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open
         "nothing": "no model nothing; ",
         "models/nothing": "no model models/nothing; ",  # there is a folder `models`: the Hub is not asked
         str(tmp_path / "a" / "b"): f"no model {tmp_path / 'a' / 'b'}; ",
-        "empty": "empty holds no model that can be read; ",
+        "empty": "empty contains no readable model; ",
     }.items():
         with pytest.raises(InputError) as error:
             openers()[opener](name)
@@ -263,7 +263,7 @@ def test_a_folder_called_pretrained_is_said_on_standard_error(
     assert capsys.readouterr().err == ""
     packaged.save("pretrained")
     main(["similarity", "the cat", "the dog", "--model", "pretrained"])
-    assert "is meant, not the model in the package" in capsys.readouterr().err
+    assert ", not the model in the package" in capsys.readouterr().err
 
 
 def test_other_libraries_take_names(packaged: Model) -> None:
@@ -288,7 +288,7 @@ def test_models_of_subwords_are_no_start(tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0, "cat": 1, "##s": 2}, unk_token="[UNK]"))
     model2vec.StaticModel(np.eye(3, dtype=np.float32), made).save_pretrained(tmp_path / "subwords")
-    with pytest.raises(InputError, match=r"another program's tokenizer.*siamese-cbow convert"):
+    with pytest.raises(InputError, match=r"a tokenizer of another program.*siamese-cbow convert"):
         initial_model(sc.SiameseCBOW(init=str(tmp_path / "subwords")))
 
 
@@ -321,7 +321,7 @@ def test_names_on_the_hub(server: Hub, capsys: pytest.CaptureFixture[str]) -> No
     assert open_system("me/tiny") == model
     main(["similarity", "the cat", "the dog", "--model", "me/tiny"])
     assert float(capsys.readouterr().out) == pytest.approx(model.similarity("the cat", "the dog"), abs=1e-6)
-    with pytest.raises(InputError, match=r"can't fetch me/nothing: .*; there is no file or folder me/nothing either"):
+    with pytest.raises(InputError, match=r"can't fetch me/nothing: .*; no file or folder me/nothing exists either"):
         open_model("me/nothing")
     n_requests = len(server.requests)
     Path("me").mkdir()
@@ -343,7 +343,7 @@ def test_without_a_connection_it_is_one_line(
     assert stopped.value.code == 2
     said = capsys.readouterr().err
     assert said.startswith("siamese-cbow: can't fetch me/tiny: ")
-    assert said.endswith("and the connection; there is no file or folder me/tiny either\n")
+    assert said.endswith("and the connection; no file or folder me/tiny exists either\n")
     assert said.count("\n") == 1
 
 

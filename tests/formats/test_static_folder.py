@@ -178,7 +178,7 @@ def test_a_tokenizer_without_a_token_for_the_unknown() -> None:
     tokenizer = JsonTokenizer(json=made.to_str())
     assert tokenizer.words("ab") == ["a", "b"]
     for cut in (tokenizer.words, lambda text: JsonLookup({"a": 0}.get, tokenizer).ids([text])):
-        with pytest.raises(InputError, match="can't cut this text"):
+        with pytest.raises(InputError, match="can't tokenise this text"):
             cut("abc")
 
 
@@ -207,7 +207,7 @@ def test_broken_folders(tmp_path: Path) -> None:
         open_model(folder)
     (folder / "model.safetensors").write_bytes(whole)
     (folder / "tokenizer.json").write_text('{"model": 1}')
-    with pytest.raises(InputError, match="the tokenizer can't be read"):
+    with pytest.raises(InputError, match="can't read the tokenizer"):
         open_model(folder)
     (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Transformer"}]))
     with pytest.raises(InputError, match="a sentence-transformers model with Transformer"):

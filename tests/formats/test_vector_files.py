@@ -87,7 +87,7 @@ def test_words_with_spaces_duplicates_broken_and_missing_words_are_handled_and_s
     assert vectors.tolist() == [[1, 2], [3, 4], [5, 6], [9, 9]]
     assert len(said.messages) == 4
     for message, part in zip(
-        said.messages, ["'cat'", "2 words have spaces", "UTF-8", "1 rows have no word"], strict=True
+        said.messages, ["'cat'", "2 words have spaces", "UTF-8", "skipped 1 rows without a word"], strict=True
     ):
         assert part in message
 
@@ -112,24 +112,24 @@ def test_rows_beyond_the_first_buffer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "doesn't look like word vectors"),
-        (b"hello\nworld\n", "doesn't look like word vectors"),
+        (b"", "does not look like word vectors"),
+        (b"hello\nworld\n", "does not look like word vectors"),
         (b"the 1 2\ncat 1 x\n", r"vectors, line 2: expected 2 numbers after 'cat' \(.*x"),
         (b"the 1 2\ndog 1 2\ncat 1\n", r"vectors, line 3: expected 2 numbers after 'cat' \(found 1\)"),
         (b"3 2\n" + ROWS, "promises 3 words, the file has 2"),
-        (b"1 2\n" + ROWS, "promises 1 words, there is more"),
+        (b"1 2\n" + ROWS, "promises 1 words, but the file has more"),
         (b"900000000 300\n" + ROWS, "promises 900,000,000 words of dim 300, at least 540,900,000,000 bytes"),
         (b"2 300\nthe " + b"1 " * 299 + b"\n", "at least"),
-        (BINARY[:-3], "promises 2 words of dim 2, at least 20 bytes|no whole row"),
-        (BINARY.replace(b"2 2\n", b"9 2\n") + bytes(100), "no whole row|promises 9"),
-        (BINARY + b"rest", "4 bytes at the end are no whole row"),
-        (BINARY.replace(b"2 2\n", b"1 2\n"), "promises 1 words, there is more"),
+        (BINARY[:-3], "promises 2 words of dim 2, at least 20 bytes|not a whole row"),
+        (BINARY.replace(b"2 2\n", b"9 2\n") + bytes(100), "not a whole row|promises 9"),
+        (BINARY + b"rest", "the last 4 bytes are not a whole row"),
+        (BINARY.replace(b"2 2\n", b"1 2\n"), "promises 1 words, but the file has more"),
         (b"the 1 nan\n", "the vector of 'the' has NaN"),
         (b"the 1 1e99\n", "the vector of 'the' has NaN or infinity"),
-        (pickle.dumps({"a": 1}), "a pickle, and loading one would run code"),
+        (pickle.dumps({"a": 1}), "a pickle, which could run code when loaded"),
         (b"\xba\x16\x4f\x2f\x0c\x00\x00\x00", "a fastText model; use the .vec file"),
         (b"PK\x03\x04....", "a zip archive"),
-        (b"0 2\n", "holds no word vectors"),
+        (b"0 2\n", "contains no word vectors"),
         (b"5 3\n", "promises 5 words of dim 3"),
         (b"1000000000000 3\ncat 1 2 3\n", "promises 1,000,000,000,000 words"),
         ("2 2\ncat 1 2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
@@ -190,5 +190,5 @@ def test_a_word_that_the_format_cant_hold_is_refused_and_nothing_written(tmp_pat
 
 
 def test_words_and_rows_must_be_as_many(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"1 words and vectors of shape \(2, 2\)"):
+    with pytest.raises(InputError, match=r"1 words but vectors of shape \(2, 2\)"):
         write_word_vectors(tmp_path / "vectors", ["the"], VALUES)

@@ -160,7 +160,7 @@ def test_scikit_learn_takes_a_model(tmp_path: Path) -> None:
 
 def test_scikit_learn_has_the_packaged_model_unless_said() -> None:
     np.testing.assert_array_equal(vectorizer().fit_transform(TEXTS), sc.load().encode(TEXTS))
-    with pytest.raises(SettingsError, match=r"dim: for learning.*SentenceVectorizer\(None, dim=8\)"):
+    with pytest.raises(SettingsError, match=r"dim: only for training.*SentenceVectorizer\(None, dim=8\)"):
         vectorizer(dim=8).fit(TEXTS)
 
 
@@ -233,7 +233,7 @@ def test_scikit_learn_checks_as_far_as_text_allows() -> None:
             getattr(checks, name)("SentenceVectorizer", vectorizer())
     with pytest.raises(NotFittedError):
         made.transform(["x"])
-    for wrong, message in ((["a", None], "text 1 is None"), ("one", "got one string"), ([1.5], "text 0 is 1.5")):
+    for wrong, message in ((["a", None], "text 1 is None"), ("one", "got a single string"), ([1.5], "text 0 is 1.5")):
         with pytest.raises((InputError, SettingsError), match=message):
             made.fit(wrong)
     with pytest.raises(SettingsError, match="truncate_dim is 99"):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import siamese_cbow as sc
 from siamese_cbow import InputError, Model, SettingsError, Tokenizer, Vocabulary
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import GROUP, mean_of_rows, unit
@@ -107,7 +108,7 @@ def test_columns_and_iterators(plain: Model) -> None:
         (3, "3 (int)"),
         ({"east": 1}, "(dict)"),
         (np.array("east"), "(ndarray)"),
-        (np.array([["east", "west"]]), "a table of shape (1, 2); give the column of its texts: table['text']"),
+        (np.array([["east", "west"]]), "a table of shape (1, 2); pass its text column: table['text']"),
         (None, "None"),
     ],
 )
@@ -357,7 +358,7 @@ def test_most_similar_as_gensim() -> None:
         np.testing.assert_allclose([s for _, s in ours], [s for _, s in theirs], atol=1e-6)
     with pytest.raises(InputError, match="no words"):
         model.most_similar()
-    with pytest.raises(InputError, match="'blorf' has no vector"):
+    with pytest.raises(InputError, match="'blorf' is not in the model's vocabulary"):
         model.most_similar("blorf")
 
 
@@ -381,7 +382,7 @@ def test_words(plain: Model) -> None:
         (np.zeros((5, 2)), "float64 (5, 2)"),
         (np.zeros(5, np.float32), "float32 (5,)"),
         ([[1.0, 2.0]], "list"),
-        (np.zeros((4, 2), np.float32), "(4, 2) and the vocabulary has 5 words"),
+        (np.zeros((4, 2), np.float32), "(4, 2) but the vocabulary has 5 words"),
         (np.zeros((5, 0), np.float32), "(5, 0)"),
         (np.full((5, 2), np.nan, np.float32), "'a' (row 0)"),
         (np.float32([[0, 0]] * 3 + [[0, np.inf], [0, 0]]), "'d' (row 3)"),
@@ -421,3 +422,13 @@ def test_columns_in_any_layout() -> None:
     vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
     model = Model(Vocabulary.of_words("ab"), np.asfortranarray(vectors))
     np.testing.assert_array_equal(model.encode("a b"), vectors.mean(axis=0))
+
+
+def test_names_of_other_libraries() -> None:
+    model = sc.load()
+    assert model.neighbors("king", topn=3) == model.neighbours("king", k=3)
+    assert len(model.neighbours("king", topn=3)) == 3
+    np.testing.assert_array_equal(model["king"], model.vector("king"))
+    assert len(model) == len(model.vocabulary)
+    assert ("king" in model, "kingx" in model) == (True, False)
+    assert sc.__version__

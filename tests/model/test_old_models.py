@@ -73,7 +73,7 @@ def test_a_newer_model_names_the_version_to_install(tmp_path: Path) -> None:
     for writer, said in (("0.7.0", "pip install 'siamese-cbow>=0.7.0'"), (None, "pip install -U siamese-cbow")):
         config["written_by"] = {"siamese-cbow": writer} if writer else "somebody"
         (tmp_path / "m" / CONFIG).write_text(json.dumps(config), "utf-8")
-        with pytest.raises(FormatError, match="format version 2, this siamese-cbow reads 1") as error:
+        with pytest.raises(FormatError, match="format version 2, but this siamese-cbow reads 1") as error:
             load(tmp_path / "m")
         assert said in str(error.value)
     assert (tmp_path / "m" / VECTORS).exists()

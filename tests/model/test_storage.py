@@ -93,7 +93,7 @@ def test_leaves_alone_what_is_no_model(folder: Path, tmp_path: Path) -> None:
     for name, said in (
         ("file", "is a file"),
         ("notes", "todo.txt"),
-        ("other", "not a model of ours"),
+        ("other", "not a siamese-cbow model"),
         ("toy", "thesis.doc"),
     ):
         before = sorted(tmp_path.rglob("*"))

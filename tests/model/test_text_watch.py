@@ -56,7 +56,7 @@ def test_every_path_says_it_once(
     said = remarks(caplog)
     assert len(said) == 1
     assert said[0].startswith("siamese-cbow: ")
-    assert said[0].endswith(f"% of the words have no vector of their own: {OTHER}")
+    assert said[0].endswith(f"% of the words are not in the model's vocabulary: {OTHER}")
 
 
 def test_it_is_said_once_per_model(model: sc.Model, caplog: pytest.LogCaptureFixture) -> None:
@@ -75,7 +75,7 @@ def test_text_as_it_should_be(model: sc.Model, caplog: pytest.LogCaptureFixture)
 def test_a_few_unknown_words(model: sc.Model, caplog: pytest.LogCaptureFixture) -> None:
     model.encode([KLINGON])
     assert remarks(caplog)[0].startswith(
-        "siamese-cbow: none of the words has a vector of its own (qapla, batlh, jajvam): choose"
+        "siamese-cbow: none of the words is in the model's vocabulary (qapla, batlh, jajvam); choose"
     )
     model.encode(GERMAN)
     assert OTHER in remarks(caplog)[1], "what was said of a few words hides nothing"
@@ -116,7 +116,10 @@ def test_every_command_says_it(
 
 def test_similarity_names_the_words_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
     main(["similarity", "a covid test", "a medical test"])
-    assert "the model does not know covid of 'a covid test': compared by their letters" in capsys.readouterr().err
+    assert (
+        "not in the model's vocabulary: covid in 'a covid test'; vectors are built from their letters"
+        in capsys.readouterr().err
+    )
 
 
 # the language of a model of one
@@ -125,7 +128,7 @@ def test_similarity_names_the_words_it_does_not_know(capsys: pytest.CaptureFixtu
 def test_a_model_of_one_language(model: sc.Model) -> None:
     assert model.language("English") is model
     assert model.language("en-GB") is model
-    with pytest.raises(sc.InputError, match=r"language is 'de'; this model has one language, English \(en\)"):
+    with pytest.raises(sc.InputError, match=r"language is 'de', but this model has only one language, English \(en\)"):
         model.language("de")
 
 

@@ -80,7 +80,7 @@ def test_ctrl_c_leaves_nothing_and_says_one_line(model: Model, tmp_path: Path) -
         [sys.executable, "-c", KILLED, moment, *command], capture_output=True, text=True, check=False
     )
     assert stopped.returncode == 130
-    assert stopped.stderr.strip() == "siamese-cbow: stopped by SIGINT before it was done; give the same command again"
+    assert stopped.stderr.strip() == "siamese-cbow: stopped by SIGINT before it finished; run the same command again"
     assert not folder.exists()
 
 

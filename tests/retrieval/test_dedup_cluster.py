@@ -115,7 +115,7 @@ def test_unknown_words_count_as_the_model_says(model: Model) -> None:
     assert [row.text for row in sc.duplicates(Texts(lines), model=model) if row.of is None] == kept
     found = sc.clusters(Texts(lines), model=near, k=3)
     assert sorted(sorted(group.words) for group in found) == sorted(map(sorted, TOPICS.values()))
-    with pytest.raises(InputError, match="no row has a word"):
+    with pytest.raises(InputError, match="no row contains a word"):
         sc.clusters(Texts(lines), model=model, k=3)
 
 
@@ -176,7 +176,7 @@ def test_topics_are_found_and_labelled(model: Model, tmp_path: Path) -> None:
 def test_more_groups_than_rows_and_none_at_all(model: Model) -> None:
     assert [cluster.size for cluster in sc.clusters(Texts(["ship", "ship", "soup"]), model=model, k=10)] == [2, 1]
     assert len(sc.clusters(Texts(line for line in LINES), model=model)) <= 20
-    with pytest.raises(InputError, match="no row has a word"):
+    with pytest.raises(InputError, match="no row contains a word"):
         sc.clusters(Texts(["", "blorf"]), model=model)
     with pytest.raises(SettingsError, match="k is 0"):
         sc.clusters(Texts(["ship"]), model=model, k=0)

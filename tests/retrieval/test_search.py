@@ -72,7 +72,7 @@ def test_unknown_words_count_as_the_model_says(path_name: str, model: Model) -> 
         wanted = exact(one, "the song of a band", lines, 50)
         np.testing.assert_allclose([hit.score for hit in found], [score for _, score in wanted], atol=1e-4)
     assert sc.search("stormy", Texts(["the stormy", "guitarists"]), model=one, k=1)[0].text == "the stormy"
-    with pytest.raises(InputError, match="no word that the model knows"):
+    with pytest.raises(InputError, match="no word the model knows"):
         sc.search("stormy", Texts(lines), model=model, mode="meaning")
 
 
@@ -302,7 +302,7 @@ def test_a_row_is_a_line_whatever_it_holds(lines: list[str]) -> None:
 def test_bad_queries_and_settings(model: Model) -> None:
     with pytest.raises(InputError, match="query is empty"):
         sc.search("  ", Texts(["a"]), model=model)
-    with pytest.raises(InputError, match=r"no word that the model knows \('blorf', 'zork'\)"):
+    with pytest.raises(InputError, match=r"no word the model knows \('blorf', 'zork'\)"):
         sc.search("blorf zork", Texts(["a"]), model=model, mode="meaning")
     with pytest.raises(InputError, match="has no word to search for"):
         sc.search("?!", Texts(["a"]), model=model)
@@ -339,4 +339,14 @@ def test_files_that_cannot_be_searched(model: Model, tmp_path: Path) -> None:
     said: list[str] = []
     source = RowReader([str(tmp_path)], say=said.append)
     assert [hit.text for hit in search.search("ship", source, model=model)] == ["the ship"]
-    assert said == ["left out 1 binary file; a file that is named itself is always read"]
+    assert said == ["skipped 1 binary file; files named explicitly are always read"]
+
+
+def test_the_pretrained_model_is_the_default(tmp_path: Path) -> None:
+    lines = sc.Texts(["the cat sat on the mat", "parliament passed a law", "a kitten slept"])
+    assert sc.search("cat", lines, k=1)[0].text == "the cat sat on the mat"
+    assert sc.search("cat", lines, k=1) == sc.search("cat", lines, k=1, model="pretrained")
+    assert [row.of for row in sc.duplicates(sc.Texts(["the cat sat", "the cat sat."]))] != [None, None]
+    (tmp_path / "a.txt").write_text("the cat sat on the mat\nparliament passed a law\n")
+    sc.Index.update(tmp_path / "ix", tmp_path / "a.txt")
+    assert sc.Index(tmp_path / "ix").search("a law", k=1)[0].text == "parliament passed a law"

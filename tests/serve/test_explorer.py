@@ -90,7 +90,7 @@ def test_sentences(page: Any, server: Running, model: Model) -> None:
     page.get_by_label("First sentence").fill("The cat purrs")
     page.get_by_label("Second sentence").fill("a dog blorf barks")
     sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("cat")
-    shown = f"{model.similarity('The cat purrs', 'a dog blorf barks'):.2f}".lstrip("0")
+    shown = f"{model.similarity('The cat purrs', 'a dog blorf barks'):.2f}"
     sync_api.expect(page.locator("#similarity-number")).to_have_text(shown)
     assert page.locator(".heat .cell").count() == 12
     assert page.locator(".heat .cell.none").count() == 3  # nobody knows blorf
@@ -101,6 +101,7 @@ def test_sentences(page: Any, server: Running, model: Model) -> None:
     assert page.locator("#heat-reading").inner_text().startswith("cat and dog: ")
     page.locator(".heat .cell").nth(6).hover()
     assert page.locator("#heat-reading").inner_text() == "blorf is not in the vocabulary"
+    sync_api.expect(page.locator("#unknown-words")).to_have_text("blorf: not in the vocabulary, ignored")
     page.get_by_role("button", name="Swap").click()
     sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("dog")
     page.get_by_label("First sentence").fill("blorf")
@@ -164,7 +165,7 @@ def test_map_of_words(page: Any, server: Running, model: Model) -> None:
     sync_api.expect(page.locator("#map-said")).to_contain_text("kitten")  # dragging picks nothing
     page.mouse.wheel(0, -400)
     page.get_by_role("button", name="Show everything").click()
-    page.get_by_text("The points as a list").click()
+    page.get_by_text("List of points").click()
     assert "kitten" in page.locator("#map-list").inner_text()
     page.get_by_label("Find on the map").fill("blorf")
     page.keyboard.press("Enter")
@@ -177,7 +178,7 @@ def test_map_of_sentences(page: Any, server: Running) -> None:
     page.get_by_label("Sentences, one per line").fill("the cat purrs\na dog barks\n\nblorf\na song")
     page.get_by_role("button", name="Draw").click()
     sync_api.expect(page.locator("#map-said")).to_contain_text("3 sentences")
-    sync_api.expect(page.locator("#map-said")).to_contain_text("1 left out")
+    sync_api.expect(page.locator("#map-said")).to_contain_text("1 without a known word skipped")
 
 
 def test_compare(page: Any, server: Running, model: Model) -> None:
@@ -204,12 +205,45 @@ def test_norms(page: Any, server: Running, model: Model) -> None:
     assert texts(page, "#norms-longest .number")[0] > texts(page, "#norms-shortest .number")[0]
 
 
+@pytest.mark.parametrize(("view", "word"), [("norms", "#norms-longest .name"), ("compare", ".pairing .name"),
+                                            ("sentences", ".heat th .word")])  # fmt: skip
+def test_words_lead_to_their_neighbours(page: Any, server: Running, view: str, word: str) -> None:
+    visit(page, server, view)
+    if view == "sentences":
+        page.get_by_label("First sentence").fill("cat dog")
+        sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("dog")
+    name = texts(page, word)[0]
+    page.locator(word).first.click()
+    sync_api.expect(page.get_by_label("Word or text")).to_have_value(name)
+    sync_api.expect(page.get_by_role("tab", selected=True)).to_have_text("Words")
+
+
+@pytest.mark.parametrize(("view", "field", "results"), [
+    ("words", "#neighbours-text", "#neighbours-list li"), ("words", "#analogy-a", "#analogy-list li"),
+    ("search", "#search-query", "#search-list li"), ("compare", "#compare-words", "#compare-list li"),
+])  # fmt: skip
+def test_results_go_when_the_question_changes(page: Any, server: Running, view: str, field: str, results: str) -> None:
+    visit(page, server, view)
+    if "analogy" in field:
+        for name, word in zip("abc", ["man", "king", "woman"], strict=True):
+            page.locator(f"#analogy-{name}").fill(word)
+        page.locator("#analogy-form button").click()
+    if view == "search":
+        page.locator("#search-lines").fill("a cat\na dog")
+        page.locator("#search-query").fill("cat")
+        page.get_by_role("button", name="Search").click()
+    sync_api.expect(page.locator(results).first).to_be_visible()
+    page.locator(field).press("End")
+    page.keyboard.type("s")
+    sync_api.expect(page.locator(results)).to_have_count(0)
+
+
 def test_search_in_a_file(page: Any, server: Running, tmp_path: Path) -> None:
     visit(page, server, "search")
     lines = [f"the song of the band {i}" for i in range(250)]  # more than a request may hold
     lines[180] = "a kitten"
     (tmp_path / "lines.txt").write_text("\n".join(lines), "utf-8")
-    page.get_by_label("Look for").fill("cat")
+    page.get_by_label("Query").fill("cat")
     page.locator("#file").set_input_files(tmp_path / "lines.txt")
     sync_api.expect(page.locator("#file-said")).to_have_text("lines.txt: 250 lines.")
     sync_api.expect(page.locator("#search-list .name").first).to_have_text("line 181\na kitten", use_inner_text=True)

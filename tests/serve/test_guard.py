@@ -210,7 +210,7 @@ def test_more_connections_than_the_shell_allows_files(folder: Path) -> None:
 def test_a_long_text_is_not_explained_on_the_event_loop(server: Running) -> None:
     answer = httpx.post(f"{server.url}/similarity", json={"a": "cat " * 1_000_000, "b": "dog", "explain": True})
     assert answer.status_code == 400
-    assert "4,000,000 characters; expected at most 20,000" in answer.json()["error"]["message"]
+    assert "4,000,000 characters; explain takes at most 20,000" in answer.json()["error"]["message"]
     assert answer.json()["error"]["param"] == "a"
     answer = httpx.post(f"{server.url}/similarity", json={"a": "cat", "b": "cat " * 201, "explain": True})
     assert "201 words; expected at most 200" in answer.json()["error"]["message"]

@@ -49,7 +49,7 @@ def test_ids_out_of_range_and_offsets_out_of_order(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, place: int, value: int
 ) -> None:
     change(folder, name, place, value)
-    with pytest.raises(FormatError, match=rf"{name}.npy is damaged \(.*make it again: siamese-cbow prepare"):
+    with pytest.raises(FormatError, match=rf"{name}.npy is damaged \(.*prepare it again: siamese-cbow prepare"):
         Stream.load(folder)
     with pytest.raises(SystemExit) as stop:
         main(["train", str(folder), "-o", str(tmp_path / "model")])
@@ -71,7 +71,7 @@ def test_the_fingerprint_finds_what_ranges_do_not(folder: Path, tmp_path: Path) 
     Stream.load(folder, verify=True)
     change(folder, "ids", 3, (int(np.load(folder / "ids.npy")[3]) + 1) % 5)
     Stream.load(folder)
-    with pytest.raises(FormatError, match="not those that were written"):
+    with pytest.raises(FormatError, match="do not match their checksum"):
         Stream.load(folder, verify=True)
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a house\tein haus\na cat\teine katze\n" * 5)
@@ -103,7 +103,7 @@ CHANGES: list[dict[str, Any]] = [
 def test_values_that_stream_json_never_has(folder: Path, changes: dict[str, Any]) -> None:
     about = json.loads((folder / "stream.json").read_text())
     (folder / "stream.json").write_text(json.dumps({**about, **changes}))
-    with pytest.raises(FormatError, match="make it again"):
+    with pytest.raises(FormatError, match="prepare it again"):
         Stream.load(folder)
 
 

@@ -156,17 +156,17 @@ def test_other_numbers_of_columns_are_left_out_and_said(tmp_path: Path) -> None:
     heard = Heard()
     stream = prepare(tmp_path / "pairs.tsv", min_count=1, text=GERMAN, progress=heard)
     assert stream.n_documents == 2
-    said = [message for message in heard.messages if "left out" in message]
+    said = [message for message in heard.messages if "skipped" in message]
     where = ", ".join(f"{tmp_path / 'pairs.tsv'} line {number}" for number in (2, 3, 5))
-    assert said == [f"4 lines without a phrase for each of en, de were left out (first: {where})"]
+    assert said == [f"skipped 4 lines without a phrase for each of en, de (first: {where})"]
 
 
 @pytest.mark.parametrize("rows", ["a\tb\tCC-BY\nc\td\tCC-BY\n", "a\n", "a\t\n"])
 def test_a_file_without_a_line_for_the_languages(tmp_path: Path, rows: str) -> None:
     (tmp_path / "pairs.tsv").write_text(rows)
-    with pytest.raises(InputError, match=r"holds 2 phrases in 2 columns.*the most columns: \d.*cut -f1,2"):
+    with pytest.raises(InputError, match=r"has 2 phrases in 2 columns.*the most columns: \d.*cut -f1,2"):
         prepare(tmp_path / "pairs.tsv", text=GERMAN)
-    with pytest.raises(InputError, match="none of the first rows of the iterable holds 2 phrases"):
+    with pytest.raises(InputError, match="none of the first rows of the iterable has 2 phrases"):
         prepare(iter([row.split("\t") for row in rows.splitlines()]), text=GERMAN)
 
 
@@ -174,7 +174,7 @@ def test_a_file_without_a_line_for_the_languages(tmp_path: Path, rows: str) -> N
     ("options", "message"),
     [
         ({"languages": ("en", "de")}, "kind is 'text'; only groups have languages: --kind groups"),
-        ({"kind": "groups", "languages": ("en", "en")}, "languages are en,en; expected two or more, each once"),
+        ({"kind": "groups", "languages": ("en", "en")}, "languages are en,en; expected two or more distinct ones"),
         ({"kind": "groups", "languages": ["en"]}, "languages are en; expected two or more"),
         ({"kind": "groups", "languages": ("en", "d:e")}, "language is 'd:e'; expected auto"),
         ({"kind": "groups", "languages": ("en", "d e")}, "language is 'd e'; expected auto"),
@@ -193,7 +193,7 @@ def test_a_vocabulary_can_be_given(tmp_path: Path) -> None:
     stream = prepare(path, vocabulary=given, text=GERMAN)
     assert stream.vocabulary.words == given.words
     assert words_of(stream) == [[["en:the", "en:die", "en:cat"], ["de:die"]]]
-    with pytest.raises(InputError, match=r"the word 'cat' of the vocabulary given has no language.*en: or de:"):
+    with pytest.raises(InputError, match=r"the word 'cat' of the given vocabulary has no language.*en: or de:"):
         prepare(path, vocabulary=Vocabulary.of_words(["en:the", "cat"]), text=GERMAN)
     with pytest.raises(InputError, match="language de: no word of the text is among the 0"):
         prepare(path, vocabulary=Vocabulary.of_words(["en:the"]), text=GERMAN)
@@ -278,7 +278,7 @@ def test_scattered_words_are_gathered() -> None:
 
 
 def test_texts_without_a_language_are_refused(model: Model) -> None:
-    message = r'words of 2 languages .en, de.*use model.language."en".'
+    message = r'this model has 2 languages .en, de.*model.language."en".'
     for call in (
         lambda: model.encode("die"),
         lambda: model.encode([]),
@@ -288,12 +288,14 @@ def test_texts_without_a_language_are_refused(model: Model) -> None:
     ):
         with pytest.raises(InputError, match=message):
             call()
-    with pytest.raises(InputError, match="written with their language: 'en:die'"):
+    with pytest.raises(InputError, match="carry their language: 'en:die'"):
         model.vector("die")
     with pytest.raises(InputError, match="language is 'fr'; expected one of en, de"):
         model.language("fr")
     assert model.language("de").language("German").languages == []
-    with pytest.raises(InputError, match=r"language is 'en'; this model has one language, German \(de\): leave it out"):
+    with pytest.raises(
+        InputError, match=r"language is 'en', but this model has only one language, German \(de\); drop the option"
+    ):
         model.language("de").language("en")
 
 

@@ -116,12 +116,14 @@ def test_streams_that_do_not_go_together_are_refused_in_words():
             Mix([TEXT], passes=[wrong])
     with pytest.raises(SettingsError, match="no stream"):
         Mix([])
-    with pytest.raises(InputError, match=r"stream 2 was cut into words in another way .* prepare both with the same"):
+    with pytest.raises(
+        InputError, match=r"stream 2 was tokenised differently from stream 1 .* prepare both with the same"
+    ):
         RECIPE.train([TEXT, replace(PAIRS, tokenizer=Tokenizer("whitespace", lowercase=True))])
     german = replace(PAIRS.vocabulary, languages=("en", "de"))
-    with pytest.raises(InputError, match="stream 2 has the languages en,de and stream 1 none"):
+    with pytest.raises(InputError, match="stream 2 has the languages en,de but stream 1 has none"):
         RECIPE.train([TEXT, replace(PAIRS, vocabulary=german)])
-    with pytest.raises(InputError, match="every group of the stream has one sentence only"):
+    with pytest.raises(InputError, match="every group of the stream has only one sentence"):
         RECIPE.train([TEXT, Stream.of_words([[["a"]], [["b"]]], kind="groups")])
 
 
@@ -192,7 +194,7 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="crash"):
         train_into(tmp_path / "model", RECIPE, mix, saving=often, callbacks=[Crash()])
     assert list((tmp_path / "model" / "training").glob("checkpoint-*"))
-    with pytest.raises(InputError, match=r"unfinished run of other settings \(corpus\)"):
+    with pytest.raises(InputError, match=r"unfinished run with other settings \(corpus\)"):
         train_into(tmp_path / "model", RECIPE, [TEXT, PAIRS])
     gone_on = train_into(tmp_path / "model", RECIPE, mix, threads=3)
     assert gone_on.vectors.tobytes() == whole.vectors.tobytes()
@@ -216,7 +218,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         main(["train", *streams, *options, "--passes", "1,2"])
     assert "up to date" in capsys.readouterr().err
     assert {"dog", "feline"} <= set(sc.load(tmp_path / "model").vocabulary.words)
-    for passes, message in (("1", "1 number of passes for 2 streams"), ("1,two", "expected numbers with commas")):
+    for passes, message in (("1", "1 number of passes for 2 streams"), ("1,two", "expected comma-separated numbers")):
         with pytest.raises(SystemExit) as stop:
             main(["train", *streams, *options, "--passes", passes])
         assert stop.value.code == 2

@@ -143,7 +143,7 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns == before
     monkeypatch.undo()
     text.write_text("the the the the the\n")
-    with pytest.raises(InputError, match=r"another text or other settings \(the text, min_count\).*give --restart"):
+    with pytest.raises(InputError, match=r"other text or settings \(the text, min_count\).*add --restart"):
         prepare(text, output=tmp_path / "stream", text=SENTENCES, min_count=1)
     assert (tmp_path / "stream" / "ids.npy").stat().st_mtime_ns == before
     assert prepare(text, output=tmp_path / "stream", text=SENTENCES, restart=True).n_tokens == 5
@@ -151,7 +151,7 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
     again = prepare(Texts(["the the the the the"]), output=tmp_path / "stream", text=SENTENCES, progress=heard)
     assert "up to date" in heard.messages[-1]  # by what it became
     assert again.about["sources"]
-    with pytest.raises(InputError, match=r"another text or other settings \(the text\)"):
+    with pytest.raises(InputError, match=r"other text or settings \(the text\)"):
         prepare(Texts(["a a a a a a"]), output=tmp_path / "stream", text=SENTENCES)
 
 
@@ -162,9 +162,9 @@ def test_what_happened_is_said(tmp_path: Path) -> None:
     assert stream.n_sentences == 2
     said = "\n".join(heard.messages)
     assert "as sentences" in said
-    assert "1 broken UTF-8 sequences" in said
-    assert "1 sentences had no known word" in said
-    assert "2 tokens (25.0%) are words outside" in said
+    assert "replaced 1 invalid UTF-8 sequences" in said
+    assert "dropped 1 sentences without a known word" in said
+    assert "dropped 2 out-of-vocabulary tokens (25.0%)" in said
     assert heard.done == (tmp_path / "text.txt").stat().st_size
 
 
@@ -196,8 +196,8 @@ def test_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "error", "message"),
     [
-        (b"", {}, InputError, "no word in the text"),
-        (b"\n\n \n", {}, InputError, "no word in the text"),
+        (b"", {}, InputError, "the text contains no words"),
+        (b"\n\n \n", {}, InputError, "the text contains no words"),
         (
             b"one two\none\n",
             {"min_count": 5},

@@ -348,7 +348,7 @@ def test_a_generator_is_read_once_and_a_list_again() -> None:
     once = Corpus(Texts(iter(["a b"])))
     assert not once.can_be_read_again
     list(once.blocks())
-    with pytest.raises(InputError, match="can't be read again; give files, a list"):
+    with pytest.raises(InputError, match="can be read only once and was already read; pass files, a list"):
         once.blocks()
     again = Corpus([["a b"]])
     assert again.can_be_read_again
@@ -362,10 +362,10 @@ def test_a_generator_is_read_once_and_a_list_again() -> None:
         (b"text", "the input is a bytes"),
         ({"a": 1}, "the input is a dict"),
         ({"a", "b"}, "the input is a set"),
-        (Texts("text"), "holds one string"),
+        (Texts("text"), "got a single string"),
         (Texts([7]), r"item 0 of the iterable is int 7; expected a string or a list of strings"),
         ([["a b"], ["c", 7]], r"item 1 of the iterable is list \['c', 7\]"),
-        (iter([Path("a.txt")]), "give paths as a list"),
+        (iter([Path("a.txt")]), "pass paths as a list"),
         ([["the", "cat", "sat"], ["on", "the", "mat"]] * 9, r"look like words \('the', 'cat', .*' '.join\(words\)"),
     ],
 )

@@ -141,7 +141,7 @@ def test_pdf(tmp_path: Path) -> None:
         (1, "Some words in a line that is hyphenated, and more of it."),
         (2, "The second page."),
     ]
-    with pytest.raises(InputError, match="no text on its 1 pages, only pictures"):
+    with pytest.raises(InputError, match="no text on its 1 pages, only images"):
         rows(write(tmp_path, "b.pdf", pdf([[]])))
     with pytest.raises(InputError, match=r"can't read .*c\.pdf as a PDF"):
         rows(write(tmp_path, "c.pdf", b"%PDF-1.4 nothing"))
@@ -157,7 +157,7 @@ def test_pdf_without_its_library_says_what_to_type(tmp_path: Path, monkeypatch: 
 def test_a_document_is_not_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MAX_BYTES", 1 << 20)
     for name in ("a.md", "a.html"):
-        with pytest.raises(InputError, match=r"is larger than 1 MB, the limit of a document"):
+        with pytest.raises(InputError, match=r"is larger than 1 MB, the limit for a document"):
             rows(write(tmp_path, name, "word " * 300_000))
     with pytest.raises(InputError, match="100 deep"):
         rows(write(tmp_path, "b.md", ">" * 150 + " x"))
@@ -206,7 +206,7 @@ def test_chinese_lines_are_joined_without_a_space() -> None:
 
 @pytest.mark.parametrize(
     ("page", "reason"),
-    [("<div>" * 400_000, "400,000 tags that nothing closes"), (f"<p {'a=1 ' * 500_000}>", "a tag of 2,000,0")],
+    [("<div>" * 400_000, "400,000 unclosed tags"), (f"<p {'a=1 ' * 500_000}>", "a tag of 2,000,0")],
 )
 def test_pages_that_would_take_hours_are_refused(tmp_path: Path, page: str, reason: str) -> None:
     """The parser goes through all open tags at each tag, and through all attributes at each attribute."""

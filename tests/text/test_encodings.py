@@ -166,7 +166,7 @@ def test_a_wrong_one_is_an_error_that_names_the_likely_one(
 
 def test_a_wrong_one_is_an_error_in_short_files_too(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(TEXTS["German"].encode("cp1252"))
-    with pytest.raises(InputError, match="it looks like Windows-1252: type --encoding cp1252"):
+    with pytest.raises(InputError, match="it looks like Windows-1252: add --encoding cp1252"):
         list(iter_lines(tmp_path / "a.txt", Decoding("utf-8")))
 
 

@@ -97,7 +97,7 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
 
 def test_what_was_left_out_is_one_line_in_both_views(tmp_path: Path) -> None:
     tree(tmp_path, {"a.txt": "one\ntwo\n", "b.bin": b"\0\1\2\3" * 9, ".gitignore": "c*", "c1": "x", "c2": "x"})
-    line = "left out 1 binary file, 2 ignored by .gitignore, 1 hidden; a file that is named itself is always read"
+    line = "skipped 1 binary file, 2 ignored by .gitignore, 1 hidden; files named explicitly are always read"
     corpus, reader = Corpus(tmp_path), RowReader(tmp_path)
     assert corpus.remarks == reader.remarks == [line]
     assert list(reader.texts()) == ["one", "two"]
@@ -112,7 +112,7 @@ def test_tables_without_the_column_are_left_out_of_folders_only(tmp_path: Path) 
     reader = RowReader(tmp_path)
     assert list(reader.texts()) == ["one", "two"]
     assert reader.remarks == [
-        f"left out 2 files without text that can be read: {tmp_path / 'b.json'}, {tmp_path / 'c.csv'}; "
+        f"skipped 2 files without readable text: {tmp_path / 'b.json'}, {tmp_path / 'c.csv'}; "
         "name one of them to see why; tables have --text-column"
     ]
     corpus = Corpus(tmp_path)
@@ -131,7 +131,7 @@ def test_files_that_are_not_what_their_ending_says(tmp_path: Path) -> None:
                     "b.jsonl": "// not JSON\n", "c.jsonl": '{"text": "two"}\n'})  # fmt: skip
     reader = RowReader(tmp_path)
     assert list(reader.texts()) == ["one", "two"]
-    assert "left out 3 files without text that can be read" in reader.remarks[0]
+    assert "skipped 3 files without readable text" in reader.remarks[0]
     (tmp_path / "c.jsonl").write_text('{"text": "two"}\nnonsense\n')
     with pytest.raises(InputError, match="line 2 is not JSON"):  # damaged, which is another matter
         list(RowReader(tmp_path).texts())
@@ -170,7 +170,7 @@ def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
         main(command)
     said = capsys.readouterr().err
     assert "is up to date" in said
-    assert "0 new, 0 changed, 0 gone, 3 as before" in said
+    assert "0 new, 0 changed, 0 deleted, 3 unchanged" in said
     assert pq.read_table(tmp_path / "a.parquet")["text"].to_pylist() == ["ship", "soup", "song"]
     assert pq.read_table(tmp_path / "b.parquet").num_rows == 3
 
@@ -184,8 +184,8 @@ def test_what_we_wrote_ourselves_is_no_text(tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     files, left_out = walked(notes)
     assert (files, left_out) == (["a.txt", "web/index.json"], {"own": 3})
-    assert left_out_remark(Counter({"own": 3}))[0].startswith("left out 3 folders of siamese-cbow (streams, models,")
-    with pytest.raises(InputError, match="left out 1 folder of siamese-cbow"):
+    assert left_out_remark(Counter({"own": 3}))[0].startswith("skipped 3 folders of siamese-cbow (streams, models,")
+    with pytest.raises(InputError, match="skipped 1 folder of siamese-cbow"):
         list(RowReader(notes / "stream").blocks())
 
 
@@ -226,5 +226,5 @@ def test_marks_in_a_set_are_marks(tmp_path: Path, pattern: str) -> None:
 
 
 def test_a_pattern_of_many_folders_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"--glob has a pattern .* more than 5 times \*\*"):
+    with pytest.raises(SettingsError, match=r"--glob has an invalid pattern.* more than 5 times \*\*"):
         Walk(["a/**/b/**/c/**/d/**/e/**/f/**/g/**/h"])

@@ -72,7 +72,7 @@ def test_line_numbers_go_on_in_later_blocks(tmp_path: Path) -> None:
 def test_a_file_without_any_pair_is_an_error(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_bytes(content)
-    with pytest.raises(InputError, match=r"holds two phrases; expected lines like 'phrase<tab>paraphrase'"):
+    with pytest.raises(InputError, match=r"has two phrases; expected lines like 'phrase<tab>paraphrase'"):
         read(file)
 
 

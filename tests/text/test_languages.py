@@ -82,24 +82,24 @@ def test_stemmers_are_those_that_codes_had() -> None:
 
 def test_a_text_says_its_language() -> None:
     found = detect([GERMAN.encode()])
-    assert found.message() == "language: German (de): splitter de, stems german; --language says otherwise"
+    assert found.message() == "language: German (de): splitter de, stems german (--language)"
     mixed = detect([GERMAN.encode() * 20, ENGLISH.encode() * 10])
     assert mixed.language.code == "de"
     assert "language: mixed, " in mixed.message()
     assert " and 3" in mixed.message()
-    assert "English (en); all of it is taken for German (de)" in mixed.message()
+    assert "English (en); all of it is treated as German (de)" in mixed.message()
 
 
 @pytest.mark.parametrize("text", ["", "hi", "😀 😀", "12 34\n" * 100, "\ufffd\n"])
 def test_too_little_text_is_said_with_what_is_assumed(text: str) -> None:
     found = detect([text.encode()])
     assert found.language.code == "en"
-    assert "too little text to tell, so it is taken for English (en)" in found.message()
-    assert found.message().endswith("name it with --language")
+    assert "too little text to tell, so it is treated as English (en)" in found.message()
+    assert found.message().endswith("set it with --language")
 
 
 def test_what_is_no_language_is_said(tmp_path: Path) -> None:
-    assert "can't be told" in detect([b"zq xv wk bq\nvx qz kw jj\n" * 50]).message()
+    assert "undetermined" in detect([b"zq xv wk bq\nvx qz kw jj\n" * 50]).message()
 
 
 def test_a_corpus_knows_its_language(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_text_that_can_be_read_once_is_all_there(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GERMAN.encode() * 5)))
     reader = RowReader("-", sc.TextSettings(unit="sentence"))
     assert len(list(reader.texts())) == 10
-    assert reader.remarks == ["language: German (de): splitter de; --sentence-language says otherwise"]
+    assert reader.remarks == ["language: German (de): splitter de (--sentence-language)"]
 
 
 def test_prepare_says_and_stores_the_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,12 +161,15 @@ def test_text_of_a_named_language_loads_no_detector() -> None:
 def test_text_of_another_language_is_said() -> None:
     model = sc.load()
     said = model.remark_on([GERMAN] * 5)
-    assert "of the words have no vector of their own: the text looks German (de), the model English (en)" in said
+    assert (
+        "of the words are not in the model's vocabulary: the text looks German (de), but the model is English (en)"
+        in said
+    )
     assert model.remark_on([ENGLISH] * 5) == model.remark_on([]) == model.remark_on(["", "?", "a xqzt"]) == ""
-    assert "none of the words has a vector of its own (xqzt)" in model.remark_on(["", "😀", "xqzt"])
+    assert "none of the words is in the model's vocabulary (xqzt)" in model.remark_on(["", "😀", "xqzt"])
     german = sc.Model(model.vocabulary, model.rows, model.tokenizer, {"language": "de"})
     assert german.remark_on([GERMAN] * 5) == ""
-    assert "choose a model of such text" in model.remark_on(["xqzt vrbl qqkk zzzt"] * 9)
+    assert "choose a model for such text" in model.remark_on(["xqzt vrbl qqkk zzzt"] * 9)
 
 
 @pytest.mark.parametrize(

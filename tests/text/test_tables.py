@@ -112,7 +112,7 @@ def test_text_tables_may_be_compressed(tmp_path: Path, ending: str) -> None:
     packed.write_bytes(gzip.compress(file.read_bytes()))
     assert read(packed) == read(file) == "".join(f"{row}\n\n" for row in rows)
     packed.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"packed\S+ is cut off or damaged"):
+    with pytest.raises(InputError, match=r"packed\S+ is truncated or damaged"):
         read(packed)
 
 
@@ -141,7 +141,7 @@ def test_a_column_that_is_no_text(tmp_path: Path, ending: str) -> None:
         pq.write_table(pa.table({"text": [1, 2]}), file)
     else:
         file.write_text('{"text": 1}\n{"text": 2}\n')
-    with pytest.raises(InputError, match=r"column 'text' of \S+ holds int.*; expected text or lists of strings"):
+    with pytest.raises(InputError, match=r"column 'text' of \S+ contains int.*; expected text or lists of strings"):
         read(file)
 
 
@@ -150,7 +150,7 @@ def test_lists_are_documents_of_sentences(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": [["a b", "c\nd"], [], None, ["e"]]}), file)
     assert read(file, layout="sentences") == "a b\nc d\n\ne\n\n"
     pq.write_table(pa.table({"text": [[1], [2]]}), file)
-    with pytest.raises(InputError, match=r"holds list<.*int64>"):
+    with pytest.raises(InputError, match=r"contains list<.*int64>"):
         read(file)
 
 
@@ -177,7 +177,7 @@ def test_json_of_many_kinds_of_values_is_read(tmp_path: Path) -> None:
         ('{"text": "a"}\nnonsense\n', r"line 2 is not JSON .*'nonsense'; expected one object per line"),
         ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object per line.*ends in \.json"),
         ('[\n{"text": "a"}\n]\n', r"line 1 is not JSON .*ends in \.json"),
-        ('{"text": "a"}\n{"text": 3}\n', r"holds int in line 2"),
+        ('{"text": "a"}\n{"text": 3}\n', r"contains int in line 2"),
         ('{"text": "a"}\n{"text": "b"', r"line 2 is not JSON"),
     ],
 )
@@ -276,7 +276,10 @@ LINES = b"a b\n" * (15 << 18)  # 15 MB, which a cell may have
     ("content", "message"),
     [
         (b"text\n" + b"a" * (17 << 20), "line 2 is longer than 16,777,216 bytes"),
-        (b'text\n"' + 2 * LINES, r"field larger than field limit .*16777216.* in line \d\S+: .* never closed"),
+        (
+            b'text\n"' + 2 * LINES,
+            r"field larger than field limit .*16777216.* in line \d\S+: .* unclosed quotation mark",
+        ),
         (b"x,y,z,u,text\n" + b",".join([b'"' + LINES + b'"'] * 5), "has a record of more than 67,108,864 bytes"),
         (b"id,text\n1,a\n\n2,b,c\n", "Expected 2 columns, got 3 in line 4: '2,b,c'"),
     ],
@@ -362,8 +365,8 @@ def test_a_json_file_may_be_one_array(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"text": "a"}', "is cut off: its array of 1 records does not end"),
-        ('[{"text": "a"}] x', "goes on after its array ends: 'x'"),
+        ('[{"text": "a"}', "is truncated: its array of 1 records does not end"),
+        ('[{"text": "a"}] x', "continues after the end of its array: 'x'"),
         ('[{"text": "a"}, {"text": ]', "record 2 is not JSON"),
         ('["a"]', "is a JSON str; expected one object"),
         ("text,text\na,b\n", "has more than one column 'text'"),
@@ -381,7 +384,7 @@ def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     for content in ('id,text\n1,"a\n2,b\n3,c\n', 'text,id\n"a",1\nb,"2\nc,3', 'id,text\n1,"cut off'):
         file.write_text(content)
-        with pytest.raises(InputError, match="ends inside of a cell whose quotation mark is never closed"):
+        with pytest.raises(InputError, match="ends inside a cell with an unclosed quotation mark"):
             cells(file)
     file.write_text('id,text\n1,a 5" disk\n2,"b\nc"\n\n')
     assert cells(file) == ['a 5" disk', "b\nc"]

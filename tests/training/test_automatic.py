@@ -26,7 +26,7 @@ from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe
 
 SMALL = ["--dim", "8", "--batch-size", "16", "--run-length", "2", "--subsample", "0", "--threads", "1"]
-LITTLE = "so little text teaches little: `siamese-cbow adapt TEXT` or --init pretrained may do better"
+LITTLE = "this is little text; `siamese-cbow adapt TEXT` or --init pretrained may give better vectors"
 LINES = [
     "the cat sat here",
     "then it slept",
@@ -140,9 +140,9 @@ def test_what_is_said_and_what_wins(stream: Stream, capsys: pytest.CaptureFixtur
     dry = ["stream", "--dry-run", *SMALL]
     for option in ([], ["--epochs", "auto"]):
         error = said(capsys, *dry, *option)
-        assert f"20 epochs, by the size of the text: {stream.n_tokens:,} words (--epochs)" in error
+        assert f"epochs: 20, chosen for {stream.n_tokens:,} words (--epochs)" in error
         assert LITTLE in error
-    assert "epochs, by the size" not in said(capsys, *dry, "--epochs", "3")
+    assert "epochs: " not in said(capsys, *dry, "--epochs", "3")
 
 
 @pytest.mark.parametrize("recipe_name", ["paper", "paper-program"])
@@ -185,8 +185,11 @@ def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str
     dry = ["stream", "--dry-run", "--init", "start", *SMALL]
     rate = rate_of_init(stream.n_tokens)
     error = said(capsys, *dry)
-    assert f"learning rate {rate:g}, so that {stream.n_tokens:,} words don't spoil start (--learning-rate)" in error
-    assert "epochs, by the size" not in error, "once through the text"
+    assert (
+        f"learning rate: {rate:g}, low enough that {stream.n_tokens:,} words don't overwrite start (--learning-rate)"
+        in error
+    )
+    assert "epochs: " not in error, "once through the text"
     assert LITTLE not in error
     assert "learning rate" not in said(capsys, *dry, "--learning-rate", "0.3")
 
@@ -243,7 +246,7 @@ def test_the_library_has_the_same_defaults(text: Path, capsys: pytest.CaptureFix
     said_by_library = " ".join(capsys.readouterr().err.split())
     assert np.array_equal(model.vectors, load("command").vectors)
     assert model.info["recipe"] == load("command").info["recipe"]
-    for remark in (f"{epochs_of(1)} epochs, by the size of the text", LITTLE, "min_count 1, by the size of the text"):
+    for remark in (f"epochs: {epochs_of(1)}, chosen for", LITTLE, "min_count 1, by the size of the text"):
         assert remark in said_by_command
         assert remark in said_by_library
 

@@ -54,7 +54,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, damage: str) -> Non
     assert newest is not None
     assert newest.step == 1
     (tmp_path / "checkpoint-000000000001" / "state.json").unlink()
-    with pytest.raises(FormatError, match="delete the folder to start this run anew"):
+    with pytest.raises(FormatError, match="delete the folder to start over"):
         checkpoints.newest()
 
 

@@ -128,7 +128,7 @@ def test_checkpoints_without_a_recipe_go_only_by_restart(
         with pytest.raises(SystemExit) as stop:
             main(["train", str(stream_path), "-o", str(model), *OPTIONS, *more])
         assert stop.value.code == 2
-        assert "run.json is missing or broken; give --restart" in capsys.readouterr().err
+        assert "run.json is missing or damaged; add --restart" in capsys.readouterr().err
     main(["train", str(stream_path), "-o", str(model), *OPTIONS, "--restart"])
     assert np.array_equal(load(model).vectors, expected)
 
@@ -191,7 +191,7 @@ def test_a_damaged_checkpoint(
 ) -> None:
     path = next((model / "training").glob("checkpoint-*")) / "state.json"
     path.write_text(json.dumps(damage(json.loads(path.read_text()))))
-    with pytest.raises(FormatError, match=r"--restart|start this run anew"):
+    with pytest.raises(FormatError, match=r"--restart|to start over"):
         train_into(model, RECIPE, Stream.load(stream_path))
     assert np.array_equal(train_into(model, RECIPE, Stream.load(stream_path), restart=True).vectors, expected)
 

@@ -163,7 +163,7 @@ def test_the_model_of_the_package():
 def test_a_model_of_other_languages_is_refused(tmp_path: Path) -> None:
     vocabulary = Vocabulary.joint({"en": Vocabulary.of_counts({"house": 1}), "de": Vocabulary.of_counts({"haus": 1})})
     Model(vocabulary, np.ones((2, 16), np.float32), info={"languages": ["en", "de"]}).save(tmp_path / "both")
-    with pytest.raises(InputError, match="has the languages en,de and the stream none"):
+    with pytest.raises(InputError, match="has the languages en,de, but the stream has none"):
         replace(RECIPE, init=str(tmp_path / "both")).train(NEW)
 
 

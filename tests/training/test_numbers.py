@@ -33,7 +33,7 @@ def test_learning_rates(stream: Stream, objective: Any, optimizer: Any, rate: fl
         assert np.isfinite(vectors).all()
         assert vectors.any(axis=1).all(), "no word is lost"
     elif rate > 1:
-        with pytest.raises(SettingsError, match="try a smaller --learning-rate"):
+        with pytest.raises(SettingsError, match="lower --learning-rate"):
             recipe.train(stream)
 
 
@@ -63,7 +63,7 @@ def test_few_words_leave_more_than_rounding(documents: list[list[list[str]]]) ->
 
 def test_no_model_of_nothing(stream: Stream) -> None:
     recipe = SiameseCBOW(**SMALL, optimizer="sgd", learning_rate=1e-30, init_std=1e-14, length_power=4.0)
-    with pytest.raises(SettingsError, match=r"every vector would be zero.*--length-power 1"):
+    with pytest.raises(SettingsError, match=r"reduces every vector to zero.*--length-power 1"):
         recipe.train(stream)
 
 
@@ -109,5 +109,5 @@ def test_too_little_memory_is_said(stream: Stream, monkeypatch: pytest.MonkeyPat
         raise MemoryError("Unable to allocate 9 TiB")
 
     monkeypatch.setattr(state, "aligned", none)
-    with pytest.raises(SettingsError, match=r"no memory for .* vectors of 8 numbers.*lower --dim"):
+    with pytest.raises(SettingsError, match=r"not enough memory for .* vectors of 8 dimensions.*lower --dim"):
         SiameseCBOW(**SMALL).train(stream)

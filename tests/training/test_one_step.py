@@ -95,7 +95,7 @@ def test_lines_that_follow_one_another_are_said_to(folder: Path) -> None:
     (folder / "lines.txt").write_text("\n".join(lines))
     with (folder / "lines.txt").open() as file:
         assert mix_of(file, min_count=1).streams[0].n_documents == 2
-    with pytest.raises(InputError, match=r"each of the 4 texts is one sentence.*Texts"):
+    with pytest.raises(InputError, match=r"each of the 4 texts is a single sentence.*Texts"):
         mix_of(lines, min_count=1)
 
 
@@ -104,19 +104,19 @@ def test_streams_in_every_form(folder: Path) -> None:
     for source in (stream, "stream", Path("stream"), ["stream"], [stream], Mix([stream])):
         assert mix_of(source).fingerprint == stream.fingerprint
     assert len(mix_of(["stream", "stream"]).streams) == 2
-    with pytest.raises(SettingsError, match="min_count: this is for text"):
+    with pytest.raises(SettingsError, match="min_count: only for text"):
         mix_of("stream", min_count=2)
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (["books", "The cat sat here."], r"1 of 2 strings are names of files, and 'The cat sat here.' is none"),
-        (["books/1.txt", "books/3.txt"], r"1 of 2 strings are names of files, and 'books/3.txt' is none"),
+        (["books", "The cat sat here."], r"1 of 2 strings are file names, but 'The cat sat here.' is not"),
+        (["books/1.txt", "books/3.txt"], r"1 of 2 strings are file names, but 'books/3.txt' is not"),
         (["books/3.txt"], "no such file or folder: books/3.txt"),
         (["my notes.csv.gz", "a/b"], "no such file or folder: my notes.csv.gz"),
         ("The cat sat.", r"no such file or folder: The cat sat.*Texts"),
-        (["stream", "books"], "stream is a stream and books is text"),
+        (["stream", "books"], "stream is a stream but books is text"),
         ([], "no input"),
         (5, "the input is a int"),
         ({"a": 1}, "the input is a dict"),
@@ -148,12 +148,12 @@ def test_the_stream_is_kept_said_and_used_again(folder: Path, capsys: pytest.Cap
     main(arguments("books"))
     out, err = capsys.readouterr()
     assert out == "model\n"
-    assert "the stream is kept in model@stream" in err
+    assert "stream: model@stream" in err
     made = Path("model@stream/stream.json").stat()
     main([*arguments("books", output="model2", dim=4), "--stream", "model@stream"])
     err = capsys.readouterr().err
     assert "model@stream is up to date" in err
-    assert "is kept" not in err
+    assert "stream: model@stream" not in err
     assert Path("model@stream/stream.json").stat().st_mtime_ns == made.st_mtime_ns
     main(arguments("books"))
     assert "model is up to date" in capsys.readouterr().err
@@ -165,12 +165,12 @@ def test_other_text_or_settings_replace_nothing_unless_told(folder: Path, capsys
     main(arguments("books"))
     model = Path("model/model.safetensors").read_bytes()
     said = refused([*arguments("books"), "--min-count", "3"], capsys)
-    assert "holds a stream of another text or other settings (min_count)" in said
+    assert "holds a stream of other text or settings (min_count)" in said
     (folder / "3.txt").write_text("Another cat came. It sat.\n")
     assert "(the text)" in refused(arguments("books"), capsys)
     assert Path("model/model.safetensors").read_bytes() == model
     main([*arguments("books"), "--restart"])
-    assert "the stream is kept in model@stream" in capsys.readouterr().err
+    assert "stream: model@stream" in capsys.readouterr().err
     assert Path("model/model.safetensors").read_bytes() != model
     made = Path("model@stream/stream.json").stat().st_mtime_ns
     main([*arguments("books"), "--restart"])  # the model anew, of the same stream
@@ -179,8 +179,8 @@ def test_other_text_or_settings_replace_nothing_unless_told(folder: Path, capsys
 
 def test_what_is_neither_text_nor_stream_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments("books"))
-    assert "model is a model, not text or a stream; to go on" in refused(arguments("model", output="b"), capsys)
-    assert "model@stream is a stream and books is text" in refused(arguments("model@stream", "books"), capsys)
+    assert "model is a model, not text or a stream; to continue" in refused(arguments("model", output="b"), capsys)
+    assert "model@stream is a stream but books is text" in refused(arguments("model@stream", "books"), capsys)
     assert "--min-count" in refused(["train", "model@stream", "-o", "b", "--min-count", "2"], capsys)
     Path("model@stream/stream.json").unlink()
     assert "is not a stream, or stream.json is damaged" in refused(["train", "model@stream", "-o", "b"], capsys)
@@ -208,7 +208,7 @@ def test_standard_input_is_compared_by_what_it_becomes(
 
     text = "\n\n".join(STORIES)
     main(give(text))
-    assert "the stream is kept in model@stream" in capsys.readouterr().err
+    assert "stream: model@stream" in capsys.readouterr().err
     main(give(text))
     assert "model@stream is up to date" in capsys.readouterr().err
     assert "(the text)" in refused(give(text + "\n\nAnother cat.\n"), capsys)

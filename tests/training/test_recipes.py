@@ -91,7 +91,7 @@ def test_one_field_says_all_of_an_option():
 
 
 def test_a_batch_holds_a_run_and_a_run_holds_a_pair():
-    with pytest.raises(SettingsError, match="a batch holds at least one run"):
+    with pytest.raises(SettingsError, match="expected a batch size of at least one run"):
         SiameseCBOW(batch_size=3)
     with pytest.raises(SettingsError, match="run_length is 1"):
         SiameseCBOW(run_length=1)
@@ -101,9 +101,9 @@ def test_a_batch_holds_a_run_and_a_run_holds_a_pair():
 
 
 def test_what_the_program_did_goes_with_sampled_sentences_only():
-    with pytest.raises(SettingsError, match="leave out --any-negative"):
+    with pytest.raises(SettingsError, match="drop --any-negative"):
         SiameseCBOW(any_negative=True)
-    with pytest.raises(SettingsError, match="decay_epochs is 2 and epochs 3"):
+    with pytest.raises(SettingsError, match="decay_epochs is 2 but epochs is 3"):
         SiameseCBOW.paper(epochs=3, decay_epochs=2)
 
 
@@ -159,7 +159,7 @@ def test_a_file_may_change_a_preset(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dimm = 3", "no option 'dimm'"),
+        ("dimm = 3", "unknown option 'dimm'"),
         ("dim = 0", "dim is 0; expected"),
         ("dim =", "not a TOML file"),
         ('recipe = "fast"', "expected one of contrastive, paper"),
@@ -193,9 +193,9 @@ PAIR = Stream.of_words([[["a", "b"], ["c"]]])
 @pytest.mark.parametrize(
     ("stream", "recipe", "message"),
     [
-        (ONE_SENTENCE, SiameseCBOW(), "every document of the stream has one sentence only"),
+        (ONE_SENTENCE, SiameseCBOW(), "every document of the stream has only one sentence"),
         (PAIR, SiameseCBOW.paper(negatives=2), "expected fewer negatives than sentences"),
-        (Stream.of_words([]), SiameseCBOW(), "no sentence with a known word"),
+        (Stream.of_words([]), SiameseCBOW(), "no sentence of the stream contains a known word"),
     ],
 )
 def test_a_stream_that_can_not_be_learnt_from_is_refused(stream, recipe, message):
@@ -206,5 +206,5 @@ def test_a_stream_that_can_not_be_learnt_from_is_refused(stream, recipe, message
 def test_weights_of_words_go_neither_with_stems_nor_with_another_start():
     with pytest.raises(SettingsError, match="add --no-share-stems"):
         SiameseCBOW(word_weights="information")
-    with pytest.raises(SettingsError, match="leave out --init"):
+    with pytest.raises(SettingsError, match="drop --init"):
         SiameseCBOW.paper(word_weights="information", init="vectors.txt")

@@ -137,7 +137,7 @@ def test_signals(
     _, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert f"stopped by {number.name} after batch" in err
-    assert "give the same command again to go on" in err
+    assert "run the same command again to resume" in err
     assert "Traceback" not in err
     assert Checkpoints(tmp_path / "model" / "training").newest() is not None
 
@@ -164,7 +164,7 @@ def test_a_finished_run_is_left_alone(stream: Stream, tmp_path: Path) -> None:
     train_into(tmp_path / "model", RECIPE, stream)
     assert (tmp_path / "model" / "config.json").stat().st_mtime_ns == before
     other = SiameseCBOW(dim=8, epochs=1, batch_size=32)
-    with pytest.raises(InputError, match="a model of other settings"):
+    with pytest.raises(InputError, match="a model with other settings"):
         train_into(tmp_path / "model", other, stream)
     assert train_into(tmp_path / "model", other, stream, restart=True).dim == 8
     assert load(tmp_path / "model").dim == 8
@@ -173,13 +173,13 @@ def test_a_finished_run_is_left_alone(stream: Stream, tmp_path: Path) -> None:
 def test_an_unfinished_run_of_something_else_is_refused(stream: Stream, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN, callbacks=[StopAfter(50)])
-    with pytest.raises(InputError, match=r"unfinished run of other settings .*dim 16 -> 8"):
+    with pytest.raises(InputError, match=r"unfinished run with other settings .*dim 16 -> 8"):
         train_into(tmp_path / "model", SiameseCBOW(dim=8, epochs=3, batch_size=32, seed=7), stream)
     documents = [[["a", "b"], ["b", "c"], ["c", "a"]] for _ in range(40)]
     with pytest.raises(InputError, match=r"\(corpus\)"):
         train_into(tmp_path / "model", RECIPE, Stream.of_words(documents))
     (tmp_path / "model" / "training" / "run.json").write_text("{")
-    with pytest.raises(FormatError, match=r"run\.json is missing or broken"):
+    with pytest.raises(FormatError, match=r"run\.json is missing or damaged"):
         train_into(tmp_path / "model", RECIPE, stream)
     (tmp_path / "model" / "precious.txt").write_text("x")
     with pytest.raises(InputError, match="not part of a model"):
@@ -231,10 +231,10 @@ def test_a_run_of_version_0_1_0_goes_on(tmp_path: Path) -> None:
         (
             "run.json",
             '{"format_version": 3, "recipe": {}, "corpus": ""}',
-            "has format version 3, this siamese-cbow reads 2",
+            "has format version 3, but this siamese-cbow reads 2",
         ),
-        ("run.json", '{"format_version": 1}', "is missing or broken; give --restart"),
-        ("run.json", "[1, 2]", "is missing or broken; give --restart"),
+        ("run.json", '{"format_version": 1}', "is missing or damaged; add --restart"),
+        ("run.json", "[1, 2]", "is missing or damaged; add --restart"),
         ("checkpoint-000000000025/state.json", '{"step": 25, "arrays": {}, "state": {}}', "array 'vectors.*--restart"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_damaged_run_can_be_thrown_away_and_nothing_else(tmp_path: Path) -> No
     folder = old_run(tmp_path / "model")
     (folder / "training" / "run.json").unlink()
     (folder / "training" / ".run.json.abcdefgh.tmp").mkdir()  # killed while it was written
-    with pytest.raises(FormatError, match="give --restart"):
+    with pytest.raises(FormatError, match="add --restart"):
         train_into(folder, OLD_RECIPE, old_stream())
     (folder / "training" / "photo.jpg").write_text("x")
     with pytest.raises(InputError, match=r"not part of a model \(training/photo\.jpg\)"):

@@ -88,7 +88,7 @@ def test_models_that_do_not_fit():
         combine([])
     with pytest.raises(InputError, match="model 2 has other words"):
         combine([one, Model(Vocabulary(["a"], np.array([1])), np.ones((1, DIM), np.float32))])
-    with pytest.raises(InputError, match="model 2 cuts words otherwise"):
+    with pytest.raises(InputError, match="model 2 tokenises differently"):
         combine([one, Model(VOCABULARY, one.vectors, Tokenizer(lowercase=False))])
     for dim in (-1, 2 * DIM + 1):
         with pytest.raises(SettingsError, match=f"dim is {dim}; expected 1 to 12"):

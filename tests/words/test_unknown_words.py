@@ -138,7 +138,7 @@ def test_commands(tmp_path: Path) -> None:
     result = CliRunner().invoke(group, [*base, "--unknown", str(unknown)])
     assert result.exit_code == 0, result.output
     assert unknown.read_text() == "2 blorf\n1 blip\n"
-    assert "3 words out of the vocabulary, 2 different ones" in result.output
+    assert "3 out-of-vocabulary words, 2 distinct" in result.output
     similarity = ["similarity", "playful", "plays", "--model", str(tmp_path / "m")]
     assert float(CliRunner().invoke(group, [*similarity, "--fallback", "prefix"]).stdout) == 1
     assert "0.000000" in CliRunner().invoke(group, similarity).output
@@ -146,7 +146,10 @@ def test_commands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "int4"])
 def test_the_card_says_what_unknown_words_count_as(tmp_path: Path, dtype: str) -> None:
-    for fallback, expected in (("none", "Unknown words are left out."), ("prefix", "the known one that begins alike")):
+    for fallback, expected in (
+        ("none", "Unknown words are ignored."),
+        ("prefix", "the known word with the longest common prefix"),
+    ):
         toy().compress(dtype).with_fallback(fallback).save(tmp_path / fallback)
         assert expected in (tmp_path / fallback / "README.md").read_text("utf-8")
 
@@ -264,7 +267,7 @@ def test_a_word_is_made_of_what_its_letters_say() -> None:
     assert sum(word.startswith("so") or word.endswith("mi") for word in near) >= 4
     assert np.linalg.norm(row) == pytest.approx(model.ngrams.length, rel=1e-4)
     assert "near" in model.made_of("somi")
-    assert model.made_of("7") == "its letters alone: no known word is near"
+    assert model.made_of("7") == "built from its letters; no known word is near"
     # Two texts that share a name are alike, two codes are two, and no word is quite another.
     assert model.similarity("kalo zyx", "nupe zyx") > model.similarity("kalo zyx", "nupe wvu") + 0.1
     assert model.similarity("2.19.0", "2.19.1") < 0.9
@@ -329,8 +332,8 @@ def test_commands_say_what_an_unknown_word_was_made_of(tmp_path: Path) -> None:
     assert run(group, [*base, "--unknown", str(unknown)]).exit_code == 0
     lines = unknown.read_text().splitlines()
     assert lines[0].startswith("2 somi\tits letters (near ")
-    assert lines[1] == "1 77\tits letters alone: no known word is near"
-    assert "somi counts as its letters" in run(group, ["neighbours", "somi", "--model", str(tmp_path / "m")]).output
+    assert lines[1] == "1 77\tbuilt from its letters; no known word is near"
+    assert "somi (built from its letters" in run(group, ["neighbours", "somi", "--model", str(tmp_path / "m")]).output
     lost = run(group, ["convert", str(tmp_path / "m"), str(tmp_path / "v.bin")]).output
     assert "vectors of n-grams" in lost
 

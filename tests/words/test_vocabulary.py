@@ -41,7 +41,7 @@ def test_file_round_trip(tmp_path_factory: pytest.TempPathFactory, counts: dict[
         ("3 the\ncat\n", "line 2: 'cat'; expected a count"),
         ("3 the\nx cat\n", "line 2: 'x cat'"),
         ("3 the\n\n2 cat\n", "line 2: ''"),
-        ("3 the\n2 the\n", "line 2: 'the' stands on line 1 already"),
+        ("3 the\n2 the\n", "line 2: 'the' is already on line 1"),
         ("-3 the\n", "line 1"),
         ("3 \n", "line 1"),
         ("99999999999999999999999 the\n", "more than 18 digits"),

@@ -34,7 +34,7 @@ def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advic
         with np.errstate(over="ignore"):  # in the product of a damaged shape, which is refused afterwards
             array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:
-        raise FormatError(f"{path} can't be read ({error}); {advice}") from None
+        raise FormatError(f"can't read {path} ({error}); {advice}") from None
     fits = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
     if array.dtype != dtype or not fits:
         found, wanted = f"{array.dtype} {array.shape}", f"{np.dtype(dtype)} {shape}"

@@ -24,18 +24,18 @@ from siamese_cbow.errors import InputError
 ADVICE = {
     errno.ENOSPC: "free some space or write to another disk",
     errno.EDQUOT: "your disk quota is used up",
-    errno.EFBIG: "it is larger than this disk or `ulimit -f` allows",
+    errno.EFBIG: "it exceeds the limit of this disk or of `ulimit -f`",
     errno.EACCES: "check the permissions of its folder",
     errno.EPERM: "check the permissions of its folder",
     errno.EROFS: "this file system is read-only",
-    errno.EIO: "a disk reports a fault: check it, or write to another one",
-    errno.EBUSY: "it is in use, or a disk is mounted there: choose a folder inside it",
+    errno.EIO: "the disk reports a fault: check it, or write to another disk",
+    errno.EBUSY: "it is in use or a mount point: choose a folder inside it",
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
 }
 SHORT_WRITE = "short write"  # raised by us as an OSError where a library has not said why it could not write
 NUMPY_SHORT_WRITE = r"\d+ requested and \d+ written"
-FULL = "the disk is full, a quota is used up or `ulimit -f` is reached"
+FULL = "the disk is full, or a quota or `ulimit -f` has been reached"
 # How text of ours takes a file name that is not UTF-8: as \\udce9, which JSON reads back as the same name.
 UNWRITABLE = "backslashreplace"
 UNSWAPPABLE = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
@@ -161,16 +161,16 @@ def check_replaceable(path: Path, ours: Collection[str], what: str = "this") -> 
         if not os.path.lexists(target):
             return
         if not target.is_dir():
-            raise InputError(f"{path} is a file; {what} is a folder: choose another name")
+            raise InputError(f"{path} is a file, but {what} is a folder; choose another name")
         strange = strangers(target, ours)
     if strange:
         more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
         raise InputError(
-            f"{path} has files that are not part of {what} ({', '.join(strange[:3])}{more}) and would be deleted; "
-            "choose another folder, or move them away"
+            f"{path} contains files that are not part of {what} and would be deleted "
+            f"({', '.join(strange[:3])}{more}); choose another folder or move them"
         )
     if Path.cwd().is_relative_to(target):
-        raise InputError(f"{path} is the folder you are in, which can't be replaced; choose another")
+        raise InputError(f"{path} is the current folder, which can't be replaced; choose another")
 
 
 def strangers(folder: Path, ours: Collection[str]) -> list[str]:
@@ -217,7 +217,7 @@ def followed(path: Path) -> Path:
     A path that begins with ~ is refused: nobody means a folder of that name, and `rm -r ~` would delete another one.
     """
     if path.parts[:1] == ("~",):
-        raise InputError(f"{path} begins with ~, which only a shell expands; write {path.expanduser()}")
+        raise InputError(f"{path} starts with ~, which only the shell expands; write {path.expanduser()}")
     return Path(os.path.realpath(path)) if path.is_symlink() or path.name in ("", "..") else path
 
 
@@ -228,9 +228,9 @@ def is_special(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{path} is a folder; expected the name of a file")
+        raise InputError(f"{path} is a folder; expected a file name")
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)):
-        raise InputError(f"{path} is a disk or a socket; expected the name of a file")
+        raise InputError(f"{path} is a device or a socket; expected a file name")
     return not stat.S_ISREG(status.st_mode) or standard_stream(path) is not None
 
 

@@ -109,7 +109,7 @@ def _locked(file: Path, path: Path) -> tuple[int, bool]:
         lock = take_lock(handle)
         if lock is False:
             os.close(handle)
-            raise InputError(f"another process is writing {path}; wait until it has ended, or choose another output")
+            raise InputError(f"another process is writing {path}; wait until it finishes, or choose another output")
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), file.stat()):
                 return handle, lock is True

@@ -95,7 +95,7 @@ def _too_extreme(entry: Option, value: Any) -> str:
     """Why a number that is within the option's bounds is still not allowed."""
     if entry.kind is not float or not isinstance(value, int | float) or value == 0:
         return ""
-    return "" if SMALLEST <= abs(value) <= LARGEST else f", and of a size from {SMALLEST:g} to {LARGEST:g}"
+    return "" if SMALLEST <= abs(value) <= LARGEST else f", with a magnitude between {SMALLEST:g} and {LARGEST:g}"
 
 
 def _shown(number: float) -> str:

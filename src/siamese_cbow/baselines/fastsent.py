@@ -29,16 +29,16 @@ INIT_STD = 0.01  # of the numbers that vectors start from
 class FastSent:
     """`FastSent(dim=300).train(stream)` -> Model; `FastSent(autoencode=True)` is FastSent+AE."""
 
-    autoencode: bool = option(False, "A sentence guesses its own words, too.")
-    dim: int = option(300, "Numbers in a vector.", at_least=1)
-    negatives: int = option(5, "Words drawn for each word to guess.", at_least=1)
-    epochs: int = option(1, "How often training goes through the text.", at_least=1)
-    batch_size: int = option(64, "Sentences in a batch.", at_least=1)
-    run_length: int = option(4, "Sentences in a row that come into a batch together.", at_least=1)
-    subsample: float = option(1e-4, "Frequent words are left out at random above this share of the text.", at_least=0)
-    learning_rate: float = option(0.2, "Of Adagrad; see docs/baselines.md for others.", above=0)
-    max_tokens: int | None = option(None, "Words of a sentence beyond this are left out.", at_least=1)
-    seed: int = option(1, "Where all randomness comes from.", at_least=0)
+    autoencode: bool = option(False, "Also predict the words of the sentence itself.")
+    dim: int = option(300, "Vector size.", at_least=1)
+    negatives: int = option(5, "Negative samples per predicted word.", at_least=1)
+    epochs: int = option(1, "Passes over the text.", at_least=1)
+    batch_size: int = option(64, "Sentences per batch.", at_least=1)
+    run_length: int = option(4, "Consecutive sentences that stay together in a batch.", at_least=1)
+    subsample: float = option(1e-4, "Randomly drop words more frequent than this share of the text.", at_least=0)
+    learning_rate: float = option(0.2, "Learning rate of Adagrad; docs/baselines.md compares others.", above=0)
+    max_tokens: int | None = option(None, "Truncate sentences to this many words.", at_least=1)
+    seed: int = option(1, "Random seed.", at_least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -87,6 +87,6 @@ class FastSent:
     def _check_finite(self, loss: float) -> None:
         if not np.isfinite(loss):
             raise SettingsError(
-                f"the loss is no longer a number: the vectors have grown beyond all bounds at learning rate "
-                f"{self.learning_rate}; try a smaller one"
+                f"the loss is not a number: the vectors overflowed at learning rate {self.learning_rate}; try "
+                "a smaller one"
             )

@@ -28,8 +28,8 @@ BLOCK = 4096  # words worked on at a time; bounds the memory
 class RandomVectors:
     """Normal random numbers for each word. `RandomVectors(dim=300, seed=1).train(stream)` -> Model."""
 
-    dim: int = option(300, "Numbers in a vector.", at_least=1)
-    seed: int = option(1, "Where all randomness comes from.", at_least=0)
+    dim: int = option(300, "Vector size.", at_least=1)
+    seed: int = option(1, "Random seed.", at_least=0)
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -33,17 +33,17 @@ BLOCK = 1000  # sentences between two reports of progress
 class Word2Vec:
     """`Word2Vec("skipgram", dim=300).train(stream)` -> Model. Names are gensim's where they differ from the paper's."""
 
-    algorithm: Algorithm = option("cbow", "Which of the two.")
-    dim: int = option(300, "Numbers in a vector.", at_least=1)
-    window: int = option(5, "Words on either side.", at_least=1)
-    negative: int = option(5, "Words drawn for each word to guess.", at_least=1)
-    sample: float = option(1e-5, "Frequent words are left out at random above this share of the text.", at_least=0)
+    algorithm: Algorithm = option("cbow", "Architecture: CBOW or skip-gram.")
+    dim: int = option(300, "Vector size.", at_least=1)
+    window: int = option(5, "Context words on either side.", at_least=1)
+    negative: int = option(5, "Negative samples per predicted word.", at_least=1)
+    sample: float = option(1e-5, "Randomly drop words more frequent than this share of the text.", at_least=0)
     alpha: float | None = option(
-        None, "Learning rate at the start; None: word2vec's own, .05 for CBOW and .025 for skip-gram.", above=0
+        None, "Initial learning rate; None: word2vec's own, .05 for CBOW and .025 for skip-gram.", above=0
     )
-    min_alpha: float = option(0.0001, "Learning rate at the end.", at_least=0)
-    epochs: int = option(5, "How often training goes through the text.", at_least=1)
-    seed: int = option(1, "Where all randomness comes from.", at_least=0)
+    min_alpha: float = option(0.0001, "Final learning rate.", at_least=0)
+    epochs: int = option(5, "Passes over the text.", at_least=1)
+    seed: int = option(1, "Random seed.", at_least=0)
 
     def __post_init__(self) -> None:
         if self.alpha is None:

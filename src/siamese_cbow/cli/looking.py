@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     MOST_TOLD,
     batched,
@@ -19,27 +20,27 @@ from siamese_cbow.cli.options import (
     say,
     tell_unknown,
 )
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, counted
 
 if TYPE_CHECKING:
     from siamese_cbow.text.encodings import Decoding
 
-# What unknown words count as, in so many words: `neighbours` says more, and takes longer.
+# How unknown words are treated, in general terms: `neighbours` says more and takes longer.
 _COUNT_AS = {
-    "none": "left out",
-    "prefix": "each counts as the known word that begins alike, if there is one",
-    "ngrams": "compared by their letters",
+    "none": "ignored",
+    "prefix": "the known word with the longest common prefix stands in, where there is one",
+    "ngrams": "vectors are built from their letters",
 }
 
 
-@click.command(name="similarity")
+@click.command(name="similarity", cls=Grouped)
 @click.argument("texts", metavar="[A B]", nargs=-1)
 @model_option
-@click.option("--other-language", metavar="NAME", help="The language of B, where it is not that of A.")
+@click.option("--other-language", metavar="NAME", help="Language of B if it differs from that of A.")
 @click.option("--file", "path", metavar="FILE",
-              help="Pairs: lines of two texts with a tab between, or a table; - is standard input.")  # fmt: skip
+              help="File of pairs: two tab-separated texts per line, or a table; - for standard input.")  # fmt: skip
 @click.option("--text-column", "columns", metavar="A,B",
-              help="The two columns of --file, where it is JSON lines, CSV, TSV or Parquet.")  # fmt: skip
+              help="The two columns to compare, if --file is JSON lines, CSV, TSV or Parquet.")  # fmt: skip
 @encoding_option
 def similarity(
     texts: tuple[str, ...],
@@ -49,12 +50,12 @@ def similarity(
     other_language: str | None,
     encoding: str | None,
 ) -> None:
-    """Print how similar two texts are, from -1 to 1.
+    """Print the similarity of two texts, from -1 to 1.
 
-    With --file, a number for each line of plain text, or for each record of a table.
+    With --file, print one number per line of plain text or record of a table.
     """
     if (len(texts) != 2) if path is None else texts:
-        raise click.UsageError(f"got {len(texts)} texts; expected two, or --file FILE and none")
+        raise click.UsageError(f"got {counted(len(texts), 'text')}; expected two, or --file FILE and none")
     import_numpy_quickly()
     model = open_model(folder)
     other = open_model(folder, language=other_language) if other_language else model
@@ -73,7 +74,7 @@ def similarity(
         if not vector.any():
             say(f"no word of {text!r} has a vector, so the similarity is 0")
         elif unknown := each.unknown_words(text)[:MOST_TOLD]:
-            say(f"the model does not know {', '.join(unknown)} of {text!r}: {_COUNT_AS[each.fallback]}")
+            say(f"not in the model's vocabulary: {', '.join(unknown)} in {text!r}; {_COUNT_AS[each.fallback]}")
     click.echo(f"{float(model.similarity(*vectors)[0, 0]):.6f}")
 
 
@@ -89,27 +90,27 @@ def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple
         yield from read_columns(path, names, decoding=decoding)
         return
     if format_of(path).is_table and format_of(path).name != "TSV":
-        raise InputError(f"{path} is a table; say which two columns to compare: --text-column A,B")
+        raise InputError(f"{path} is a table; name the two columns to compare: --text-column A,B")
     for number, line in enumerate(iter_lines(path, decoding), start=1):
         fields = line.split("\t")
         if len(fields) < 2:
-            raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected two texts with a tab between")
+            raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected two tab-separated texts")
         yield fields[0], fields[1]
 
 
-@click.command(name="neighbours", context_settings={"show_default": True})
+@click.command(name="neighbours", cls=Grouped, context_settings={"show_default": True})
 @click.argument("words", metavar="WORD...", nargs=-1)
 @model_option
-@click.option("--negative", metavar="WORD", multiple=True, help="A word to subtract; may be given several times.")
-@click.option("-k", default=10, metavar="N", help="How many to print.")
-@click.option("--all-forms", is_flag=True, help="Also rare words, and every form of a word: guitar's, guitars.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+@click.option("--negative", metavar="WORD", multiple=True, help="Word to subtract. Repeatable.")
+@click.option("-k", default=10, metavar="N", help="Number of words to print.")
+@click.option("--all-forms", is_flag=True, help="Include rare words and all forms of a word: guitar's, guitars.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def neighbours(
     words: tuple[str, ...], folder: Path | None, negative: tuple[str, ...], k: int, all_forms: bool, as_json: bool
 ) -> None:
-    """Print the words nearest to a word or a text, with their cosines; of each stem the nearest form.
+    """Print the words nearest to a word or text, one form per stem, with their cosines.
 
-    Of several words the sum is taken, less the --negative ones: neighbours king woman --negative man
+    Several words are added up and --negative words subtracted: neighbours king woman --negative man
     """
     if not words and not negative:
         raise click.UsageError("got no word; expected at least one, or a text in quotes")
@@ -127,17 +128,17 @@ def neighbours(
             click.echo(f"{cosine:.4f}\t{word}")
 
 
-@click.command(name="info")
+@click.command(name="info", cls=Grouped)
 @click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
 @model_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.option("--verify", is_flag=True, help="Also read all the vectors and compare them with their hash.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--verify", is_flag=True, help="Also check the vectors against their stored hash.")
 def info(positional: Path | None, folder: Path | None, as_json: bool, verify: bool) -> None:
     """Describe a model: size, tokenizer, frequent words, recipe, corpus."""
     from siamese_cbow.model.card import describe
 
     folder = positional or folder
-    name = "pretrained, the one that comes with the package" if folder is None else str(folder)
+    name = "pretrained, the model in the package" if folder is None else str(folder)
     described = {"model": name, **describe(open_model(folder, verify=verify))}
     if verify:
         described["verified"] = True

@@ -60,15 +60,15 @@ def model_option(function: Function) -> Function:
         metavar="NAME",
         expose_value=False,
         callback=lambda context, option, value: context.meta.update({LANGUAGE: value}),
-        help="Of a model of several languages, the one of the text.",
+        help="Language of the text (multilingual models).",
     )(function)
     function = click.option(
         "--fallback",
         type=click.Choice(["none", "prefix", "ngrams"]),
         expose_value=False,
         callback=lambda context, option, value: context.meta.update({FALLBACK: value}),
-        help="What unknown words count as: nothing, the known word that begins alike, or a vector made of their "
-        "letters.  [default: as the model says]",
+        help="How to treat unknown words: none: ignore them; prefix: use the known word with the longest "
+        "common prefix; ngrams: build a vector from their letters.  [default: the model's own]",
     )(function)
     return click.option(
         "--model",
@@ -76,8 +76,8 @@ def model_option(function: Function) -> Function:
         metavar="MODEL",
         type=click.Path(path_type=Path),
         envvar=MODEL_VARIABLE,
-        help="A folder, a word vector file, or user/name on the Hugging Face Hub.  "
-        f"[env var: {MODEL_VARIABLE}; default: `pretrained`, the one that comes with the package]",
+        help="Model folder, word vector file, or user/name on the Hugging Face Hub.  [env var: "
+        f"{MODEL_VARIABLE}; default: `pretrained`, the model in the package]",
     )(function)
 
 
@@ -114,7 +114,7 @@ class _Remarks(Silent):
 def refuse_threads(threads: int | None) -> None:
     """With --cluster, an option that would have no effect is an error."""
     if threads is not None:
-        raise click.UsageError("--threads is for one machine; with --cluster, --workers says how many processes work")
+        raise click.UsageError("--threads does not apply to --cluster; set the number of processes with --workers")
 
 
 def cluster_options(function: Function) -> Function:
@@ -123,12 +123,12 @@ def cluster_options(function: Function) -> Function:
         "--workers",
         type=click.IntRange(min=1),
         metavar="N",
-        help="With --cluster, how many processes.  [default: one for each core; to train, one for each node]",
+        help="Number of worker processes with --cluster.  [default: one per core; for training, one per node]",
     )(function)
     return click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Work on a Ray cluster: host:port of its head, auto, or local for the cores of this machine.",
+        help="Run on a Ray cluster: host:port of its head node, auto, or local for this machine.",
     )(function)
 
 
@@ -143,8 +143,8 @@ def text_column_option(function: Function) -> Function:
     from siamese_cbow.text.records import TextSettings  # not for small questions to a model
 
     text = (
-        "The column of CSV, TSV, JSON and Parquet that holds the text; several are joined: title,body; dots lead "
-        "into nested ones: user.bio."
+        "Column that holds the text in CSV, TSV, JSON or Parquet. Join several with commas (title,body); "
+        "reach nested ones with dots (user.bio)."
     )
     return click.option("--text-column", default=TextSettings.text_column, metavar="NAME", help=text)(function)
 
@@ -154,14 +154,13 @@ glob_option = click.option(
     "globs",
     multiple=True,
     metavar="PATTERN",
-    help="Of folders, only files like this ('*.md'), or, after an exclamation mark, none ('!drafts/'); may be given "
-    "several times, and the last one that matches decides.",
+    help="In folders, read only matching files ('*.md') or skip them ('!drafts/'). Repeatable; the last match wins.",
 )
 
 encoding_option = click.option(
     "--encoding",
     metavar="NAME",
-    help="Of the text: utf-8, windows-1252, cp932, utf-16, ...  [default: UTF-8, else found out and said]",
+    help="Text encoding: utf-8, windows-1252, cp932, utf-16, ...  [default: UTF-8, or else detected and reported]",
 )
 
 
@@ -169,10 +168,10 @@ threads_option = click.option(
     "--threads",
     type=int,
     metavar="N",
-    help="Threads to work with; the result is the same for any number.  [default: all cores]",
+    help="Number of threads; the result does not depend on it.  [default: all cores]",
 )
 
-code_option = click.option("--code", is_flag=True, help="Also read the code blocks of HTML and Markdown.")
+code_option = click.option("--code", is_flag=True, help="Include code blocks of HTML and Markdown.")
 
 
 def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -197,7 +196,7 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
             **options: Any,
         ) -> None:
             if sentences and unit not in (None, "sentence"):
-                raise click.UsageError(f"got --sentences and --unit {unit}; expected one of them")
+                raise click.UsageError(f"got both --sentences and --unit {unit}; expected only one of them")
             row: Any = "sentence" if sentences else unit or default
             text = TextSettings(
                 unit=row, language=sentence_language, text_column=text_column, encoding=encoding, globs=globs, code=code
@@ -210,10 +209,11 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
             code_option,
             glob_option,
             click.option("--sentence-language", default=TextSettings.language, metavar="NAME",
-                         help="For splitting into sentences: German, de, zh, ...; auto: look at several places."),
-            click.option("--sentences", is_flag=True, help="The same as --unit sentence."),
+                         help="Language for sentence splitting: German, de, zh, ...; auto: detect it."),
+            click.option("--sentences", is_flag=True, help="Short for --unit sentence."),
             click.option("--unit", type=click.Choice(["line", "sentence", "paragraph", "document"]),
-                         help=f"What a row is; of tables, a line is a record.  [default: {_DEFAULT_UNITS[default]}]"),
+                         help=("What counts as one row; in tables, a line is a record.  [default: "
+                              f"{_DEFAULT_UNITS[default]}]")),
         ):  # fmt: skip
             option(command)
         return command
@@ -221,14 +221,14 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
     return with_options
 
 
-_DEFAULT_UNITS = {"line": "line", "auto": "line, or paragraph where lines are wrapped"}
+_DEFAULT_UNITS = {"line": "line", "auto": "line, or paragraph if lines are wrapped"}
 text_options = text_options_of("line")
 
 
 def files_or_stdin(files: Sequence[str]) -> list[str]:
     """The files that were given, or standard input where somebody has put text into it."""
     if not files and (sys.stdin is None or sys.stdin.isatty()):
-        raise click.UsageError("got no FILES; expected some, or text on standard input")
+        raise click.UsageError("got no FILES; expected at least one, or text on standard input")
     return list(files) or ["-"]
 
 
@@ -288,6 +288,6 @@ def tell_unknown(model: Model, text: str) -> None:
     """One line about words of a text that the model does not know, and what becomes of them."""
     made = {word: model.made_of(word) for word in model.unknown_words(text)[:MOST_TOLD]}
     if left_out := [word for word, of in made.items() if of == "nothing"]:
-        say(f"the model does not know {', '.join(left_out)}: left out of the query")
-    if others := [f"{word} counts as {of}" for word, of in made.items() if of != "nothing"]:
-        say(f"the model does not know some words: {', '.join(others)}")
+        say(f"not in the model's vocabulary and ignored: {', '.join(left_out)}")
+    if others := [f"{word} ({of})" for word, of in made.items() if of != "nothing"]:
+        say(f"not in the model's vocabulary: {', '.join(others)}")

@@ -35,33 +35,35 @@ TOKENIZER = WORDS_ONLY
 # How text becomes a stream: of `prepare`, and of `train`, which prepares what is no stream yet.
 PREPARING = (
     click.option("--min-count", type=AUTO, default="auto", show_default=True, callback=none_if_auto,
-                 help="Words seen less often are left out; auto: 1, 2 or 5 by the size of the text."),
-    click.option("--max-words", type=int, help="Keep at most this many words, the most frequent ones.  [default: all]"),
+                 help="Drop words that occur less often; auto: 1, 2 or 5, depending on the size of the text."),
+    click.option("--max-words", type=int, help=("Keep only this many of the most frequent words.  [default: "
+                                               "all]")),
     click.option("--vocabulary", type=click.Path(path_type=Path),
-                 help="Use the words of this `count word` file instead of counting."),
+                 help="Take the vocabulary from this file of `count word` lines."),
     click.option("--layout", default=TEXT.layout, type=CHOICES["layout"],
-                 help="sentences: one per line, an empty line between documents; paragraphs: one per line; wrapped: "
-                      "running text in short lines; auto: look and choose."),
+                 help="sentences: one per line, an empty line between documents; paragraphs: one per line; "
+                      "wrapped: running text with line breaks; auto: detect it."),
     click.option("--boundary", default=TEXT.boundary, type=CHOICES["boundary"],
-                 help="Sentences on its two sides are never neighbours."),
+                 help="Boundary that neighbouring sentences never cross."),
     click.option("--language", "--sentence-language", "language", default=TEXT.language, metavar="NAME",
-                 help="Of the text: German, de, pt-br, ...; auto: look at several places. It decides how sentences are "
-                      "split, the stems, and rules for words."),
+                 help="Language of the text: German, de, pt-br, ...; auto: detect it. Determines sentence "
+                      "splitting, stemming and tokenisation."),
     text_column_option,
     encoding_option,
     code_option,
     glob_option,
     click.option("--kind", default=TEXT.kind, type=CHOICES["kind"],
-                 help="groups: phrase pairs (PPDB, or tab-separated), not running text."),
+                 help="text: running text; groups: phrase pairs (PPDB or tab-separated)."),
     click.option("--languages", default="", metavar="LIST", show_default=False,
                  help="For groups of translations, the language of each column: en,de or English,German."),
     click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
-                 help="whitespace: for text that is tokenized already."),
-    click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help="Treat The and the as one word."),
+                 help="whitespace: for text that is already tokenised."),
+    click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help=("Treat The and the as the same "
+                                                                          "word.")),
     click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation,
                  help="Treat punctuation marks as words."),
     click.option("--max-distinct", default=DEFAULTS["max_distinct"],
-                 help="Different words to hold in memory while counting; beyond it, rare ones are forgotten."),
+                 help="Distinct words to hold in memory while counting; beyond that, the rarest are dropped."),
 )  # fmt: skip
 
 
@@ -87,19 +89,20 @@ def preparing(options: dict[str, Any]) -> dict[str, Any]:
 
 @click.command(name="prepare", context_settings={"show_default": True})
 @click.argument("text", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Output folder.")
 @preparing_options
-@click.option("--restart", is_flag=True, help="Replace the stream that the output holds.")
+@click.option("--restart", is_flag=True, help="Replace the stream in the output folder.")
 @threads_option
 @cluster_options
 def prepare(text: tuple[str, ...], output: Path, cluster: str | None, workers: int | None, **options: Any) -> None:
     """Turn text into a stream of word ids on disk.
 
-    TEXT: files, folders, globs or - for standard input; plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
-    Parquet, also compressed (.gz .bz2 .xz .zst); with --cluster also URLs (s3://..., gs://..., hdfs://...).
+    TEXT is one or more files, folders or globs, or - for standard input: plain text, HTML, Markdown, PDF, CSV, TSV,
+    JSON lines or Parquet, optionally compressed (.gz .bz2 .xz .zst). With --cluster, it may also be URLs (s3://...,
+    gs://..., hdfs://...).
 
-    A stream of the same text and settings is not made again; one of other text or settings is replaced only with
-    --restart.
+    If the output already holds a stream of the same text and settings, nothing is done; a stream of other text or
+    settings is replaced only with --restart.
     """
     settings = preparing(options)
     if cluster is not None:

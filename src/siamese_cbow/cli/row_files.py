@@ -47,16 +47,16 @@ def carried_columns(
     columns = RecordColumns.of(paths, text.encoding)
     if columns is None:
         if any(format_of(path).is_table for path in paths):
-            say("some of the files are not tables, so the columns of the others are left out")
+            say("some of the files are not tables, so no table columns are written")
         return None
     if text.unit != "line":
-        say(f"each row is a {text.unit}, not a record, so the columns of the records are left out")
+        say(f"each row is a {text.unit}, not a record, so no table columns are written")
         return None
     if not columns.are_alike:
-        say("the tables have different columns, which are left out; give them one by one to keep their columns")
+        say("the tables have different columns, so none are written; encode them one at a time to keep their columns")
         return None
     if vector in columns.names:
-        raise SettingsError(f"{paths[0]} has a column {vector!r} already; name the new one: --vector-column NAME")
+        raise SettingsError(f"{paths[0]} already has a column {vector!r}; choose another name: --vector-column NAME")
     return columns
 
 
@@ -99,7 +99,9 @@ def _npy(path: Path, vector: str, dim: int) -> Iterator[Write]:
         yield write
         header()
         if file.tell() != start:
-            raise AssertionError("the .npy header has outgrown its room")  # NumPy keeps 21 digits free
+            raise AssertionError(
+                "the .npy header no longer fits the space reserved for it"
+            )  # NumPy keeps 21 digits free
 
 
 # Parquet
@@ -151,8 +153,8 @@ def _batch(records: list[dict[str, Any]], schema: Any) -> Any:
     new = {name for record in records for name in record} - set(schema.names)
     if new:
         raise InputError(
-            f"the column {sorted(new)[0]!r} is in later records only, and Parquet wants all columns at the start; "
-            "write JSON lines instead: -o NAME.jsonl"
+            f"the column {sorted(new)[0]!r} appears only in later records, but Parquet needs all columns from "
+            "the start; write JSON lines instead: -o NAME.jsonl"
         )
     columns = {field.name: _array([each.get(field.name) for each in records], field.name, field.type)
                for field in schema}  # fmt: skip
@@ -168,7 +170,7 @@ def _array(values: list[Any], name: str, kind: Any = None) -> Any:
     except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:100]
         raise InputError(
-            f"the column {name!r} has values of several types, and Parquet wants one ({reason}); write JSON lines "
+            f"the column {name!r} mixes types, but Parquet needs a single one ({reason}); write JSON lines "
             "instead: -o NAME.jsonl"
         ) from None
 
@@ -193,7 +195,9 @@ def _json_writer(file: TextIO, vector: str, dim: int) -> Write:
                 file.write(json_text(row) + "\n")
                 continue
             if vector in row:
-                raise SettingsError(f"a record has a column {vector!r} already; name the new one: --vector-column NAME")
+                raise SettingsError(
+                    f"a record already has a column {vector!r}; choose another name: --vector-column NAME"
+                )
             start = json_text(row)[:-1] + (", " if row else "")
             file.write(f"{start}{json_text(vector)}: [{numbers % tuple(vectors[i].tolist())}]}}\n")
 
@@ -220,8 +224,8 @@ def _csv(path: Path, vector: str, dim: int) -> Iterator[Write]:
             for i, row in enumerate(rows):
                 if late := [name for name in row if name not in (names or ())]:
                     raise InputError(
-                        f"the column {late[0]!r} is in later records only, and CSV wants all columns at the start; "
-                        "write JSON lines instead: -o NAME.jsonl"
+                        f"the column {late[0]!r} appears only in later records, but CSV needs all columns "
+                        "from the start; write JSON lines instead: -o NAME.jsonl"
                     )
                 cells = [_cell(row.get(name)) for name in names or ()]
                 writer.writerow(cells if vectors is None else [*cells, f"[{numbers % tuple(vectors[i].tolist())}]"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     files_or_stdin,
     import_numpy_quickly,
@@ -36,27 +37,31 @@ if TYPE_CHECKING:
     from siamese_cbow.retrieval.search import Hit
 
 
-@click.command(name="search", context_settings={"show_default": True, "help_option_names": ["--help"]})
+@click.command(name="search", cls=Grouped, context_settings={"show_default": True})
 @click.argument("query")
 @click.argument("files", nargs=-1)
 @model_option
 @click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
-              help="Search in an index that `siamese-cbow index` has made, instead of FILES.")  # fmt: skip
+              help="Search an index written by `siamese-cbow index` instead of FILES.")  # fmt: skip
 @click.option("-k", default=10, metavar="N", type=click.IntRange(min=0),
-              help="How many to print; 0 for all that reach --threshold.")  # fmt: skip
-@click.option("--exact", is_flag=True, help="By exact words alone (BM25): codes, names, numbers.")
-@click.option("--meaning", is_flag=True, help="By meaning alone: the score is the cosine.")
-@click.option("--threshold", type=float, metavar="SCORE", help="Only hits with at least this score.")
-@click.option("-A", "--after-context", default=0, metavar="N", type=click.IntRange(min=0), help="Rows after each hit.")
+              help="Number of hits; 0: all that reach --threshold.")  # fmt: skip
+@click.option("--exact", is_flag=True, help="Match exact words only (BM25): codes, names, numbers.")
+@click.option("--meaning", is_flag=True, help="Match meaning only; the score is the cosine.")
+@click.option("--threshold", type=float, metavar="SCORE", help="Minimum score of a hit.")
+@click.option(
+    "-A", "--after-context", default=0, metavar="N", type=click.IntRange(min=0), help="Print N rows after each hit."
+)
 @click.option("-B", "--before-context", default=0, metavar="N", type=click.IntRange(min=0),
-              help="Rows before each hit.")  # fmt: skip
-@click.option("-C", "--context", metavar="N", type=click.IntRange(min=0), help="Rows before and after each hit.")
-@click.option("-H/-h", "--with-filename/--no-filename", "with_file", default=None,
-              help="Whether hits tell their file.  [default: where there are several]")  # fmt: skip
+              help="Print N rows before each hit.")  # fmt: skip
+@click.option(
+    "-C", "--context", metavar="N", type=click.IntRange(min=0), help="Print N rows before and after each hit."
+)
+@click.option("-H/-I", "--with-filename/--no-filename", "with_file", default=None,
+              help="Print the file name of each hit.  [default: if there are several files]")  # fmt: skip
 @click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
-              help="Whether hits tell their line, or record in a table.")  # fmt: skip
+              help="Print the line or record number of each hit.")  # fmt: skip
 @text_options_of("auto")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
               help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
 @threads_option
@@ -79,15 +84,15 @@ def search(
     color: str,
     threads: int | None,
 ) -> None:
-    """Find the lines that match a query by their words and by their meaning, best first.
+    """Search text by exact words and by meaning, best match first.
 
-    FILES: files, folders, globs or - for standard input; plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
-    Parquet, also compressed (.gz .bz2 .xz .zst). Prints the score, then file, line and text as grep does, and why it is
-    a hit: what exact words and what meaning add to its score, and which words of the query it has. Leaves with exit
-    code 1 where nothing was found.
+    FILES are files, folders or globs, or - for standard input: plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
+    Parquet, optionally compressed (.gz .bz2 .xz .zst). Each hit shows its score, then file, line and text as grep does,
+    and the reasons: how much exact words and meaning contribute, and which query words matched. The exit code is 1 if
+    nothing matches.
     """
     if exact and meaning:
-        raise click.UsageError("got --exact and --meaning; expected one of them, or neither for both at once")
+        raise click.UsageError("got both --exact and --meaning; expected one of them, or neither to combine both")
     mode = "exact" if exact else "meaning" if meaning else "hybrid"
     _check_swapped(query, files)
     before, after = (before_context, after_context) if context is None else (context, context)
@@ -96,7 +101,7 @@ def search(
     }  # fmt: skip
     if index is not None:
         if files:
-            raise click.UsageError(f"got FILES ({files[0]}) and --index; expected one of them")
+            raise click.UsageError(f"got both FILES ({files[0]}) and --index; expected only one of them")
         model, hits, several = _in_index(query, index, folder, wanted)
     else:
         model, hits, several = _in_files(query, files_or_stdin(files), folder, text, {**wanted, "threads": threads})
@@ -129,7 +134,7 @@ def _tell_strange(model: Model, query: str, hits: list[Hit]) -> None:
     """A query of unknown words only, none of which is found: what its letters are near to is hardly what was meant."""
     known = set(model.tokenizer.words(query)).difference(model.unknown_words(query))
     if hits and not any(map(str.isalpha, known)) and not any(hit.words for hit in hits):
-        say("no row has a word of the query, so hits go by the letters of unknown words; use other words")
+        say("no row contains a word of the query, so hits are matched by the letters of unknown words; try other words")
 
 
 def _in_files(
@@ -155,8 +160,8 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
     opened = Index(index, model=open_model(folder or kept, fallback=fallback))
     if changed := opened.stale():
         say(
-            f"{counted(len(changed), 'file')} changed or gone since {index} was made ({listed(changed)}); hits show "
-            f"the text as it was: `siamese-cbow index -o {index}` brings it up to date"
+            f"{counted(len(changed), 'file')} changed or deleted since {index} was built ({listed(changed)}); "
+            f"hits show the old text. To update: siamese-cbow index -o {index}"
         )
     return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
 
@@ -245,14 +250,14 @@ class HitLines:
         return whole.sub(lambda match: click.style(match[0], fg="red", bold=True), text)
 
 
-@click.command(name="index", context_settings={"show_default": True})
+@click.command(name="index", cls=Grouped, context_settings={"show_default": True})
 @click.argument("files", nargs=-1)
 @click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
-              help="The folder of the index.")  # fmt: skip
+              help="Index folder.")  # fmt: skip
 @model_option
 @text_options_of("auto")
-@click.option("--rebuild", is_flag=True, help="Make it anew, whatever is there.")
-@click.option("--check", is_flag=True, help="Look for damage, and measure how many of the true ten best are found.")
+@click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch.")
+@click.option("--check", is_flag=True, help="Check the index for damage and measure its recall@10.")
 @threads_option
 def index(
     files: tuple[str, ...],
@@ -263,10 +268,10 @@ def index(
     check: bool,
     threads: int | None,
 ) -> None:
-    """Make or update an index of text files, for `search --index`.
+    """Create or update an index of text files for `search --index`.
 
-    FILES: files, folders or globs. Given again, only files that are new or have changed are read, and those that are
-    gone leave the index; without FILES, those it knows are looked at. The files themselves are never changed.
+    FILES are files, folders or globs. Repeat the command to update the index: it reads only new and changed files and
+    drops deleted ones; without FILES, it checks those it already has. The files themselves are never changed.
     """
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.manifest import NAME, kept_model
@@ -282,9 +287,9 @@ def index(
             folder_of_index, files, model=model, text=said, rebuild=rebuild, model_folder=folder, threads=threads,
             progress=progress,
         )  # fmt: skip
-    files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} gone"
-    click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} as before", err=True)
+    files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} deleted"
+    click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} unchanged", err=True)
     if check and (measured := Index(folder_of_index, model=model).check()):
         recall = f"recall@{measured['k']} {measured['recall']} of exact search over {measured['n_queries']} queries"
-        click.echo(f"no damage; {recall}, {measured['milliseconds']} ms a query", err=True)
+        click.echo(f"no damage; {recall}, {measured['milliseconds']} ms per query", err=True)
     click.echo(folder_of_index)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import model_option, open_model, say
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError, counted
 
@@ -19,32 +20,36 @@ KEY_VARIABLE = "SIAMESE_CBOW_API_KEY"
 MEGABYTE = 1 << 20
 
 
-@click.command(name="serve", context_settings={"show_default": True})
+@click.command(name="serve", cls=Grouped, context_settings={"show_default": True})
 @click.argument("given", metavar="[[NAME=]MODEL]...", nargs=-1)
 @model_option
 @click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
-              help="Let /search answer from an index that `siamese-cbow index` has made.")  # fmt: skip
-@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 for the whole network.")
-@click.option("--port", default=8080, type=click.IntRange(0, 65_535), metavar="N", help="0 takes any that is free.")
+              help="Answer /search from an index written by `siamese-cbow index`.")  # fmt: skip
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
+@click.option(
+    "--port", default=8080, type=click.IntRange(0, 65_535), metavar="N", help="Port to listen on; 0: any free port."
+)
 @click.option(
     "--allowed-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="Another name under which to answer, besides localhost, the --host and IP addresses; '*' for all. Repeatable.",
+    help="Accept requests for this host name too, besides localhost, --host and IP addresses; '*': any. Repeatable.",
 )
 @click.option(
     "--api-key",
     metavar="KEY",
     envvar=KEY_VARIABLE,
-    help=f"Answer only requests with 'Authorization: Bearer KEY'.  [env var: {KEY_VARIABLE}]",
+    help=f"Require the header 'Authorization: Bearer KEY'.  [env var: {KEY_VARIABLE}]",
 )
-@click.option("--max-megabytes", default=8.0, metavar="N", help="Size of a request.")
-@click.option("--max-inputs", default=2048, metavar="N", help="Texts in a request; /search takes as many as fit.")
-@click.option("--max-seconds", default=30.0, metavar="N", help="Time for a request, from first to last byte.")
-@click.option("--max-concurrent", default=256, metavar="N", help="Requests under way at once.")
-@click.option("--max-idle", default=75.0, metavar="N", help="Seconds a connection may stay without a whole request.")
-@click.option("--verbose", is_flag=True, help="Write a line for each request to standard error.")
+@click.option("--max-megabytes", default=8.0, metavar="N", help="Maximum size of a request.")
+@click.option(
+    "--max-inputs", default=2048, metavar="N", help="Maximum number of texts per request; /search has no such limit."
+)
+@click.option("--max-seconds", default=30.0, metavar="N", help="Maximum time for a request, from first to last byte.")
+@click.option("--max-concurrent", default=256, metavar="N", help="Maximum number of concurrent requests.")
+@click.option("--max-idle", default=75.0, metavar="N", help="Seconds before an idle connection is closed.")
+@click.option("--verbose", is_flag=True, help="Log each request to standard error.")
 def serve(
     given: tuple[str, ...],
     folder: Path | None,
@@ -57,10 +62,10 @@ def serve(
     verbose: bool,
     **limits_by_name: Any,
 ) -> None:
-    """Answer OpenAI's clients over HTTP, and show models on a page.
+    """Serve models over HTTP, with an OpenAI-compatible API and an explorer page.
 
-    Several models may be served at once, each under the name of its folder or the one given before it:
-    serve models/books news=models/2026. Ctrl-C or SIGTERM ends it once every request has its answer.
+    Several models can be served at once, each under the name of its folder or a name of your choice:
+    serve models/books news=models/2026. On Ctrl-C or SIGTERM, the server answers open requests and stops.
     """
     try:
         from siamese_cbow.serve.app import build
@@ -70,7 +75,7 @@ def serve(
         raise MissingExtra(error.name or "starlette", "serve") from error
 
     if api_key is None and KEY_VARIABLE in os.environ:  # click takes an empty variable for none
-        expected = f"unset {KEY_VARIABLE} for a server without a key"
+        expected = f"unset {KEY_VARIABLE} to serve without a key"
         raise SettingsError(f"the variable {KEY_VARIABLE} is empty; expected a key, or {expected}")
     if not math.isfinite(max_megabytes):
         raise SettingsError(f"--max-megabytes is {max_megabytes}; expected a number above 0")
@@ -83,8 +88,8 @@ def serve(
         opened = Index(index, model=next(iter(models.values())))
         if changed := opened.stale():
             say(
-                f"{counted(len(changed), 'file')} changed or gone since {index} was made: "
-                f"`siamese-cbow index -o {index}` brings it up to date"
+                f"{counted(len(changed), 'file')} changed or deleted since {index} was built; to update: "
+                f"siamese-cbow index -o {index}"
             )
     app = build(models, limits=limits, api_key=api_key, hosts=hosts, index=opened)
     with listen(host, port) as listening:
@@ -109,6 +114,6 @@ def _models(given: tuple[str, ...], folder: Path | None, index: Path | None) -> 
         at = Path(path) if path else folder
         name = name or (at.resolve().name if at else "siamese-cbow")
         if name in models:
-            raise InputError(f"two models are called {name!r}; give one another name: NAME={path}")
+            raise InputError(f"two models are called {name!r}; rename one of them: NAME={path}")
         models[name] = open_model(at, fallback=fallback)
     return models

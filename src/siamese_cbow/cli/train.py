@@ -1,12 +1,12 @@
 """`siamese-cbow train`: text or streams in, model out.
 
 Its options are those of a recipe, one for each field, shown under headings (see `training.recipe`), and those of
-`prepare` for what is no stream yet.
+`prepare` for what is not a stream yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from siamese_cbow.base.option_fields import Option, options
+from siamese_cbow.cli import SHARED, Grouped
 from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, refuse_threads, say, threads_option
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
 from siamese_cbow.errors import InputError, SettingsError
@@ -74,24 +75,6 @@ def _defaults(option: Option) -> str:
     return f"  [{'; '.join(shown)}]" if shown else ""
 
 
-class Grouped(click.Command):
-    """A command whose help shows options under headings; those that none of them names come first."""
-
-    headings: Mapping[str, Collection[str]] = {}  # heading -> names of options
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, one list under each heading."""
-        shown = {str(parameter.name): record for parameter in self.get_params(ctx)
-                 if (record := parameter.get_help_record(ctx))}  # fmt: skip
-        listed = {name for names in self.headings.values() for name in names}
-        others = [record for name, record in shown.items() if name not in listed]
-        with formatter.section("Options"):
-            formatter.write_dl(others)
-        for heading, names in self.headings.items():
-            with formatter.section(heading):
-                formatter.write_dl([record for name, record in shown.items() if name in names])
-
-
 def recipe_headings(recipe: type) -> dict[str, list[str]]:
     """The options of a recipe under the headings that its fields name."""
     heading = "Recipe"
@@ -104,29 +87,28 @@ def recipe_headings(recipe: type) -> dict[str, list[str]]:
 
 @click.command(name="train", cls=Grouped)
 @click.argument("inputs", nargs=-1, required=True, metavar="TEXT|STREAM...")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder of the model.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Model folder.")
 @click.option("--stream", "stream_folder", type=click.Path(path_type=Path),
-              help="Where the stream of a text is kept.  [default: OUTPUT@stream]")  # fmt: skip
+              help="Folder for the stream prepared from TEXT.  [default: OUTPUT@stream]")  # fmt: skip
 @click.option("--recipe", "recipe_name", default="contrastive", show_default=True, metavar="NAME|FILE",
-              help=f"{', '.join(PRESETS)}, or a TOML file. The options below change it.")  # fmt: skip
+              help=f"{', '.join(PRESETS)}, or a TOML file; the options below override it.")  # fmt: skip
 @options_of(SiameseCBOW)
 @preparing_options
 @click.option("--passes", metavar="LIST",
-              help="Of several streams, how often an epoch goes through each: 1,5.  [default: once]")  # fmt: skip
+              help="With several streams, passes over each per epoch: 1,5.  [default: one each]")  # fmt: skip
 @threads_option
-@click.option("--resume", is_flag=True, help="Only go on with an unfinished run, never start one.")
+@click.option("--resume", is_flag=True, help="Only resume an unfinished run; never start one.")
 @click.option("--restart", is_flag=True,
-              help="Throw away the model or the unfinished run that the output holds; a stream only if it is of other "
-              "text or settings.")  # fmt: skip
+              help="Replace the model or unfinished run in OUTPUT, and a stream made differently.")  # fmt: skip
 @options_of(Saving)
 @click.option(
-    "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Write the recipe to this TOML file as well."
+    "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Also write the recipe to this TOML file."
 )
-@click.option("--dry-run", is_flag=True, help="Check everything and say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Check everything and print the plan without training.")
 @cluster_options
 @click.option("--average-every", type=click.IntRange(min=1), metavar="N",
-              help="With --cluster, batches of a worker between two averagings.  "
-              "[default: those of 262,144 sentences / workers, or fewer]")  # fmt: skip
+              help="With --cluster, batches per worker between two averaging rounds.  [default: those of "
+                   "262,144 sentences / workers, or fewer]")  # fmt: skip
 @click.pass_context
 def train(
     context: click.Context,
@@ -146,14 +128,14 @@ def train(
     average_every: int | None,
     **settings: Any,
 ) -> None:
-    """Learn word vectors from text, or from streams that `prepare` has made.
+    """Train a model on text, or on streams written by `prepare`.
 
-    TEXT: files, folders, globs or - for standard input, as `prepare` takes them. It is prepared first; its stream is
-    kept beside the model and used again while the text and the settings stay the same.
+    TEXT is one or more files, folders or globs, or - for standard input, as for `prepare`. The stream prepared from it
+    is saved next to the model and reused while text and settings stay the same.
 
-    Several streams (text and pairs, new text and old) are learnt from together, and the model has the words of all.
+    Several streams (text and pairs, new text and old) train one model with the words of all of them.
 
-    A run that was stopped resumes when the same command is given again, and its result is byte-identical.
+    To resume an interrupted run, repeat the command; the result is byte-identical.
     """
     text = preparing(settings)
     if recipe_name.startswith("paper") and context.get_parameter_source("min_count") is ParameterSource.DEFAULT:
@@ -163,9 +145,9 @@ def train(
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})
     recipe = _recipe(recipe_name, changes, steps)
     if output is None and not dry_run:
-        raise click.UsageError("--output is missing: the folder of the model (or give --dry-run)")
+        raise click.UsageError("--output is missing; give the model folder, as in -o models/NAME, or --dry-run")
     if resume and output and not (output / "training").is_dir():
-        raise InputError(f"{output} holds no unfinished run; leave out --resume to start one")
+        raise InputError(f"{output} has no unfinished run; drop --resume to start one")
     if cluster is not None:
         _refuse_text(inputs, threads)
     if not are_streams(inputs):
@@ -207,16 +189,19 @@ def _refuse_text(inputs: Sequence[str], threads: int | None) -> None:
     """A cluster trains on streams, which all nodes see."""
     refuse_threads(threads)
     if not are_streams(inputs):
-        raise InputError(f"{inputs[0]} is not a stream; with --cluster, make one first: siamese-cbow prepare --cluster")
+        raise InputError(
+            f"{inputs[0]} is not a stream; --cluster trains on streams: first run siamese-cbow prepare --cluster"
+        )
 
 
 _OF_BOTH = {"text", "output", "restart", "threads", "cluster", "workers"}
 TEXT_OPTIONS = {parameter.name for parameter in prepare.params} - _OF_BOTH
 SAVING_OPTIONS = {"resume", "restart", *(field.name for field in fields(Saving))}
 train.headings = {
-    "Text (where it is not a stream yet)": {"stream_folder", *TEXT_OPTIONS},
+    "Reading TEXT": {"stream_folder", *TEXT_OPTIONS},
     **recipe_headings(SiameseCBOW),
     "Saving and resuming": SAVING_OPTIONS,
+    "Ray cluster": SHARED["Ray cluster"],
 }
 
 
@@ -227,7 +212,7 @@ def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool
         text, output=folder, restart="changed" if restart else False, threads=threads, progress=True, **settings
     )
     if _number_of(folder) != before:
-        click.echo(f"the stream is kept in {folder}", err=True)
+        click.echo(f"stream: {folder}", err=True)
     return stream
 
 
@@ -242,7 +227,7 @@ def _refuse_options_of_text(context: click.Context, stream: str) -> None:
              if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]  # fmt: skip
     flags = [next(p.opts[0] for p in context.command.params if p.name == name) for name in given]
     if flags:
-        raise click.UsageError(f"{', '.join(flags)}: this is for text, and {stream} is a stream, prepared already")
+        raise click.UsageError(f"{', '.join(flags)}: only for text, but {stream} is a stream that is already prepared")
 
 
 def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:
@@ -265,12 +250,12 @@ def _numbers(passes: str | None) -> list[float]:
     try:
         return [float(number) for number in passes.split(",")] if passes is not None else []
     except ValueError:
-        raise SettingsError(f"passes is {passes!r}; expected numbers with commas, one for each stream: 1,5") from None
+        raise SettingsError(f"passes is {passes!r}; expected comma-separated numbers, one per stream: 1,5") from None
 
 
 def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus) -> str:
     size = "of unknown size" if corpus.total_bytes is None else f"{corpus.total_bytes / 1e6:,.1f} MB"
-    then = ", and epochs set by the number of words" if recipe.epochs is None else ""
+    then = ", and the number of epochs set from its size" if recipe.epochs is None else ""
     return (
         f"{recipe_text(recipe)}\n# {len(corpus.files) or 'no'} files, {size}, would be prepared first{then}\n"
         "# nothing was prepared or trained: --dry-run"
@@ -283,10 +268,7 @@ def _plan(recipe: SiameseCBOW, mix: Mix) -> str:
     plan = plan_of(recipe, mix)
     megabytes = len(plan.vocabulary) * recipe.dim * 4 / 1e6
     return (
-        f"{recipe_text(recipe)}\n"
-        f"# {mix!r}\n"
-        f"# {plan.schedule.n_batches:,} batches an epoch, {plan.n_steps:,} in all\n"
-        f"# {len(plan.vocabulary):,} words: {megabytes:,.0f} MB for the vectors, "
-        "as much again for each matrix the optimiser keeps\n"
-        "# nothing was trained: --dry-run"
+        f"{recipe_text(recipe)}\n# {mix!r}\n# {plan.schedule.n_batches:,} batches per epoch, {plan.n_steps:,} "
+        f"in all\n# {len(plan.vocabulary):,} words: {megabytes:,.0f} MB for the vectors, and as much again for "
+        "each matrix of the optimiser\n# nothing was trained: --dry-run"
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from siamese_cbow.base.disk import standard_stream
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
 from siamese_cbow.formats.known_formats import READABLE, WRITABLE
 from siamese_cbow.model.packed_rows import Dtype
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
 
 
-@click.command(name="adapt", context_settings={"show_default": True})
+@click.command(name="adapt", cls=Grouped, context_settings={"show_default": True})
 @click.argument("files", nargs=-1)
 @model_option
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
 @click.option("--dtype", type=click.Choice(get_args(Dtype)),
-              help="Bits of a number; only float32 can be undone later, only siamese-cbow reads int4.  "
-                   "[default: as the model has them; int8 for int4]")  # fmt: skip
+              help="Number format; only float32 can be undone later, and only siamese-cbow reads int4.  "
+                   "[default: that of the model; int8 instead of int4]")  # fmt: skip
 @text_options
 def adapt(
     files: tuple[str, ...],
@@ -32,10 +33,11 @@ def adapt(
     dtype: Dtype | None,
     text: TextSettings,
 ) -> None:
-    """Make a model fit texts of one kind: headlines, tickets, captions.
+    """Adapt a model to a domain: headlines, tickets, captions.
 
-    FILES: files, folders, globs or - for standard input, as for `search`; each line is a text. Words that are common
-    in them count for less, and so does what they all have in common. Nothing is trained: it takes seconds.
+    FILES are files, folders or globs, or - for standard input, as for `search`; each line is a text. Words that are
+    common in the domain count for less, and directions that all its texts share are removed. Nothing is trained, so
+    this takes seconds.
     """
     from siamese_cbow.text.row_reader import RowReader
 
@@ -53,13 +55,13 @@ def adapt(
 
 @click.command(name="combine")
 @click.argument("folders", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
-@click.option("--dim", type=int, metavar="N", help="Dimensions of the result.  [default: those of the first model]")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@click.option("--dim", type=int, metavar="N", help="Dimensions of the result.  [default: as in the first model]")
 def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
-    """Make one model of several with the same words: of other seeds, or of other recipes.
+    """Merge several models with the same vocabulary into one.
 
-    Their vectors are put side by side and brought down to N dimensions. What was chance in each evens out, and the
-    model is no larger than each of them.
+    The models, trained with other seeds or recipes, are concatenated and reduced to N dimensions. This averages out
+    random variation, and the result is no larger than a single model.
     """
     from siamese_cbow.transform.compression import combine
 
@@ -71,19 +73,19 @@ def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
     click.echo(output)
 
 
-@click.command(name="compress")
+@click.command(name="compress", cls=Grouped)
 @click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
 @model_option
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the new model.")
-@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Bits of a number; only siamese-cbow reads int4.")
-@click.option("--dim", type=int, metavar="N", help="Dimensions, after a rotation that puts most into the first ones.")
-@click.option("--words", type=int, metavar="N", help="Only the N most frequent words.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Number format; only siamese-cbow reads int4.")
+@click.option("--dim", type=int, metavar="N", help="Keep N dimensions, chosen by principal component analysis.")
+@click.option("--words", type=int, metavar="N", help="Keep the N most frequent words.")
 def compress(
     positional: Path | None, folder: Path | None, output: Path, dtype: Dtype | None, dim: int | None, words: int | None
 ) -> None:
-    """Make a model smaller: fewer bits, dimensions or words.
+    """Shrink a model: fewer bits, dimensions or words.
 
-    Options you leave out keep their value. `--dtype float32` unpacks a model for programs that read nothing else.
+    Options you leave out keep their value. `--dtype float32` expands a model for programs that read nothing else.
     """
     model = open_model(positional or folder)
     smaller = model.compress(dtype, dim=dim, words=words)
@@ -102,18 +104,18 @@ def _size(model: Model) -> str:
 @click.command(name="convert")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--from", "source_format", type=click.Choice(READABLE), help="The format of IN.  [default: as it looks]")
-@click.option("--to", "target_format", type=click.Choice(WRITABLE), help="The format of OUT.  [default: by its ending]")
+@click.option("--from", "source_format", type=click.Choice(READABLE), help="Format of IN.  [default: detected]")
+@click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT.  [default: by extension]")
 def convert(source: str, target: Path, source_format: str | None, target_format: str | None) -> None:
-    """Turn a model or word vector file into another format.
+    """Convert a model or word vector file to another format.
 
     IN is a folder of siamese-cbow, model2vec or sentence-transformers (static models), a word2vec, fastText .vec or
-    GloVe file, also compressed, a Parquet table, gensim's .kv, a pickle of the original Siamese CBOW program,
-    user/name on the Hugging Face Hub, or `pretrained`, the model in the package. No code in a file is run.
+    GloVe file, optionally compressed, a Parquet table, gensim's .kv, a pickle of the original Siamese CBOW program,
+    user/name on the Hugging Face Hub, or `pretrained`, the model in the package. Code inside a file is never run.
 
-    OUT says by its ending what is written: .txt word2vec text, .bin word2vec binary, .vec fastText, .glove GloVe (these
-    four may be compressed: .gz .bz2 .xz), .parquet, .onnx, .spacy; without one it is a folder of siamese-cbow, which
-    model2vec and sentence-transformers load as it is. The command says what is lost.
+    The extension of OUT sets its format: .txt word2vec text, .bin word2vec binary, .vec fastText, .glove GloVe (these
+    four optionally compressed: .gz .bz2 .xz), .parquet, .onnx, .spacy; no extension: a folder of siamese-cbow, which
+    model2vec and sentence-transformers load too. The command reports what the format can't store.
     """
     from siamese_cbow.formats.convert import convert
     from siamese_cbow.progress import bar

@@ -92,7 +92,7 @@ class RayCluster:
         restart: bool = False,
         progress: Progress | bool = SILENT,
     ) -> Stream:
-        """As `prepare`: files, folders, globs and URLs become a stream, with the very bytes that `prepare` writes."""
+        """As `prepare`: turns files, folders, globs and URLs into a stream, byte-identical to that of `prepare`."""
         from siamese_cbow.cluster.parallel_prepare import prepare as prepare_on
         from siamese_cbow.cluster.sources import sources_of
 

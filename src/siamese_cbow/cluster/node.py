@@ -25,9 +25,9 @@ def guarded(work: Callable[[], Any]) -> Any:
     except SiameseCBOWError as error:
         return Failure(type(error), f"{error} [node {node_name()}]")
     except MemoryError as error:
-        return Failure(ClusterError, f"node {node_name()} has no memory left ({error}); give fewer workers per node")
+        return Failure(ClusterError, f"node {node_name()} is out of memory ({error}); use fewer workers per node")
     except OSError as error:
-        return Failure(ClusterError, f"node {node_name()}: {error}; give the same command again when that is mended")
+        return Failure(ClusterError, f"node {node_name()}: {error}; fix that and run the same command again")
 
 
 def node_name() -> str:

@@ -79,7 +79,7 @@ def encode(
         import pyarrow  # noqa: F401 (an error comes before any work)
     output, sources = output.absolute(), given.files
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output} is there already; choose another output, or remove it")
+        raise InputError(f"{output} already exists; choose another output or remove it")
     session.check_shared(output.parent)
     if settings.text.unit == "sentence":
         found = language_of(session, sources, settings.text)
@@ -219,7 +219,7 @@ def _table_batches(part: EncodePart, column: str, vector: str) -> Iterator[tuple
                 f"{name} has no column {column!r}; it has {', '.join(names)}: choose one with --text-column"
             )
         if vector in names:
-            raise InputError(f"{name} has a column {vector!r} already; choose another name with --vector-column")
+            raise InputError(f"{name} already has a column {vector!r}; choose another name with --vector-column")
         for batch in file.iter_batches(ROWS, row_groups=list(range(*(part.span or (0, 0))))):
             yield pa.Table.from_batches([batch]), _texts(batch.column(column), name, column)
 

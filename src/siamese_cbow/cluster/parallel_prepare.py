@@ -91,7 +91,7 @@ def prepare(
             finish(new, settings, entries, writer, merged, language, n_forgotten=0, messages=messages)
         shutil.rmtree(scratch)
     if merged.n_distinct > settings.max_distinct // COUNTERS:
-        progress.say(f"all {merged.n_distinct:,} different words were counted; a single process might forget rare ones")
+        progress.say(f"counted all {merged.n_distinct:,} distinct words; a single process might drop rare ones")
     return opened(output, merged.vocabulary, progress)
 
 

@@ -88,8 +88,8 @@ def _place(session: Session, job: TrainingJob, kind: type, *arguments: Any, **op
         _end(session, workers)
         if time.monotonic() >= deadline:
             raise ClusterError(
-                f"no room for {len(missing)} of {n} workers of {threads} cores after {PLACE_SECONDS:.0f} s: others use "
-                "the cluster (see `ray status`); give fewer --workers, or wait"
+                f"no room for {len(missing)} of {n} workers of {threads} cores after {PLACE_SECONDS:.0f} s: "
+                "the cluster is busy (see `ray status`); use fewer --workers, or wait"
             )
 
 
@@ -108,10 +108,10 @@ def _losses(session: Session, lost: list[str], progress: Progress) -> Iterator[N
         lost.append(type(error).__name__)
         if len(lost) > MOST_LOSSES:
             raise ClusterError(
-                f"{len(lost)} workers were lost since the last checkpoint ({lost[-1]}); see `ray status` and the "
-                "memory of the nodes: the same command goes on"
+                f"lost {len(lost)} workers since the last checkpoint ({lost[-1]}); check `ray status` and the "
+                "memory of the nodes, then run the same command to resume"
             ) from error
-        progress.say(f"a worker was lost ({lost[-1]}); going on from the last checkpoint")
+        progress.say(f"lost a worker ({lost[-1]}); resuming from the last checkpoint")
 
 
 def _train_alone(session: Session, job: TrainingJob, saving: Saving, restart: bool, progress: Progress) -> None:
@@ -176,14 +176,16 @@ class _Rounds:
         job, progress = self._job, self._progress
         begun = self._all("begin", self._checked(self._workers[0].meet.remote()))
         if len({number for number, _, _ in begun}) > 1:
-            raise ClusterError(f"nodes see different checkpoints in {job.output}; is it on storage that all share?")
+            raise ClusterError(
+                f"the nodes see different checkpoints in {job.output}; write to storage that all nodes share"
+            )
         first, counters = begun[0][0], [Counters(**each) for each in begun[0][2]]
         sizes = [n_batches for _, n_batches, _ in begun]
         per_epoch = -(-max(sizes) // job.average_every)
         n_rounds = job.recipe.n_epochs * per_epoch
         words = sum(each.words for each in counters)
         if first:
-            progress.say(f"going on with {job.output} after round {first:,} of {n_rounds:,}")
+            progress.say(f"resuming {job.output} after round {first:,} of {n_rounds:,}")
             progress.advance(words)
         self._log.cut_after(sum(each.step for each in counters))
         saved_at = time.monotonic()

@@ -140,8 +140,8 @@ class Session:
             for node, seen in self._on_each_node(reader_function(), str(path)):
                 if seen != expected:
                     raise ClusterError(
-                        f"node {node.name} does not see {folder.absolute()}, where the job writes; give an output on "
-                        "storage that all nodes mount at the same place"
+                        f"node {node.name} does not see {folder.absolute()}, where the job writes; choose an "
+                        "output on storage that all nodes mount at the same path"
                     )
         finally:
             path.unlink(missing_ok=True)
@@ -154,13 +154,13 @@ class Session:
         for node, facts in self._on_each_node(facts_function(), ""):
             if facts is None:
                 raise ClusterError(
-                    f"node {node.name} has no package siamese_cbow; type there: pip install 'siamese-cbow[ray]'"
+                    f"siamese_cbow is not installed on node {node.name}; run there: pip install 'siamese-cbow[ray]'"
                 )
             version, content = facts
             if content != expected:
                 raise ClusterError(
-                    f"node {node.name} has siamese-cbow {version} of other code than this one ({package_version()}); "
-                    "install the same on all nodes"
+                    f"node {node.name} has siamese-cbow {version}, whose code differs from this one "
+                    f"({package_version()}); install the same version on all nodes"
                 )
 
     def _on_each_node(self, function: Callable[..., Any], argument: Any) -> Iterator[tuple[Node, Any]]:
@@ -227,7 +227,7 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
 
 def _check_free(ray: Any) -> None:
     if ray.is_initialized():
-        raise ClusterError("this process is connected to a Ray cluster already; call ray.shutdown() first")
+        raise ClusterError("this process is already connected to a Ray cluster; call ray.shutdown() first")
 
 
 def _check_reachable(address: str, host: str, port: str) -> None:
@@ -236,8 +236,8 @@ def _check_reachable(address: str, host: str, port: str) -> None:
     except (OSError, ValueError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ClusterError(
-            f"no Ray cluster answers at {address} ({reason}); expected host:port of its head, as `ray start --head` "
-            "says, auto, or local"
+            f"no Ray cluster answers at {address} ({reason}); expected host:port of its head node, as printed "
+            "by `ray start --head`, auto, or local"
         ) from None
 
 
@@ -255,13 +255,13 @@ def clear_errors(ray: Any, where: str) -> Iterator[None]:
         raise ClusterError(f"work on {where} failed: {type(cause).__name__}: {last[0][:300]}") from error
     except (errors.ObjectStoreFullError, errors.OutOfDiskError) as error:
         raise ClusterError(
-            f"the object store of {where} is full; start its nodes with a larger --object-store-memory, or give fewer "
-            "--workers; then the same command goes on"
+            f"the object store of {where} is full; start its nodes with a larger --object-store-memory, or "
+            "use fewer --workers; then run the same command to resume"
         ) from error
     except errors.OutOfMemoryError as error:
         raise ClusterError(
-            f"a node of {where} ran out of memory and Ray ended a worker; give fewer --workers, and the same command "
-            "goes on"
+            f"a node of {where} ran out of memory and Ray killed a worker; run the same command with fewer "
+            "--workers to resume"
         ) from error
     except errors.GetTimeoutError as error:
         raise ClusterError(f"{where} did not answer within {PLACE_SECONDS:.0f} s; check `ray status`") from error
@@ -269,12 +269,12 @@ def clear_errors(ray: Any, where: str) -> Iterator[None]:
         text = " ".join(str(error).split())
         if "AuthToken" in f"{error.__cause__} {error}":
             raise ClusterError(
-                f"the cluster {where} asks for a token, and ours is missing or wrong; set RAY_AUTH_MODE=token and "
-                "RAY_AUTH_TOKEN_PATH to a file with that of the cluster"
+                f"the cluster {where} requires a token, and ours is missing or wrong; set RAY_AUTH_MODE=token "
+                "and RAY_AUTH_TOKEN_PATH to a file with the cluster's token"
             ) from error
         if "ersion mismatch" in text:
             raise ClusterError(f"{where} runs another Ray or Python than this process: {text[:400]}") from error
         raise ClusterError(
-            f"the cluster {where} failed ({type(error).__name__}: {text[:300]}); when it is there again, the same "
-            "command goes on"
+            f"the cluster {where} failed ({type(error).__name__}: {text[:300]}); once it is back, run the "
+            "same command to resume"
         ) from error

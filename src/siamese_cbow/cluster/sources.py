@@ -108,8 +108,8 @@ class Source:
 
     def _changed(self, now: str) -> InputError:
         return InputError(
-            f"{self.name} has changed since the job began ({now}, expected {self.size:,}); give the command again with "
-            "--restart"
+            f"{self.name} has changed since the job began ({now}, expected {self.size:,}); run the command "
+            "again with --restart"
         )
 
 
@@ -142,7 +142,7 @@ def sources_of(inputs: Any, settings: TextSettings) -> Sources:
         else:
             corpus = Corpus(given := list(group), settings)
             if not corpus.files:
-                raise InputError(f"{given} is more than files; a cluster reads files, folders and URLs")
+                raise InputError(f"{given} is not only files; a cluster reads files, folders and URLs")
             own_names = {Path(name).expanduser() for name in given}
             sources += [replace(_looked_up(str(path)), is_named=path in own_names) for path in corpus.files]
             remarks += corpus.remarks
@@ -203,14 +203,14 @@ def store_errors(name: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"no such file: {name}; check the name, and that all nodes see it") from None
     except PermissionError as error:
-        raise ClusterError(f"{name} may not be read ({error}); check the credentials on every node") from None
+        raise ClusterError(f"no permission to read {name} ({error}); check the credentials on every node") from None
     except ImportError as error:
         raise ClusterError(f"{name} needs another library ({error})") from None
     except Exception as error:
         kind = type(error).__name__
         if kind in ("NoCredentialsError", "PartialCredentialsError", "ClientError", "DefaultCredentialsError"):
             raise ClusterError(
-                f"{name} may not be read ({kind}: {error}); check the credentials on every node"
+                f"no permission to read {name} ({kind}: {error}); check the credentials on every node"
             ) from None
         if isinstance(error, OSError | ValueError) or "botocore" in type(error).__module__:
             raise ClusterError(f"can't read {name} ({kind}: {' '.join(str(error).split())[:200]})") from None

@@ -46,13 +46,12 @@ class TrainingJob:
         for name, expected in self.files.items():
             path = Path(name)
             if not path.is_file():
-                raise InputError(
-                    f"no file {path}; the stream must be on storage that all nodes mount at the same place"
-                )
+                raise InputError(f"no file {path}; the stream must be on storage that all nodes mount at the same path")
             if (path.stat().st_size, sample_hash(path)) != expected:
                 raise InputError(
-                    f"{path} is not what the driver sees ({path.stat().st_size:,} bytes, expected {expected[0]:,}); it "
-                    "has changed since the job began, or another folder is mounted there: prepare it again"
+                    f"{path} differs from what the driver sees ({path.stat().st_size:,} bytes, expected "
+                    f"{expected[0]:,}); it has changed since the job began, or another folder is mounted "
+                    "there: prepare it again"
                 )
 
 
@@ -150,18 +149,20 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
     averaging = n_rounds * 2 * sent / BYTES_PER_SECOND / 60 if n > 1 else 0.0
     lines = [
         f"{n} workers of {threads} threads on {len(session.live_nodes())} nodes",
-        f"a part of the text for each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches an epoch",
-        f"memory of a worker: {state / 1e6:,.0f} MB of vectors and optimiser"
+        f"one part of the text each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches per epoch",
+        f"memory per worker: {state / 1000000.0:,.0f} MB of vectors and optimiser state"
         + (f", {state / n / 1e6:,.0f} MB of the rows it owns" if n > 1 else "")
         + ", less than 1 GB for everything else",
     ]
     if n > 1:
         lines.append(
-            f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker sends and "
-            f"gets about {sent / 1e6:,.0f} MB, in every {LONGEST}th up to {2 * state / 1e6:,.0f} MB"
+            f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker "
+            f"sends and receives about {sent / 1000000.0:,.0f} MB, and in every {LONGEST}th round up to "
+            f"{2 * state / 1000000.0:,.0f} MB"
         )
     lines.append(
-        f"about {training + averaging:,.1f} minutes, of which averaging {averaging / (training + averaging):.0%}: "
-        f"{WORDS_PER_SECOND / 1e6:.0f} million words a second of a core, {BYTES_PER_SECOND / 1e9:.0f} GB/s of rows"
+        f"about {training + averaging:,.1f} minutes, {averaging / (training + averaging):.0%} of them "
+        f"averaging: {WORDS_PER_SECOND / 1000000.0:.0f} million words per second and core, "
+        f"{BYTES_PER_SECOND / 1000000000.0:.0f} GB/s of rows"
     )
     return "".join(f"# {line}\n" for line in lines) + "# nothing was trained: --dry-run"

@@ -97,7 +97,7 @@ class TrainingWorker:
         try:
             plan = plan_of(job.recipe, job.part(self._number, job.n_workers))
         except InputError as error:
-            raise InputError(f"part {self._number + 1} of {job.n_workers}: {error}; or give fewer --workers") from None
+            raise InputError(f"part {self._number + 1} of {job.n_workers}: {error}; or use fewer --workers") from None
         state = first_state(job.recipe, plan.vocabulary, stems=plan.stems)
         checkpoint = Checkpoints(Path(job.output) / RUN).newest()
         saved: Mapping[str, Any] = {"round": 0, "counters": []}

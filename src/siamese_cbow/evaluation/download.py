@@ -125,20 +125,20 @@ def unpack(packed: Path, folder: Path) -> list[Path]:
     with _members(packed) as members:
         for path, kind in ((path, kind(path)) for path, _ in members for kind in (PurePosixPath, PureWindowsPath)):
             if kind.is_absolute() or kind.drive or ".." in kind.parts:
-                escapes = f"{packed} holds the path {path!r}, which leads out of its folder"
+                escapes = f"{packed} contains the path {path!r}, which leads out of its folder"
                 raise InputError(f"{escapes}; nothing was unpacked")
         for path, open_member in members:
             name = PurePosixPath(path).name
             if not FILE.fullmatch(name) and not is_benchmark(Path(name)):
                 continue
             if name in names:
-                raise InputError(f"{packed} holds {name} twice; unpack it by hand into {folder}")
+                raise InputError(f"{packed} contains {name} twice; unpack it by hand into {folder}")
             names.add(name)
             if not (folder / name).exists():
                 _write(packed, open_member, folder / name)
                 new.append(folder / name)
     if not names:
-        raise InputError(f"{packed} holds none of the files expected in it, such as STS.input.NAME.txt")
+        raise InputError(f"{packed} contains none of the expected files, such as STS.input.NAME.txt")
     return new
 
 
@@ -167,7 +167,7 @@ def _write(packed: Path, open_member: Opener, target: Path) -> None:
         while piece := source.read(1 << 16):
             size += len(piece)
             if size > LARGEST:
-                raise InputError(f"{packed} holds a file {target.name} of more than {LARGEST:,} bytes; not unpacked")
+                raise InputError(f"{packed} contains a file {target.name} of more than {LARGEST:,} bytes; not unpacked")
             file.write(piece)
 
 
@@ -188,7 +188,7 @@ def fetch(
     `progress` advances by bytes. An InputError says what the server said and what to do.
     """
     if not re.match(r"https?://", url):
-        raise InputError(f"can't fetch {url}; expected an address that starts with http:// or https://")
+        raise InputError(f"can't download {url}; expected an address that starts with http:// or https://")
     target.parent.mkdir(parents=True, exist_ok=True)
     part, version = (target.with_name(target.name + suffix) for suffix in (".part", ".part.version"))
     for attempt in range(1, tries + 1):
@@ -199,14 +199,14 @@ def fetch(
             error.close()
             if error.code < 500 or attempt == tries:
                 raise InputError(
-                    f"{url}: the server says {error.code} {error.reason}; "
-                    "look for the file at another place and unpack it by hand"
+                    f"{url}: the server answered {error.code} {error.reason}; get the file elsewhere and "
+                    "unpack it by hand"
                 ) from None
         except (OSError, http.client.HTTPException) as error:
             if attempt == tries:
                 raise InputError(
-                    f"{url}: {getattr(error, 'reason', None) or error} ({tries} tries; {_size(part):,} bytes are kept "
-                    f"in {part}); type the same command again to go on"
+                    f"{url}: {getattr(error, 'reason', None) or error} ({tries} tries; {_size(part):,} bytes "
+                    f"are saved in {part}); check the connection and run the same command again to resume"
                 ) from None
         progress.say(f"{url}: interrupted after {_size(part):,} bytes; trying again")
         wait(2.0 ** (attempt - 1))
@@ -214,7 +214,7 @@ def fetch(
     arrived = file_sha256(part)
     if sha256 is not None and arrived != sha256:
         part.unlink()
-        raise InputError(f"{url}: SHA-256 is {arrived}, expected {sha256}; the file was deleted, try again later")
+        raise InputError(f"{url}: SHA-256 is {arrived}, expected {sha256}; the file was deleted: try again later")
     part.replace(target)
     return arrived
 
@@ -242,7 +242,7 @@ def _continue(url: str, part: Path, version: Path, progress: Progress) -> None:
         if error.headers.get("Content-Range", "") == f"bytes */{start}":
             return  # it was whole already
         part.unlink()
-        raise ConnectionError("the file on the server has become shorter") from None
+        raise ConnectionError("the file on the server became shorter") from None
     with response:
         is_rest = response.status == 206
         if is_rest and not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):

@@ -68,7 +68,7 @@ def evaluate(
 
     `evaluate(model, sts("data/sts")).mean_pearson` -> 0.71
 
-    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare with scores that don't
+    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare such scores with others
     """
     if adapt not in ADAPTED:
         raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")
@@ -187,12 +187,13 @@ def _encoded(system: Any, sentences: list[str], name: str) -> Any:
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or len(vectors) != len(sentences) or not np.issubdtype(vectors.dtype, np.number):
         raise InputError(
-            f"{name}.encode gave an array of shape {vectors.shape} ({vectors.dtype}) for {len(sentences)} sentences; "
-            f"expected ({len(sentences)}, dim) numbers"
+            f"{name}.encode returned an array of shape {vectors.shape} ({vectors.dtype}) for {len(sentences)} "
+            f"sentences; expected ({len(sentences)}, dim) numbers"
         )
     if (bad := np.flatnonzero(~np.isfinite(vectors).all(axis=1))).size:
         raise InputError(
-            f"{name}.encode gave NaN or infinity for {bad.size} of {len(sentences)} sentences, the first of them "
-            f"{sentences[bad[0]][:60]!r}; a sentence without known words should be a row of zeros"
+            f"{name}.encode returned NaN or infinity for {bad.size} of {len(sentences)} sentences, the first "
+            f"of them {sentences[bad[0]][:60]!r}; expected finite numbers, and zeros for a sentence without "
+            "known words"
         )
     return vectors

@@ -104,8 +104,8 @@ def _places(
     there = ", ".join(repr(name[:40]) for name in names) if names else f"{n} without names"
     known = "; STS-Benchmark and SICK are read by --sts" if is_benchmark(path) else ""
     raise InputError(
-        f"{path} has the columns {there}, and which are the texts and the score can't be told; "
-        f"say so: --columns text,text,score, by name or by number from 1{known}"
+        f"{path} has the columns {there}, and it is unclear which hold the texts and the score; name them: "
+        f"--columns text,text,score, by name or by number from 1{known}"
     )
 
 
@@ -127,16 +127,16 @@ def _pair_set(
     for number, row in enumerate(rows, first):
         if len(row) != n:
             raise InputError(
-                f"{path}, row {number:,}: {counted(len(row), 'cell')}, and the first row has {n}: {row}"[:300]
+                f"{path}, row {number:,}: {counted(len(row), 'cell')}, but the first row has {n}: {row}"[:300]
             )
         texts.append((row[left], row[right]))
         gold.append(_score(path, number, row[score]))
     n_empty = sum(not (a.strip() and b.strip()) for a, b in texts)
     n_missing = sum(map(math.isnan, gold))
     if n_missing:
-        progress.say(f"{path.name}: {counted(n_missing, 'pair')} without a score left out")
+        progress.say(f"{path.name}: skipped {counted(n_missing, 'pair')} without a score")
     if n_empty:
-        progress.say(f"{path.name}: {counted(n_empty, 'pair')} with an empty text; its cosine is 0")
+        progress.say(f"{path.name}: {counted(n_empty, 'pair')} with an empty text, with cosine 0")
     return PairSet(0, path.name, tuple(texts), np.array(gold), "pairs", str(path))
 
 

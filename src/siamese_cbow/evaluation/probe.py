@@ -79,7 +79,9 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT, decoding: Decodi
         raise InputError(f"{path} is empty; expected a text and a label per line, or per record")
     for number, (text, label) in enumerate(rows, start=1):
         if not label:
-            raise InputError(f"{path}: the text {text[:60]!r} (number {number:,}) has no label; expected one for each")
+            raise InputError(
+                f"{path}: the text {text[:60]!r} (number {number:,}) has no label; expected one label per text"
+            )
     return Labelled(path.name, [text for text, _ in rows], [label for _, label in rows])
 
 
@@ -161,12 +163,12 @@ def most_frequent_share(data: Labelled) -> float:
 def _check(data: Labelled, folds: int) -> None:
     counts = Counter(data.labels)
     if len(counts) < 2:
-        raise InputError(f"{data.name} has {len(counts)} label; expected at least two to tell apart")
+        raise InputError(f"{data.name} has only {len(counts)} label; expected at least two")
     rarest, n = min(counts.items(), key=lambda pair: pair[1])
     if data.n_test:
         return
     if folds < 2 or n < folds:
         raise SettingsError(
-            f"{folds} folds, and the label {rarest!r} stands {n} times; expected 2 folds or more, and each label "
-            "at least once in every fold: fewer folds, or more examples"
+            f"{folds} folds, but the label {rarest!r} occurs {n} times; expected 2 folds or more, with every "
+            "label in every fold: use fewer folds or more examples"
         )

@@ -133,7 +133,7 @@ def read_collection(folder: Path) -> Collection:
         for name, known, what in ((query, places[0], "query"), (document, places[1], "document")):
             if name not in known:
                 raise InputError(
-                    f"{judged} line {number:,}: there is no {what} {name!r}; expected one of the collection's"
+                    f"{judged} line {number:,}: no {what} {name!r} in the collection; expected one of its ids"
                 )
         if gain > 0:
             gains.setdefault(places[0][query], {})[places[1][document]] = gain
@@ -169,12 +169,10 @@ def _judgements(path: Path) -> Iterator[tuple[str, str, float]]:
 def _table(path: Path) -> tuple[list[str], list[list[str]]]:
     """The names of the columns, and the rows."""
     if not path.is_file():
-        raise InputError(
-            f"there is no {path}; a collection has documents, queries and relevance: see docs/evaluation.md"
-        )
+        raise InputError(f"no file {path}; a collection has documents, queries and relevance: see docs/evaluation.md")
     rows, _ = table_rows(path)
     if not rows:
-        raise InputError(f"{path} is empty; expected a line with the names of the columns, then a record per line")
+        raise InputError(f"{path} is empty; expected a header line, then one record per line")
     return rows[0], rows[1:]
 
 

@@ -54,7 +54,7 @@ def _score_table(systems: Sequence[Scores], shown: slice, can_bold: bool) -> Tab
 def details_table(scores: Scores) -> Table:
     """What the text of each set is like, and what the system doesn't know of it."""
     table = _table(
-        f"The sets, and what {scores.system} does not know of them",
+        f"The sets and their words unknown to {scores.system}",
         ["set", "pairs", "words", "words/sentence", "overlap", "unknown words", "pairs without a vector"],
     )
     for score in scores.sets:
@@ -115,7 +115,7 @@ def remarks(systems: Iterable[Scores]) -> Iterable[str]:
     for scores in systems:
         for score in scores.sets:
             if score.note:
-                yield f"{scores.system}, {score.name}: {score.note}; left out of the means"
+                yield f"{scores.system}, {score.name}: {score.note}; excluded from the means"
 
 
 def number(value: float | None) -> str:

@@ -167,6 +167,7 @@ def _check_same_pairs(first: Scores, second: Scores) -> None:
         or not all(np.array_equal(a.gold, b.gold) for a, b in zip(first.sets, second.sets, strict=True))
     ):
         raise InputError(
-            f"{first.system} and {second.system} were not evaluated alike ({first.conditions}, {len(first.sets)} sets; "
-            f"{second.conditions}, {len(second.sets)} sets); evaluate both on the same sets"
+            f"{first.system} and {second.system} were evaluated differently ({first.conditions}, "
+            f"{len(first.sets)} sets; {second.conditions}, {len(second.sets)} sets); evaluate both on the "
+            "same sets in the same way"
         )

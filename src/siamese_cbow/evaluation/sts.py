@@ -42,8 +42,8 @@ RELEASES = {
 ORDER = {key: place for place, key in enumerate((year, name) for year, names in RELEASES.items() for name in names)}
 WHERE = {
     (2013, "SMT"): (
-        "its sentences are distributed by the Linguistic Data Consortium only, as LDC2013T18 "
-        "(https://catalog.ldc.upenn.edu/LDC2013T18); save them as STS.input.SMT.txt beside STS.gs.SMT.txt"
+        "its sentences are available only from the Linguistic Data Consortium, as LDC2013T18 "
+        "(https://catalog.ldc.upenn.edu/LDC2013T18); save them as STS.input.SMT.txt next to STS.gs.SMT.txt"
     )
 }
 
@@ -60,7 +60,7 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
     if path.is_file():
         return list(_read_benchmark(path))
     if not path.is_dir():
-        raise InputError(f"no folder {path}; fetch the sets with `siamese-cbow download sts --to {path}`")
+        raise InputError(f"no folder {path}; download the sets: siamese-cbow download sts --to {path}")
     every = _find(path)
     sets = [_read(files) for files in every if files.input and files.gold]
     sets.sort(key=lambda one: (one.year, ORDER.get((one.year, one.dataset), len(ORDER)), one.dataset))
@@ -69,8 +69,8 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
             sets += [part for part in _read_benchmark(file) if part.dataset == "test"]
     if not sets:
         raise InputError(
-            f"{path} holds no STS sets; expected files such as {path}/2012/STS.input.MSRpar.txt and STS.gs.MSRpar.txt "
-            f"(`siamese-cbow download sts --to {path}` fetches them)"
+            f"{path} contains no STS sets; expected files such as {path}/2012/STS.input.MSRpar.txt and "
+            f"STS.gs.MSRpar.txt; to download them: siamese-cbow download sts --to {path}"
         )
     for message in _remarks(sets, every):
         progress.say(message)
@@ -85,7 +85,7 @@ def missing_sets(sets: Iterable[PairSet]) -> list[str]:
     there = {(pair_set.year, pair_set.dataset) for pair_set in sets if pair_set.collection == "STS"}
     years = {year for year, _ in there}
     absent = [key for key in ORDER if key[0] in years and key not in there]
-    advice = "`siamese-cbow download sts` fetches it"
+    advice = "to download it: siamese-cbow download sts"
     return [f"{year} {dataset} is missing: {WHERE.get((year, dataset), advice)}" for year, dataset in absent]
 
 
@@ -117,7 +117,7 @@ def _find(folder: Path) -> list[_Files]:
         files = every.setdefault((year, match["dataset"]), _Files(year, match["dataset"]))
         role = "input" if match["role"] == "input" else "gold"
         if other := getattr(files, role):
-            raise InputError(f"{year} {match['dataset']} is there twice, as {other} and {file}; move one of them away")
+            raise InputError(f"{year} {match['dataset']} exists twice, as {other} and {file}; remove one of them")
         setattr(files, role, file)
     return list(every.values())
 
@@ -145,7 +145,8 @@ def _read(files: _Files) -> PairSet:
     gold = [_gold_score(files.gold, number, line) for number, line in enumerate(_read_lines(files.gold), start=1)]
     if len(pairs) != len(gold):
         raise InputError(
-            f"{files.input} has {len(pairs)} pairs, {files.gold} has {len(gold)} scores; expected as many lines in both"
+            f"{files.input} has {len(pairs)} pairs but {files.gold} has {len(gold)} scores; expected as many "
+            "lines in both"
         )
     return PairSet(files.year, files.dataset, tuple(pairs), np.array(gold), source=str(files.gold))
 
@@ -154,11 +155,11 @@ def _remarks(sets: list[PairSet], every: list[_Files]) -> Iterator[str]:
     yield from missing_sets(sets)
     for files in every:
         if files.input and not files.gold:
-            yield f"{files.input} has no gold scores beside it (STS.gs.{files.dataset}.txt); it was left out"
+            yield f"skipped {files.input}: its gold scores are missing (STS.gs.{files.dataset}.txt)"
     for pair_set in sets:
         released = RELEASES.get(pair_set.year, {}) if pair_set.collection == "STS" else {}
         if (expected := released.get(pair_set.dataset, pair_set.n_scored)) != pair_set.n_scored:
-            yield f"{pair_set.name} has {pair_set.n_scored} scored pairs, as released it has {expected}"
+            yield f"{pair_set.name} has {pair_set.n_scored} scored pairs; the released set has {expected}"
 
 
 # STS-Benchmark and SICK
@@ -192,7 +193,7 @@ def _sick(path: Path) -> Iterator[PairSet]:
     header = {name: place for place, name in enumerate(lines[0].split("\t"))} if lines else {}
     wanted = ["sentence_A", "sentence_B", "relatedness_score"]
     if lacking := [name for name in wanted if name not in header]:
-        raise InputError(f"{path}, line 1: the header has no {', '.join(lacking)}; give SICK with its gold scores")
+        raise InputError(f"{path}, line 1: the header has no {', '.join(lacking)}; use SICK with its gold scores")
     left, right, score = (header[name] for name in wanted)
     parts: dict[str, list[tuple[str, str, float]]] = {}
     for number, line in enumerate(lines[1:], start=2):
@@ -231,8 +232,7 @@ def _fields(path: Path, number: int, line: str, least: int) -> list[str]:
     parts = line.split("\t")
     if len(parts) < least:
         raise InputError(
-            f"{path}, line {number}: expected at least {least} fields with a tab between them, found {len(parts)}: "
-            f"{line[:60]!r}"
+            f"{path}, line {number}: expected at least {least} tab-separated fields, got {len(parts)}: {line[:60]!r}"
         )
     return parts
 

@@ -111,8 +111,8 @@ def _read(path: Path) -> Documents:
     long_enough = [words for words in _documents(path) if len(words) >= LEAST_WORDS][:N_DOCUMENTS]
     if len(long_enough) < 2:
         raise InputError(
-            f"{path} has {len(long_enough)} documents of {LEAST_WORDS} words or more; expected 2 or more, with an "
-            "empty line between documents"
+            f"{path} has {len(long_enough)} documents of {LEAST_WORDS} words or more; expected at least 2, "
+            "separated by empty lines"
         )
     return Documents(path.name.partition(".")[0], long_enough)
 
@@ -220,8 +220,8 @@ def read_tasks(folder: str | Path) -> Tasks:
     found = {kind: tasks for kind, tasks in found.items() if tasks}
     if not found:
         raise InputError(
-            f"{folder} holds no tasks; expected folders transfer, retrieval or documents with files in them, such as "
-            f"{folder}/transfer/mr.tsv"
+            f"{folder} contains no tasks; expected folders transfer, retrieval or documents with files in "
+            f"them, such as {folder}/transfer/mr.tsv"
         )
     return Tasks(found)  # type: ignore[arg-type]
 

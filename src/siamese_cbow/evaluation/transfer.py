@@ -76,7 +76,7 @@ def transfer_sets(folder: Path) -> list[Transfer]:
     found = [*_tables(folder), *_by_ending(folder), *_questions(folder), *_paraphrases(folder)]
     names = [data.name for data in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"{folder} holds {twice[0]} twice, in two kinds of files; move one of them away")
+        raise InputError(f"{folder} contains {twice[0]} twice, in two file formats; remove one of them")
     return [Transfer(data) for data in sorted(found, key=lambda data: data.name)]
 
 
@@ -97,7 +97,7 @@ def _tables(folder: Path) -> Iterator[Labelled]:
         else:
             there, path = next(iter(files.items()))
             lacking = path.name.replace(there, "test" if there == "train" else "train")
-            raise InputError(f"{path} has no {lacking} beside it; add it, or rename the file to {name}{path.suffix}")
+            raise InputError(f"{path} has no {lacking} next to it; add it, or rename the file to {name}{path.suffix}")
 
 
 def _read(path: Path) -> Labelled:
@@ -117,7 +117,7 @@ def _by_ending(folder: Path) -> Iterator[Labelled]:
             parts.setdefault(path.stem, []).append(path)
     for name, paths in parts.items():
         if len(paths) < 2:
-            raise InputError(f"{paths[0]} has no file of the other label beside it; add it, or move it away")
+            raise InputError(f"{paths[0]} has no file for the other label next to it; add that file or remove this one")
         lines = [(text, path.suffix[1:]) for path in paths for text in iter_lines(path, Decoding()) if text.strip()]
         yield Labelled(_named(name), [text for text, _ in lines], [label for _, label in lines])
 
@@ -145,7 +145,7 @@ def _read_paraphrases(path: Path) -> Labelled:
     for number, line in enumerate(iter_lines(path, Decoding()), start=1):
         cells = line.split("\t")
         if len(cells) != 5:
-            raise InputError(f"{path} line {number:,} has {len(cells)} cells; expected 5 with tabs between them")
+            raise InputError(f"{path} line {number:,} has {len(cells)} cells; expected 5 tab-separated cells")
         rows.append(cells)
     texts = [[row[i] for row in rows[1:]] for i in (3, 0, 4)]
     return Labelled("mrpc", texts[0], texts[1], texts[2])

@@ -69,7 +69,7 @@ def _write(writing: known.Format, model: Model, path: Path) -> None:
     if writing.write is None:
         raise SettingsError(f"can't write {path} as {writing.name}: {writing.instead}")
     if writing.endings and writing.name != "spacy" and path.is_dir():
-        raise InputError(f"{path} is a folder, and {writing.name} is a file; choose another name")
+        raise InputError(f"{path} is a folder, but {writing.name} is a file; choose another name")
     try:
         "".join(model.vocabulary.words).encode()
     except UnicodeEncodeError as error:
@@ -81,34 +81,34 @@ def _write(writing: known.Format, model: Model, path: Path) -> None:
 def _absent(model: Model, reading: known.Format) -> Iterator[str]:
     """What the source did not have, and what was put in its place."""
     if known.COUNTS not in reading.keeps and not model.vocabulary.counts.any():
-        yield f"{reading.name} has no counts: every word counts as seen 0 times"
+        yield f"{reading.name} has no word counts: every count is 0"
     if known.TOKENIZER not in reading.keeps:
-        case = "in lower case" if model.tokenizer.lowercase else "in the case it is written in, as the words are"
-        yield f"{reading.name} has no tokenizer: text will be cut by ours, {case}"
+        case = "in lower case" if model.tokenizer.lowercase else "case-sensitively, as the words are"
+        yield f"{reading.name} has no tokenizer: text is tokenised by siamese-cbow, {case}"
 
 
 def _lost(model: Model, writing: known.Format) -> Iterator[str]:
     if known.COUNTS not in writing.keeps and model.vocabulary.counts.any():
-        yield f"not kept in {writing.name}: how often each word was seen"
+        yield f"not stored in {writing.name}: word counts"
     if known.TOKENIZER not in writing.keeps:
         settings = ", ".join(f"{key} {value}" for key, value in model.tokenizer.settings().items())
         is_subword = isinstance(model.tokenizer, JsonTokenizer)
-        how = "its words are parts of words, which no other tokenizer finds" if is_subword else settings
-        yield f"not kept in {writing.name}: the tokenizer ({how})"
+        how = "its tokens are parts of words, which no other tokenizer produces" if is_subword else settings
+        yield f"not stored in {writing.name}: the tokenizer ({how})"
     keeps_dtype = known.DTYPE in writing.keeps and (model.dtype != "int4" or writing.name == known.OURS)
     if model.dtype != "float32" and not keeps_dtype:
         becomes = "int8" if known.DTYPE in writing.keeps else "float32"
-        yield f"{model.dtype} numbers become {becomes} in {writing.name}: the same numbers, in more bytes"
+        yield f"{model.dtype} numbers become {becomes} in {writing.name}: the same values in more bytes"
     if model.undo is not None and known.UNDO not in writing.keeps:
-        yield f"not kept in {writing.name}: how to undo the post-processing"
+        yield f"not stored in {writing.name}: how to undo the post-processing"
     if model.fallback != "none" and known.INFO not in writing.keeps:
-        made = ", and the vectors of n-grams that they are made of" if model.fallback == "ngrams" else ""
-        fallback = f"what unknown words count as (fallback {model.fallback}){made}"
-        yield f"not kept in {writing.name}: {fallback}; they are left out"
+        made = ", and the n-gram vectors that build them" if model.fallback == "ngrams" else ""
+        fallback = f"the treatment of unknown words (fallback {model.fallback}){made}"
+        yield f"not stored in {writing.name}: {fallback}; they are ignored"
     if known.INFO not in writing.keeps and model.info:
-        yield f"not kept in {writing.name}: where the model comes from ({', '.join(model.info)})"
+        yield f"not stored in {writing.name}: where the model comes from ({', '.join(model.info)})"
     if known.SPACES not in writing.keeps and (spaced := spaced_words(model.vocabulary.words)):
-        yield f"left out: {len(spaced):,} words with white space in them, such as {spaced[0]!r}"
+        yield f"skipped {len(spaced):,} words with white space in them, such as {spaced[0]!r}"
 
 
 class _Messages:

@@ -29,10 +29,10 @@ from siamese_cbow.progress import Progress
 
 # What `open_model` takes, for its errors
 ACCEPTED = (
-    "a folder of siamese-cbow, model2vec or sentence-transformers (a static model), a word2vec, GloVe or fastText .vec "
-    "file, a Parquet table of words, gensim's .kv, a pickle of the original Siamese CBOW, user/name on the Hugging "
-    "Face Hub (with siamese-cbow[hub]), or `pretrained`; `siamese-cbow prepare` and `siamese-cbow train` make a model, "
-    "and `evaluate` takes transformers, skip-thought and `random` as well"
+    "`pretrained`, a folder of siamese-cbow, model2vec or sentence-transformers (a static model), a "
+    "word2vec, GloVe or fastText .vec file, a Parquet table of words, gensim's .kv, a pickle of the original "
+    "Siamese CBOW, or user/name on the Hugging Face Hub (with siamese-cbow[hub]); `siamese-cbow train TEXT "
+    "-o FOLDER` trains a model, and `evaluate` also takes transformers, skip-thought and `random`"
 )
 OURS = "siamese-cbow"
 # What may survive of a model beside its words and vectors, which always do.
@@ -42,7 +42,9 @@ TABLE = GRAPH | {COUNTS, INFO}
 FOLDER = TABLE | {UNDO, DTYPE}
 
 # Names that would make an odd folder: a file was meant, of a kind that is not written.
-FILE_ENDINGS = re.compile(r"\.(npy|npz|csv|tsv|json|jsonl|h5|hdf5|pt|pth|ckpt|zip|tar|gz|bz2|xz|zst|model|safetensors)")
+# What looks like the ending of a file, not like a part of a folder's name (v1.2, books-2026.10): a target of another
+# format was meant.
+FILE_ENDINGS = re.compile(r"\.([a-z]{2,5}|h5|hdf5|bz2|safetensors)")
 
 Read: TypeAlias = Callable[[Path, Progress], Model]
 Write: TypeAlias = Callable[[Model, Path], None]
@@ -73,7 +75,7 @@ class Look:
     def layout(self) -> VectorLayout:
         """Of a word vector file, which a file must be that is nothing else."""
         if self.path.is_dir():
-            raise InputError(f"{self.path} holds no model that can be read; expected {ACCEPTED}")
+            raise InputError(f"{self.path} contains no readable model; expected {ACCEPTED}")
         return find_layout(self.path)
 
     def is_ours(self) -> bool:
@@ -122,7 +124,7 @@ def _write_words(*, binary: bool = False, header: bool = True) -> Write:
 
 
 _AS_BINARY = "write word2vec-binary (.bin) and load that with KeyedVectors.load_word2vec_format(file, binary=True)"
-_NO_PICKLE = "it is a pickle, and none is written here: choose another format"
+_NO_PICKLE = "it is a pickle, which siamese-cbow never writes; choose another format"
 
 # In this order they are told apart: the other two libraries can open our folders as well.
 FORMATS = (
@@ -152,12 +154,12 @@ def format_to_read(path: Path, name: str | None = None) -> Format:
     if name:
         return _named(name, READABLE)
     if path.is_file() and path.name in MODEL_FILES and (path.parent / CONFIG).is_file():
-        raise InputError(f"{path} is one file of a model; give the folder, {path.parent}")
+        raise InputError(f"{path} is one file of a model; pass the folder, {path.parent}")
     look = Look(path)
     try:
         return next(form for form in FORMATS if form.is_it(look))
     except (OSError, EOFError, LZMAError, zlib.error) as error:
-        raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
+        raise InputError(f"can't read {path}: {error}; check the path, or download the file again") from error
 
 
 def format_to_write(path: Path, name: str | None = None) -> Format:
@@ -173,11 +175,13 @@ def format_to_write(path: Path, name: str | None = None) -> Format:
         form = next((form for form in FORMATS if ending in form.endings), BY_NAME[OURS])
         if form.name == OURS and (FILE_ENDINGS.fullmatch(ending.lower()) or path.suffix in COMPRESSIONS):
             endings = ", ".join(ending for form in FORMATS if form.write for ending in form.endings)
-            raise SettingsError(f"can't write {path}; expected a name for a folder, an ending ({endings}), or --to")
+            raise SettingsError(
+                f"can't write {path}; expected a folder name, one of the extensions {endings}, or --to FORMAT"
+            )
     if form.write is None:
         raise SettingsError(f"can't write {path} as {form.name}: {form.instead}")
     if path.suffix in COMPRESSIONS and not form.is_vector_file:
-        raise SettingsError(f"can't write {path}: {form.name} is not compressed; leave out {path.suffix}")
+        raise SettingsError(f"can't write {path}: {form.name} is never compressed; drop {path.suffix}")
     return form
 
 

@@ -31,7 +31,8 @@ def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
     """Writes the graph to a file; with `normalize` its vectors have length 1."""
     if model.vectors.nbytes > LARGEST:
         raise InputError(
-            f"the vectors take {model.vectors.nbytes / 1e9:.1f} GB, an ONNX file holds 2; leave out rare words or dims"
+            f"the vectors take {model.vectors.nbytes / 1000000000.0:.1f} GB, but an ONNX file holds 2; drop "
+            "rare words or dimensions with `siamese-cbow compress`"
         )
     graph = onnx_graph(model, normalize=normalize)
     with atomic_file(Path(path)) as target:

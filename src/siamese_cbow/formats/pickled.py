@@ -39,7 +39,7 @@ def read_original(path: Path, progress: Progress = SILENT) -> Model:
     words = {row: str(word) for word, row in rows.items() if type(row) is int and row != 0}
     n_words = len(words)
     if set(words) != set(range(1, n_words + 1)) or table.ndim != 2 or len(table) <= n_words:
-        raise InputError(f"{path} has {n_words:,} words and a matrix of {table.shape}; expected a row for each word")
+        raise InputError(f"{path} has {n_words:,} words but a matrix of {table.shape}; expected one row per word")
     settings = arguments.fields if isinstance(arguments, Record) else {}
     listed = [words[row] for row in range(1, n_words + 1)]
     lowercase = not settings["bDontLowercase"] if "bDontLowercase" in settings else not has_capitals(listed)
@@ -52,18 +52,18 @@ def read_original(path: Path, progress: Progress = SILENT) -> Model:
 def read_keyed_vectors(path: Path, progress: Progress = SILENT) -> Model:
     """What gensim's `KeyedVectors.save` wrote, with counts if there are any."""
     if b"gensim.models" in (head := _head(path)) and b"keyedvectors" not in head:
-        advice = "load it there and type model.wv.save_word2vec_format('words.bin', binary=True)"
-        raise InputError(f"{path} is a model of gensim, not its KeyedVectors alone; {advice}")
+        advice = "load it in gensim and run model.wv.save_word2vec_format('words.bin', binary=True)"
+        raise InputError(f"{path} is a whole gensim model, not only its KeyedVectors; {advice}")
     content = load_pickle(path, records=RECORDS)
     fields = content.fields if isinstance(content, Record) and content.name == KEYED_VECTORS else {}
     words = fields.get("index_to_key")
     beside = path.with_name(f"{path.name}.vectors.npy")
     table = load_npy(beside) if "vectors" not in fields and beside.exists() else fields.get("vectors")
     if not isinstance(words, list) or not isinstance(table, np.ndarray) or not all(isinstance(w, str) for w in words):
-        where = f"; its vectors may be in {beside.name}, which must stand beside it" if words else ""
-        raise InputError(f"{path} is not a whole KeyedVectors{where}; {EXPECTED}")
+        where = f"; its vectors may be in {beside.name}, which must be in the same folder" if words else ""
+        raise InputError(f"{path} is not a complete KeyedVectors{where}; {EXPECTED}")
     if table.ndim != 2 or len(table) != len(words):
-        raise InputError(f"{path} has {len(words):,} words and a matrix of {table.shape}; expected a row for each word")
+        raise InputError(f"{path} has {len(words):,} words but a matrix of {table.shape}; expected one row per word")
     attributes = fields.get("expandos")
     counts = attributes.get("count") if isinstance(attributes, dict) else None
     info = {"recipe": {"name": "gensim KeyedVectors", "file": path.name}}
@@ -86,6 +86,6 @@ def _model(
     counts = np.zeros(len(words), np.int64) if counts is None else counts
     is_one_each = isinstance(counts, np.ndarray) and counts.shape == (len(words),) and counts.dtype.kind in "iuf"
     if table.dtype.kind != "f" or not is_one_each:
-        raise InputError(f"{path} has vectors of {table.dtype}, or not a count for each word; {EXPECTED}")
+        raise InputError(f"{path} has vectors of {table.dtype}, or lacks some counts; {EXPECTED}")
     vectors = np.ascontiguousarray(table, np.float32)
     return Model(Vocabulary(words, counts.astype(np.int64)), vectors, tokenizer, info)

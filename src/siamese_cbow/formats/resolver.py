@@ -45,15 +45,15 @@ def open_model(
     token: str | None = None,
     endpoint: str | None = None,
 ) -> Model:
-    """The model that a name stands for; without a name, the one that comes with the package.
+    """Opens a model by name; without a name, the model in the package.
 
     name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; what is on disk comes first
-    verify    also reads all the vectors, to find a single changed bit; only our own folders can tell
-    kind      the format, instead of looking for it: "glove", "word2vec-binary", ...
-    keep      of a word vector file only these words are read, so that a few words of a large file cost little memory
-    progress  told how far a word vector file is read, and what another library would do differently
+    verify    also check all vectors against their hash; only for folders of siamese-cbow
+    kind      the format, instead of detecting it: "glove", "word2vec-binary", ...
+    keep      read only these words of a word vector file, to save memory
+    progress  receives the progress of reading a word vector file, and remarks
     revision, token, endpoint
-              of the Hub: a branch or commit, the token of an account, another server than huggingface.co
+              for the Hub: a branch or commit, an access token, a server other than huggingface.co
     """
     if isinstance(name, Model):
         return name
@@ -67,9 +67,9 @@ def open_model(
     if form.name == OURS:
         return load_folder(path, verify=verify)
     if form.read is None:
-        raise InputError(f"{path} is of the format {form.name}, which is only written; expected {ACCEPTED}")
+        raise InputError(f"{path} is {form.name}, a format that siamese-cbow only writes; expected {ACCEPTED}")
     if verify:
-        raise SettingsError(f"{path} is of the format {form.name}, which has no hashes; leave out verify (--verify)")
+        raise SettingsError(f"{path} is {form.name}, a format without hashes; drop verify (--verify)")
     if form.is_vector_file:
         return read_vector_file(path, progress, keep=keep)
     return form.read(path, progress)
@@ -96,7 +96,7 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
     path = Path(text).expanduser() if text.startswith("~/") else Path(text)
     if text and os.path.exists(path):  # noqa: PTH110 (Path.exists raises an error where a name is too long)
         if text == PRETRAINED:
-            progress.say(f"{path.absolute()} is meant, not the model in the package: leave out the name for that one")
+            progress.say(f"using {path.absolute()}, not the model in the package; for that one, give no name")
         return path
     if text == PRETRAINED:
         return PACKAGED
@@ -106,7 +106,7 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
         try:
             return download(text)
         except InputError as error:
-            raise InputError(f"{error}; there is no file or folder {text} either") from error
+            raise InputError(f"{error}; no file or folder {text} exists either") from error
     from siamese_cbow.formats.known_formats import ACCEPTED
 
     raise InputError(f"no model {text or repr(text)}; expected {ACCEPTED}")
@@ -127,9 +127,9 @@ def push_to_hub(
 ) -> str:
     """Saves a model and uploads the folder in one commit; returns the address of its page.
 
-    repo_id   "user/name"; made if it is not there
-    token     of your account; by default the one that `hf auth login` has stored
-    endpoint  another server than huggingface.co
+    repo_id   "user/name"; created if it does not exist
+    token     access token; by default the one stored by `hf auth login`
+    endpoint  a server other than huggingface.co
     """
     import tempfile
 

@@ -75,7 +75,7 @@ def load_npy(path: PathLike) -> NDArray[Any]:
             return numbers
         array = _value(file, str(path), ())
         if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-            raise ValueError("the content is not what its header says")
+            raise ValueError("the content does not match its header")
         return array
 
 
@@ -137,8 +137,8 @@ def _explained(name: str, what: str, machine: Machine | None = None) -> Iterator
         where = f"byte {machine.position:,}: " if machine else ""
         reason = f"nothing at {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            f"{name} is not a {what} that can be read ({where}{reason[:200]}); it is damaged or cut short, "
-            "or of a kind that only its own program reads"
+            f"{name} is not a readable {what} ({where}{reason[:200]}); it is damaged, truncated, or a variant "
+            "that only its own program reads"
         ) from None
 
 

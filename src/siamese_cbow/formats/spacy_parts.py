@@ -44,9 +44,11 @@ OURS = (META, CONFIG, *(f"vocab/{name}" for name in VOCAB))
 def to_spacy(model: Model, *, language: str = "xx") -> Any:
     """A pipeline with the model's tokenizer and vectors; `language` is spaCy's code, for stop words and the like."""
     if type(model.tokenizer) is not Tokenizer:
-        raise InputError(f"the model has {model.tokenizer!r}; a spaCy pipeline can have our own tokenizers only")
+        raise InputError(
+            f"the model has {model.tokenizer!r}; a spaCy pipeline supports only tokenizers of siamese-cbow"
+        )
     if model.languages:
-        raise InputError(f'the model has words of several languages; take one: model.language("{model.languages[0]}")')
+        raise InputError(f'the model has several languages; choose one: model.language("{model.languages[0]}")')
     nlp = spacy.blank(language, config={"nlp": {"tokenizer": {"@tokenizers": TOKENIZER, **model.tokenizer.settings()}}})
     keys = [nlp.vocab.strings.add(word) for word in model.vocabulary.words]
     # Lower-cased words are found by the norm that our tokenizer gives each token, others as they are written.
@@ -62,7 +64,7 @@ def write_spacy(model: Model, path: Path) -> None:
     """Writes the pipeline as a folder for `spacy.load`; an older one of ours there is replaced."""
     path = Path(path)
     if path.exists() and not _is_ours(path):
-        raise InputError(f"{path} is there already and is not a spaCy pipeline of ours; choose another name")
+        raise InputError(f"{path} already exists and is not a spaCy pipeline of siamese-cbow; choose another name")
     check_replaceable(path, OURS, PIPELINE)
     nlp = to_spacy(model)
     with atomic_folder(path, ours=OURS, what=PIPELINE) as folder:

@@ -32,19 +32,19 @@ def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
     """The model in a folder of model2vec or sentence-transformers; `progress` hears what differs here."""
     folder = find_table(path)
     if folder is None:
-        raise InputError(f"{path} has no {TENSORS} with {TOKENIZER} beside it; {ANEW}")
+        raise InputError(f"{path} has no {TENSORS} and {TOKENIZER}; {ANEW}")
     if others := other_modules(path):
         raise InputError(
-            f"{path} is a sentence-transformers model with {', '.join(others)}; only a table of vectors can be read "
-            f"({' and '.join(HARMLESS)}). Models of any kind can be evaluated: siamese-cbow evaluate {path}"
+            f"{path} is a sentence-transformers model with {', '.join(others)}; siamese-cbow reads only "
+            f"static models ({' and '.join(HARMLESS)}), but it can evaluate any: siamese-cbow evaluate {path}"
         )
     tensors = _tensors(folder / TENSORS)
     tokenizer = JsonTokenizer(json=_text(folder / TOKENIZER))
     vectors = _folded(tensors, folder / TENSORS)
     if len(vectors) != len(tokenizer.ids):
         raise InputError(
-            f"{folder / TOKENIZER} has {len(tokenizer.ids):,} tokens, {TENSORS} {len(vectors):,} vectors; "
-            f"expected one for each token; {ANEW}"
+            f"{folder / TOKENIZER} has {len(tokenizer.ids):,} tokens but {TENSORS} has {len(vectors):,} "
+            f"vectors; expected one per token; {ANEW}"
         )
     counted = "embeddings" not in tensors and tokenizer.unknown is not None
     words = list(tokenizer.ids)
@@ -78,7 +78,7 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
         with safe_open(path, framework="numpy") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
     except (SafetensorError, OSError, TypeError, AttributeError) as error:  # the last two: bfloat16 in NumPy
-        raise InputError(f"{path} can't be read ({error}); expected float32, float16 or int8; {ANEW}") from None
+        raise InputError(f"can't read {path} ({error}); expected float32, float16 or int8; {ANEW}") from None
 
 
 def _folded(tensors: dict[str, NDArray[Any]], path: Path) -> Vectors:
@@ -104,12 +104,15 @@ def _differences(path: Path, tensors: dict[str, NDArray[Any]], library: str) -> 
     config = read_json(path / CONFIG, {})
     table = tensors.get("embeddings", tensors.get("embedding.weight"))
     if table is not None and table.dtype != np.float32:
-        yield f"{table.dtype} numbers became float32: nothing is lost, but the model is larger"
+        yield f"converted {table.dtype} to float32: nothing is lost, but the model is larger"
     if config.get("normalize") or "Normalize" in json.dumps(read_json(path / MODULES, [])):
-        yield f"{library} gives this model's vectors at length 1; here that is encode(..., normalize_embeddings=True)"
+        yield (
+            f"{library} returns this model's vectors at length 1; for the same, use encode(..., "
+            "normalize_embeddings=True)"
+        )
     limit = config.get("max_length", 512) if library == "model2vec" else None
     if limit is not None:
-        yield f"model2vec cuts texts after {limit} tokens; here they are read to the end"
+        yield f"model2vec truncates texts to {limit} tokens; siamese-cbow reads them to the end"
 
 
 def read_json(path: Path, default: Any) -> Any:

@@ -34,10 +34,10 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 CAPITALS = 0.01  # a file with more capitalised words than this was made from text in its own case
 ODDITIES = {
-    "twice": "{n:,} rows repeat a word, such as {example!r}; the first row of each counts",
+    "twice": "{n:,} rows repeat a word, such as {example!r}; the first row of each is used",
     "spaced": "{n:,} words have spaces in them",
-    "broken": "{n:,} words are not valid UTF-8; the broken parts were replaced by \ufffd",
-    "nameless": "{n:,} rows have no word and were left out",
+    "broken": "{n:,} words are not valid UTF-8; replaced the invalid bytes with �",
+    "nameless": "skipped {n:,} rows without a word",
 }
 SPACE = re.compile(r"[\t-\r ]")
 
@@ -62,7 +62,7 @@ def read_word_vectors(
                 if number % 1000 == 0:
                     progress.advance(1000, f"{len(rows.words):,} words")
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"can't read {path}: {error}; check the path, or fetch the file again") from error
+        raise InputError(f"can't read {path}: {error}; check the path, or download the file again") from error
     for message in rows.oddities():
         progress.say(f"{path.name}: {message}")
     return list(rows.words), rows.finished()
@@ -79,9 +79,9 @@ def write_word_vectors(
     """
     path = Path(path)
     if vectors.ndim != 2 or len(words) != len(vectors):
-        raise InputError(f"{len(words)} words and vectors of shape {vectors.shape}; expected one row for each word")
+        raise InputError(f"{len(words)} words but vectors of shape {vectors.shape}; expected one row per word")
     for word in spaced_words(words):
-        raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it by _")
+        raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it with _")
     # Nine digits give every float32 back exactly, and printf is three times faster than the shortest such text.
     pattern = " ".join(["%.9g"] * vectors.shape[1])
     _, opener = COMPRESSIONS.get(path.suffix, (b"", Path.open))
@@ -110,7 +110,7 @@ def read_vector_file(path: str | Path, progress: Progress = SILENT, *, keep: Con
     """The vectors of a file as a model; `keep` leaves out every other word while reading."""
     words, vectors = read_word_vectors(path, keep=keep, progress=progress)
     if not words:
-        raise InputError(f"{path} has none of the words that are needed; check that it is of the same language")
+        raise InputError(f"{path} has none of the required words; check that its language matches")
     info = {"recipe": {"name": "vector file", "file": Path(path).name}}
     return Model(Vocabulary.of_words(words), vectors, Tokenizer(lowercase=not has_capitals(words)), info)
 
@@ -120,7 +120,7 @@ def write_vector_file(model: Model, path: Path, *, binary: bool = False, header:
     spaced = set(spaced_words(model.vocabulary.words))
     rows = [row for row, word in enumerate(model.vocabulary.words) if word not in spaced]
     if not rows:
-        raise InputError(f"can't write {path}: none of its words is free of white space; choose another format")
+        raise InputError(f"can't write {path}: every word contains white space; choose another format")
     words, vectors = [model.vocabulary.words[row] for row in rows], model.vectors
     write_word_vectors(path, words, vectors[rows] if spaced else vectors, binary=binary, header=header)
 
@@ -138,7 +138,7 @@ class VectorFile:
         """Nothing is trained: the rows are looked up, so that the vocabulary and the tokenizer are the stream's."""
         words, vectors = read_word_vectors(self.path, keep=stream.vocabulary.index, progress=progress)
         if not words:
-            raise InputError(f"{self.path} has no word of the stream; check that it is of the same language and case")
+            raise InputError(f"{self.path} has no word of the stream; check that its language and case match")
         ids = np.array([stream.vocabulary.index[word] for word in words])
         order = np.argsort(ids)
         vocabulary = Vocabulary([words[place] for place in order], stream.vocabulary.counts[ids[order]])
@@ -187,7 +187,7 @@ class _Rows:
 
     def finished(self) -> Vectors:
         if not self.words and self._keep is None:
-            raise InputError(f"{self._layout.path} holds no word vectors; {ADVICE}")
+            raise InputError(f"{self._layout.path} contains no word vectors; {ADVICE}")
         self._vectors.resize((len(self.words), self._layout.dim), refcheck=False)
         return self._vectors
 

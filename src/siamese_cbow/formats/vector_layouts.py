@@ -26,14 +26,14 @@ HEAD = 1 << 20  # bytes looked at to find the layout
 CHUNK = 1 << 22  # bytes read at a time
 MAX_DIM = 65_536
 MAX_WORD = 65_536  # bytes; a "word" beyond this is not a word vector file
-ADVICE = "it is damaged, cut short, or not a word vector file"
+ADVICE = "it is damaged, truncated, or not a word vector file"
 
 # first bytes -> what that file is, and what to do
 FOREIGN = (
-    (b"\x80", "a pickle, and loading one would run code; save it from gensim with `save_word2vec_format`"),
-    (b"\xba\x16\x4f\x2f", "a fastText model; use the .vec file that fastText writes beside it"),
-    (b"PK\x03\x04", "a zip archive; unpack it and give the .txt or .vec file inside"),
-    (b"\x93NUMPY", "a NumPy array without words; give a word2vec, GloVe or fastText .vec file"),
+    (b"\x80", "a pickle, which could run code when loaded; save it from gensim with `save_word2vec_format`"),
+    (b"\xba\x16\x4f\x2f", "a fastText model; use the .vec file that fastText writes next to it"),
+    (b"PK\x03\x04", "a zip archive; unpack it and pass the .txt or .vec file inside"),
+    (b"\x93NUMPY", "a NumPy array without words; pass a word2vec, GloVe or fastText .vec file"),
     (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
 )
@@ -68,8 +68,8 @@ class VectorLayout:
                 break
             yield row
         if self.n_words is not None and number != self.n_words:
-            real = f"the file has {number:,}" if number < self.n_words else "there is more in the file"
-            raise InputError(f"{self.path}: the header promises {self.n_words:,} words, {real}; {ADVICE}")
+            real = f"the file has {number:,}" if number < self.n_words else "the file has more"
+            raise InputError(f"{self.path}: the header promises {self.n_words:,} words, but {real}; {ADVICE}")
 
     def parse(self, numbers: bytes) -> NDArray[np.float32]:
         """The numbers of a row, (dim,) float32; ValueError if they are no numbers or not `dim` of them."""
@@ -118,7 +118,7 @@ class VectorLayout:
                 break
             buffer, position = buffer[position:] + more, 0
         if rest := buffer[position:].strip(b"\n"):
-            raise InputError(f"{self.path}: {len(rest):,} bytes at the end are no whole row; {ADVICE}")
+            raise InputError(f"{self.path}: the last {len(rest):,} bytes are not a whole row; {ADVICE}")
 
 
 def find_layout(path: Path) -> VectorLayout:
@@ -142,7 +142,7 @@ def find_layout(path: Path) -> VectorLayout:
         fields = Counter(len(line.split()) for line in [first, *others[:-1]] if line.strip())
         layout = VectorLayout(path, False, None, fields.most_common(1)[0][0] - 1 if fields else 0)
     if not 1 <= layout.dim <= MAX_DIM:
-        raise InputError(f"{path} doesn't look like word vectors: expected lines such as `cat 0.3 0.4`; {ADVICE}")
+        raise InputError(f"{path} does not look like word vectors: expected lines such as `cat 0.3 0.4`; {ADVICE}")
     _check_size(layout)
     return layout
 

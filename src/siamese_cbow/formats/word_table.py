@@ -57,7 +57,7 @@ def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
         table = pq.read_table(path)
         names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a Parquet file that can be read ({error}); write it again") from None
+        raise InputError(f"{path} is not a readable Parquet file ({error}); write it again") from None
     if not {"word", "vector"} <= set(names):
         raise InputError(f"{path} has the columns {', '.join(names)}; expected `word` and `vector` (and `count`)")
     try:

@@ -86,8 +86,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         defaults = inspect.signature(type(self).__init__).parameters
         if changed := [name for name in LEARNING if getattr(self, name) != defaults[name].default]:
             raise SettingsError(
-                f"{', '.join(changed)}: for learning from the texts, and model is {self.model!r}; to learn, give "
-                f"SentenceVectorizer(None, {changed[0]}={getattr(self, changed[0])!r})"
+                f"{', '.join(changed)}: only for training on the texts, but model is {self.model!r}; to "
+                f"train, pass SentenceVectorizer(None, {changed[0]}={getattr(self, changed[0])!r})"
             )
 
     def _learn(self, texts: Sequence[str]) -> Model:
@@ -100,8 +100,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         stream = prepare(documents, min_count=self.min_count, threads=self.threads)
         if stream.n_sentences == stream.n_documents:
             raise InputError(
-                "every text is a single sentence, and word vectors are learned from neighbouring sentences; "
-                "fit on longer texts, or give a model that has been trained: SentenceVectorizer(model)"
+                "every text is a single sentence, but training needs neighbouring sentences; fit on longer "
+                "texts, or pass a trained model: SentenceVectorizer(model)"
             )
         return recipe.train(stream, threads=self.threads)
 
@@ -115,7 +115,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 def _texts(texts: Iterable[str]) -> list[str]:
     """A list of strings; of a table of one column, as ColumnTransformer may hand over, that column."""
     if isinstance(texts, str):
-        raise SettingsError("got one string; expected many: a list or a column of texts")
+        raise SettingsError("got a single string; expected a list or a column of texts")
     listed = as_list(texts)
     check_strings(listed)
     return listed

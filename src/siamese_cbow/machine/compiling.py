@@ -84,7 +84,9 @@ def can_keep_kernels() -> bool:
     try:
         caching.FunctionCache(can_keep_kernels)  # of any function here: only the place is looked for
     except RuntimeError:
-        _LOG.warning("siamese-cbow: no folder can be written, so kernels are compiled each time; set %s", VARIABLE)
+        _LOG.warning(
+            "siamese-cbow: found no writable cache folder, so kernels are compiled on every run; set %s", VARIABLE
+        )
         return False
     return True
 
@@ -118,7 +120,7 @@ def temporary_folder() -> str | None:
             folder.mkdir(mode=0o700)
     except OSError:
         return None
-    message = "siamese-cbow: neither the package nor the user's cache can be written, so kernels are compiled into %s"
+    message = "siamese-cbow: neither the package folder nor the user cache is writable; compiling kernels into %s"
     _LOG.warning(f"{message}; this takes a minute, once. To keep them elsewhere, set %s", folder, VARIABLE)
     return str(folder)
 

@@ -40,10 +40,13 @@ Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; t
 _TAGS = ("static-embeddings", "feature-extraction", "sentence-similarity")
 
 _UNKNOWN = {
-    "none": "Unknown words are left out.",
-    "prefix": "An unknown word counts as the known one that begins alike, and is left out where there is none.",
-    "ngrams": "An unknown word has a vector made of its character n-grams (`ngrams.safetensors`) and of a direction of "
-    "its own.",
+    "none": "Unknown words are ignored.",
+    "prefix": (
+        "For an unknown word, the known word with the longest common prefix stands in; where there is "
+        "none, the word is ignored."
+    ),
+    "ngrams": "The vector of an unknown word is built from its character n-grams (`ngrams.safetensors`) plus "
+    "a direction of its own.",
 }
 
 _USE = """\
@@ -149,7 +152,7 @@ def _use(model: Model, name: str) -> str:
     others = (_FOUR_BITS if model.dtype == "int4" else _OTHER_LIBRARIES).format(name=name)
     unknown = _UNKNOWN[model.fallback]
     if model.fallback != "none" and model.dtype != "int4":
-        unknown += " The other two libraries leave unknown words out."
+        unknown += " The other two libraries ignore unknown words."
     return _USE.format(name=name, others=others, unknown=unknown)
 
 

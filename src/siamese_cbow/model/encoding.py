@@ -247,10 +247,10 @@ def as_list(texts: Iterable[str]) -> list[str]:
     shape = getattr(texts, "shape", (0,))
     if len(shape) > 1:  # a table, of which iterating would give rows, or the names of columns
         if shape[1:] != (1,):
-            raise InputError(f"can't encode a table of shape {shape}; give the column of its texts: table['text']")
+            raise InputError(f"can't encode a table of shape {shape}; pass its text column: table['text']")
         texts = np.asarray(texts, object)[:, 0]
     elif isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__") or not shape:
-        raise InputError(f"can't encode {_described(texts)}; expected a string or many (list, column, iterator)")
+        raise InputError(f"can't encode {_described(texts)}; expected a string or a list, column or iterator of them")
     # A column's own method gives plain strings; iterating over one of pyarrow's gives objects that wrap them.
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(texts, method):
@@ -277,7 +277,7 @@ def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
     if sentences is None and inputs is not None:
         return inputs
     given = "None" if sentences is None else "both `sentences` and `inputs`"
-    raise InputError(f"encode got {given}; expected a string or many strings, once")
+    raise InputError(f"encode got {given}; expected a string or several strings")
 
 
 def at_least_1(name: str, value: int, highest: int | None = None) -> int:

@@ -32,7 +32,7 @@ from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.packed_rows import STORED_AS, Dtype, PackedRows, Rows
 
 CONFIG = "config.json"
-ANEW = "copy the folder anew, or save the model again"
+ANEW = "copy the folder again, or save the model again"
 
 
 class FolderFormat(NamedTuple):
@@ -75,16 +75,14 @@ class FolderFormat(NamedTuple):
         if not path.is_file():
             raise FormatError(f"{path} is missing; {ANEW}")
         if not isinstance(expected, dict):
-            raise FormatError(f"{path.parent / CONFIG} says nothing of {path.name}; {ANEW}")
+            raise FormatError(f"{path.parent / CONFIG} does not list {path.name}; {ANEW}")
         size = path.stat().st_size
         if size != expected.get("size"):
-            expectation = f"expected {expected.get('size')}: cut short or swapped"
+            expectation = f"expected {expected.get('size')}: truncated or swapped"
             raise FormatError(f"{path} has {size:,} bytes, {expectation}; {ANEW}")
         sample_differs = self.sampled and sample_hash(path) != expected.get("sample")
         if sample_differs or (whole and file_hash(path) != expected.get("hash")):
-            raise FormatError(
-                f"{path} is not the file that was saved with this {self.noun}: damaged or swapped; {ANEW}"
-            )
+            raise FormatError(f"{path} is not the file saved with this {self.noun}: damaged or swapped; {ANEW}")
 
 
 def write_json(path: Path, content: Any, *, indent: int = 2) -> None:
@@ -112,7 +110,7 @@ def read_table(
         raise FormatError(f"{path} is not the {path.stem} of a {name}; {written}")
     version = table.get("format_version")
     if version not in readable:
-        found = f"format version {version!r}, this siamese-cbow reads {' and '.join(map(str, readable))}"
+        found = f"format version {version!r}, but this siamese-cbow reads {' and '.join(map(str, readable))}"
         raise FormatError(f"{path} has {found}; {what_reads(table)}{or_else}")
     return table
 

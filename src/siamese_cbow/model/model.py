@@ -62,16 +62,16 @@ class Model(WordVectors):
     ) -> Vectors:
         """The mean of the vectors of a text's words: one string -> (dim,), many -> (n, dim), float32.
 
-        Unknown words count as `fallback` says; a text without any word that counts gives zeros.
+        `fallback` determines how unknown words are treated; a text without any word that counts gives zeros.
 
         sentences             a string, or any list, column or iterator of strings; `inputs` is another name for it
-        batch_size            texts that are worked on at a time; a matter of speed and memory only
+        batch_size            texts per batch; affects only speed and memory
         show_progress_bar     a bar on standard error
         normalize_embeddings  rows of length 1 (rows of zeros stay zeros)
-        truncate_dim          only the first dimensions, before normalising
-        convert_to_numpy      False gives PyTorch tensors, a list of them for many texts
-        convert_to_tensor     one PyTorch tensor, also for many texts
-        threads               all cores, unless said
+        truncate_dim          keep only the first dimensions, before normalising
+        convert_to_numpy      False returns PyTorch tensors, a list of them for many texts
+        convert_to_tensor     return one PyTorch tensor, also for many texts
+        threads               number of threads; all cores by default
         """
         self._check_one_language()
         texts = one_of(sentences, inputs)
@@ -124,7 +124,7 @@ class Model(WordVectors):
         """The cosine of a[i] and b[i] for each i, (n,): `similarity_pairwise(["a cat", "tea"], ["a dog", "tea"])`."""
         rows, others = self._rows(a, b)
         if len(rows) != len(others):
-            raise InputError(f"{len(rows):,} texts against {len(others):,}; expected as many on either side")
+            raise InputError(f"{len(rows):,} texts against {len(others):,}; expected the same number on both sides")
         pairs = paired_cosines(rows, others)
         return float(pairs[0]) if isinstance(a, str) and isinstance(b, str) else pairs
 
@@ -132,7 +132,9 @@ class Model(WordVectors):
         """Two times texts or vectors, as rows that can be compared, (n, dim)."""
         a, b = rows = [np.atleast_2d(self.encode(x) if (given := as_vectors(x)) is None else given) for x in both]
         if a.shape[1] != b.shape[1]:
-            raise InputError(f"vectors of {a.shape[1]} and {b.shape[1]} numbers; expected as many on either side")
+            raise InputError(
+                f"vectors of {a.shape[1]} and {b.shape[1]} dimensions; expected the same number on both sides"
+            )
         return rows
 
     def ids(self, texts: Texts) -> tuple[Ids, Offsets]:
@@ -148,7 +150,7 @@ class Model(WordVectors):
         return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
 
     def watch(self, texts: Iterable[str]) -> None:
-        """Warns, once, where texts are of another language or mostly of unknown words; `encode` does so by itself."""
+        """Warns once if texts are in another language or mostly unknown words; `encode` does so on its own."""
         self._check_one_language()
         self._encoder.watch.look(list(islice(texts, LOOK_AT)))
 
@@ -169,11 +171,11 @@ class Model(WordVectors):
     # the same rows, or some of them
 
     def language(self, name: str) -> Model:
-        """The part of a model of several languages that encodes the texts of one.
+        """The model for texts in one language, of a multilingual model.
 
         `cosine(model.language("en").encode("a house"), model.language("de").encode("ein Haus"))` -> 0.93
 
-        A model of one language is that of its own: `german.language("de")` is the same model.
+        For a model of one language this is the model itself: `german.language("de")`.
         """
         if name not in self.languages:
             named = language(name)  # an error where there is no such language
@@ -181,7 +183,7 @@ class Model(WordVectors):
                 own = language_of(self.vocabulary, self.info.language)
                 if named == own:
                     return self
-                raise InputError(f"language is {name!r}; this model has one language, {own}: leave it out")
+                raise InputError(f"language is {name!r}, but this model has only one language, {own}; drop the option")
             if named.code not in self.languages:
                 raise InputError(f"language is {name!r}; expected one of {', '.join(self.languages)}")
             name = named.code
@@ -192,9 +194,9 @@ class Model(WordVectors):
         return Model(vocabulary, rows, self.tokenizer, info, ngrams=self.given_ngrams)
 
     def with_fallback(self, fallback: Fallback) -> Model:
-        """The same model with another answer to unknown words: `model.with_fallback("prefix").encode("playfully")`.
+        """The same model with another treatment of unknown words: `model.with_fallback("prefix").encode("playfully")`.
 
-        A model that never had vectors of n-grams fits them when it meets the first unknown word, in some seconds.
+        A model without n-gram vectors fits them at the first unknown word, which takes seconds.
         """
         if fallback not in get_args(Fallback):
             raise SettingsError(f"fallback is {fallback!r}; expected one of {', '.join(get_args(Fallback))}")
@@ -202,7 +204,7 @@ class Model(WordVectors):
         return Model(self.vocabulary, self.rows, self.tokenizer, info, undo=self.undo, ngrams=self.given_ngrams)
 
     def in_memory(self) -> Model:
-        """The same model without a file behind its rows: whoever changes the file changes, or ends, nothing here.
+        """The same model with its rows in memory, so that changes to its file have no effect.
 
         A loaded model maps its file, which is there at once and shared by all processes. What is in memory already is
         not copied.
@@ -215,21 +217,21 @@ class Model(WordVectors):
     # other models made of it
 
     def postprocess(self, stream: Stream | None = None, settings: Postprocess | None = None, **changes: Any) -> Model:
-        """A new model with weights for words and what sentences have in common taken out, folded into its rows.
+        """A new model with post-processing folded into its rows: word weights, shared directions removed.
 
-        `model.postprocess(stream, components=1)`: without the direction that all sentences of the stream share. Without
-        a stream, mean and directions are estimated from the words' counts. Settings: see `siamese_cbow.Postprocess`.
+        `model.postprocess(stream, components=1)` removes the direction that all sentences of the stream share. Without
+        a stream, mean and directions are estimated from the word counts. Settings: see `siamese_cbow.Postprocess`.
         """
         from siamese_cbow import postprocess
 
         return postprocess(self, stream, settings, **changes)
 
     def adapt(self, texts: Texts) -> Model:
-        """A new model for texts of one kind, of which these are some: `model.adapt(headlines)`.
+        """A new model adapted to the domain of these texts: `model.adapt(headlines)`.
 
-        Words that are common in them count for less, and so does what they all have in common; the more texts, the
-        more so: some hundreds tell something, and of more than 100,000 a sample is looked at. Nothing is trained. What
-        an earlier `adapt` has done is undone first.
+        Words that are common in the domain count for less, and directions that all its texts share are scaled down; the
+        more texts, the more so. A few hundred help; from more than 100,000, a sample is used. Nothing is trained. An
+        earlier `adapt` is undone first.
         """
         from siamese_cbow import adapt
 
@@ -242,13 +244,13 @@ class Model(WordVectors):
         return without_postprocessing(self)
 
     def compress(self, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
-        """A smaller model: of fewer bits, fewer dimensions, fewer words.
+        """A smaller model, with fewer bits, dimensions or words.
 
         `model.compress("int8", dim=200, words=100_000)`
 
-        dtype  float32, float16, int8 or int4; as it is, unless said
-        dim    rotated so that the first dimensions carry most, then cut (cosines don't notice a rotation)
-        words  the most frequent ones are kept
+        dtype  float32, float16, int8 or int4; unchanged by default
+        dim    keep this many principal components (a rotation preserves cosines)
+        words  keep this many of the most frequent words
         """
         from siamese_cbow import compress
 
@@ -259,7 +261,7 @@ class Model(WordVectors):
     def save(self, path: str | os.PathLike[str], *, int4: bool = False) -> None:
         """Writes the model to a folder, which `siamese_cbow.load`, sentence-transformers and model2vec read.
 
-        int4  write a model of 4 bits as it is, half as large: `siamese_cbow.load` alone reads it then
+        int4  keep a 4-bit model at 4 bits, half the size; then only `siamese_cbow.load` reads it
         """
         from siamese_cbow import save
 

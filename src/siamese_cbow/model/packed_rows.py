@@ -1,6 +1,6 @@
 """The rows of a model: float32 that was checked, or fewer bits: float16, or whole numbers of 8 or 4 bits and a scale.
 
-    [0.5, -1.0, 0.25]  ->  int8   codes [64, -127, 32],  scale 1/127
+    [0.6, -1.0, 0.25]  ->  int8   codes [76, -127, 32],  scale 1/127
                            int4   codes [4, -7, 2],      scale 1/7, two codes per byte
 
 `take` unpacks the few rows that a text asks for, so a model can stay packed, on disk even; `unpacked` unpacks all,
@@ -108,8 +108,8 @@ def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
         raise InputError(f"vectors are {shape}; expected a (n_words, dim) array of float32, see numpy's astype")
     if vectors.shape[0] != len(vocabulary) or 0 in vectors.shape:
         raise InputError(
-            f"vectors have shape {vectors.shape} and the vocabulary has {len(vocabulary):,} words; "
-            "expected a row for each word, at least one word and at least one dimension"
+            f"vectors have shape {vectors.shape} but the vocabulary has {len(vocabulary):,} words; expected "
+            "one row per word, at least one word and at least one dimension"
         )
     if isinstance(vectors, PackedRows):
         return vectors
@@ -140,7 +140,9 @@ def check_finite(vectors: Vectors) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         squares = flat.dot(flat)
     if not math.isfinite(squares) and not np.isfinite(flat).all():
-        raise FormatError("the model has NaN or infinity in its vectors; `siamese-cbow info MODEL --verify` says where")
+        raise FormatError(
+            "the model has NaN or infinity in its vectors; to find out where: siamese-cbow info MODEL --verify"
+        )
 
 
 def is_mapped(array: Any) -> bool:
@@ -168,7 +170,7 @@ def packed(vectors: Vectors, dtype: Dtype) -> Rows:
     n, dim = vectors.shape
     if dtype == "float16":
         if np.abs(vectors).max() > np.finfo(np.float16).max:
-            raise SettingsError(f"a vector has the number {np.abs(vectors).max():g}; float16 ends at 65,504: use int8")
+            raise SettingsError(f"a vector contains {np.abs(vectors).max():g}, but float16 ends at 65,504; use int8")
         return PackedRows(vectors.astype(np.float16), np.ones(n, np.float32), dim, dtype)
     scales = (np.abs(vectors).max(axis=1) / np.float32(LARGEST_CODE[dtype])).astype(np.float32)
     divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]

@@ -24,7 +24,7 @@ MANY = 16  # texts; with more, no numbers are written into the squares
 def plot_words(words: Sequence[str], vector: Callable[[str], Vectors], ax: Any = None) -> Any:
     """A map of words: the two directions in which their unit vectors differ most (principal components)."""
     if isinstance(words, str) or len(words) < 3:
-        raise InputError(f"plot_words got {words!r}; expected three words or more, in a list")
+        raise InputError(f"plot_words got {words!r}; expected a list of three or more words")
     vectors = np.stack([vector(word) for word in words])
     places, _ = pca(units(vectors))
     ax = _axes(ax, (6.4, 5.2))
@@ -41,7 +41,7 @@ def plot_similarity(
     """A heat map of the cosines of some texts with others, or among themselves."""
     columns = a if b is None else b
     if isinstance(a, str) or isinstance(columns, str) or not len(a) or not len(columns):
-        raise InputError("plot_similarity got no list of texts; expected one text or more, in a list")
+        raise InputError("plot_similarity got no texts; expected a list of one or more")
     cosines = similarity(list(a), list(columns))
     ax = _axes(ax, (3.2 + 0.6 * len(columns), 2.4 + 0.5 * len(a)))
     drawn = ax.imshow(cosines, vmin=-1, vmax=1, cmap="RdBu_r")

@@ -44,7 +44,7 @@ from siamese_cbow.model.packed_rows import Dtype, PackedRows, check_numbers
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
 
-MAKE_ONE = "make one with `siamese-cbow prepare` and `siamese-cbow train`"
+MAKE_ONE = "train one: siamese-cbow train TEXT -o FOLDER"
 FORMAT = FolderFormat("siamese-cbow model", 1, "model", f"a saved model: {MAKE_ONE}")
 
 VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt", "tokenizer.json", "modules.json"
@@ -66,9 +66,9 @@ _MODULES = [
 
 
 def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log: Path | None = None) -> None:
-    """Writes a model to a folder, whole or not at all. The same model, the same bytes.
+    """Writes a model to a folder, completely or not at all; the same model gives the same bytes.
 
-    A model of ours that stands there already is replaced; anything else is left alone, with an error.
+    An existing siamese-cbow model is replaced; anything else there is an error.
 
     int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
     log   the log of its training, which goes into the folder
@@ -122,7 +122,7 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
         raise FormatError(f"{error}; {ANEW}") from error
     if len(vocabulary) != config["n_words"]:
         raise FormatError(
-            f"{folder / VOCABULARY} has {len(vocabulary):,} words, {CONFIG} says {config['n_words']:,}; {ANEW}"
+            f"{folder / VOCABULARY} has {len(vocabulary):,} words but {CONFIG} says {config['n_words']:,}; {ANEW}"
         )
     rows = map_rows(folder / VECTORS, config["n_words"], config["dim"], dtype)
     undo = _read_undo(folder / UNDO, rows.shape) if UNDO in extra else None
@@ -153,7 +153,7 @@ def check_target(path: Path) -> None:
             _read_config(path)
         except SiameseCBOWError:
             raise InputError(
-                f"{path} is not empty and not a model of ours; choose another folder, or delete it"
+                f"{path} is not empty and not a siamese-cbow model; choose another folder or delete it"
             ) from None
 
 
@@ -162,7 +162,7 @@ def _as_bytes(vocabulary: Vocabulary) -> bytes:
     if len(vocabulary.index) < len(vocabulary):
         seen = {word: i for i, word in reversed(list(enumerate(vocabulary.words)))}
         twice = next(word for i, word in enumerate(vocabulary.words) if seen[word] != i)
-        raise InputError(f"the word {twice!r} stands twice in the vocabulary; remove one")
+        raise InputError(f"the word {twice!r} occurs twice in the vocabulary; remove one")
     broken = next((word for word in vocabulary.words if not word or "\n" in word or "\r" in word), None)
     if broken is not None:
         raise InputError(f"the word {broken!r} can't be written to a file of one word per line; remove or rename it")

@@ -68,18 +68,20 @@ class TextWatch:
             named = ", ".join(list(dict.fromkeys(self._unknown))[:NAMED]) + (
                 " ..." if len(self._unknown) > NAMED else ""
             )
-            return f"none of the words has a vector of its own ({named}): choose a model of such text, or train one"
+            return (
+                f"none of the words is in the model's vocabulary ({named}); choose a model for such text, or train one"
+            )
         if share <= (MOST if self._n_words < FEW_WORDS else MANY):
             return ""
         found = detect(["\n".join(self._seen).encode("utf-8", "replace")])
         own = language_of(self._vocabulary, self._language)
         if not found.doubt and found.language != own:
-            why = f"the text looks {found.language}, the model {own}"
+            why = f"the text looks {found.language}, but the model is {own}"
         elif share > MOST:
-            why = "choose a model of such text, or train one"
+            why = "choose a model for such text, or train one"
         else:
             return ""
-        return f"{share:.0%} of the words have no vector of their own: {why}"
+        return f"{share:.0%} of the words are not in the model's vocabulary: {why}"
 
 
 def language_of(vocabulary: Vocabulary, name: str | None) -> Language:

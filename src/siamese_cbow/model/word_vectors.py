@@ -74,9 +74,9 @@ class WordVectors:
         for name, value in own.items():
             object.__setattr__(self, name, value)
         if undo is not None and not undo.fits(len(vocabulary), self.dim):
-            raise InputError("what is kept of the post-processing is not of this model; leave `undo` out")
+            raise InputError("the stored post-processing belongs to another model; drop `undo`")
         if ngrams is not None and ngrams.dim != self.dim:
-            raise InputError(f"n-grams have {ngrams.dim} dimensions, expected {self.dim}; leave `ngrams` out")
+            raise InputError(f"n-grams have {ngrams.dim} dimensions, expected {self.dim}; drop `ngrams`")
 
     def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
         made = partial(type(self), undo=self.undo, ngrams=self.given_ngrams)
@@ -141,8 +141,8 @@ class WordVectors:
         """Texts don't say their language, and none of their words would be found."""
         if self.languages:
             raise InputError(
-                f"this model has words of {len(self.languages)} languages ({', '.join(self.languages)}), and a text "
-                f'does not say which is its own; use model.language("{self.languages[0]}") (or --language)'
+                f"this model has {len(self.languages)} languages ({', '.join(self.languages)}); choose that "
+                f'of the text: model.language("{self.languages[0]}") or --language'
             )
 
     # words
@@ -155,20 +155,20 @@ class WordVectors:
 
     def vector(self, word: str) -> Vectors:
         """The vector of a word, (dim,); also `model["cat"]`."""
-        row: Vectors = self.rows.take([self._id(word)], 0)[0]
-        return row
+        return np.asarray(self.rows.take([self._id(word)], 0)[0], np.float32)
 
     __getitem__ = vector
 
     def neighbours(
-        self, word_or_text: str | Vectors, k: int = 10, *, all_forms: bool = False
+        self, word_or_text: str | Vectors, k: int = 10, *, topn: int | None = None, all_forms: bool = False
     ) -> list[tuple[str, float]]:
-        """The k words nearest to a word, a text or a vector, with their cosines; a text's own words are left out.
+        """The k words nearest to a word, a text or a vector, with their cosines, without the words of the text itself.
 
-        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]; `topn` is gensim's name for k
 
-        all_forms  also rare words, and all forms of a word (cats, kittens); else one of each stem, of the frequent ones
+        all_forms  include rare words and all forms of a word (cats, kittens), not one frequent form per stem
         """
+        k = k if topn is None else topn
         if word_or_text in self.vocabulary or as_vectors(word_or_text) is not None:
             return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
         if not isinstance(word_or_text, str):
@@ -185,6 +185,8 @@ class WordVectors:
         if all_forms:
             return self.nearest_words(target, k, set(ids))
         return one_of_each_stem(self, target, k, [*words, *(self.vocabulary.words[i] for i in ids)])
+
+    neighbors = neighbours
 
     def most_similar(
         self,
@@ -221,10 +223,10 @@ class WordVectors:
         except (KeyError, TypeError):
             words = self.tokenizer.words(word) if isinstance(word, str) else []
             known = [form for form in words if form in self.vocabulary]
-            hint = f"did you mean {known[0]!r}?" if len(known) == 1 else "`word in model` tells beforehand"
+            hint = f"did you mean {known[0]!r}?" if len(known) == 1 else "`word in model` tests for it"
             if self.languages:
-                hint = f"words of this model are written with their language: '{self.languages[0]}:{word}'"
-            raise InputError(f"the word {word!r} has no vector in this model; {hint}") from None
+                hint = f"words of this model carry their language: '{self.languages[0]}:{word}'"
+            raise InputError(f"the word {word!r} is not in the model's vocabulary; {hint}") from None
 
     @cached_property
     def _lengths(self) -> Floats:
@@ -262,9 +264,9 @@ class WordVectors:
         return self.ngrams.row(word) if self.fallback == "ngrams" else None
 
     def made_of(self, word: str, k: int = 3) -> str:
-        """What an unknown word counts as, in words: "nothing", "play", "its letters (near ...)".
+        """What stands in for an unknown word, in words: "nothing", "play", "built from its letters; near ...".
 
-        `model.made_of("covid")` -> 'its letters (near "cowed", "covets", "covet")'
+        `model.made_of("covid")` -> 'built from its letters; near "cowed", "covets", "covet"'
         """
         known = self.counts_as(word)
         if known is not None:
@@ -273,7 +275,7 @@ class WordVectors:
             return "nothing"
         near = self.nearest_words(self.ngrams.row(word), k, set())
         listed = ", ".join(f'"{other}"' for other, cosine in near if cosine >= NEAR)
-        return f"its letters (near {listed})" if listed else "its letters alone: no known word is near"
+        return f"built from its letters; near {listed}" if listed else "built from its letters; no known word is near"
 
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that have no vector, each once: `unknown_words("a blorf sat")` -> ["blorf"]."""

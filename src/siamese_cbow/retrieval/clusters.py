@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, needs
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -55,7 +56,7 @@ class Cluster:
 def clusters(
     inputs: Any,
     *,
-    model: Model,
+    model: Model | str | None = None,
     k: int | None = None,
     text: TextSettings | None = None,
     seed: int = 1,
@@ -66,10 +67,12 @@ def clusters(
     """The groups of the rows of a text, the largest first.
 
     inputs    a file, folder, glob, "-", a list of those, or `Texts([...])` of a list
-    k         how many groups; by default the root of half the number of rows, and at most 20
-    text      how text is read, and what a row is; a line, unless said
+    model     a model or its name; by default the pretrained one
+    k         number of groups; by default the square root of half the number of rows, at most 20
+    text      how text is read, and what a row is; by default a line
     assigned  called with the rows of each block and the group of each, a position in the result
     """
+    model = open_model(model)
     with _readable_again(inputs, text, progress) as reader:
         sample = _sample(encoded_blocks(reader, model, threads, SILENT), seed)
         centres = _centres(sample, k, seed)
@@ -115,7 +118,7 @@ def _sample(blocks: Iterator[tuple[Rows, Vectors]], seed: int) -> Vectors:
             elif (place := int(rng.integers(n_seen))) < SAMPLE:
                 sample[place] = row.copy()
     if not sample:
-        raise InputError("no row has a word that the model knows; expected text in the model's language")
+        raise InputError("no row contains a word the model knows; expected text in the model's language")
     return np.array(sample)
 
 

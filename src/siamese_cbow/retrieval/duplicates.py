@@ -21,6 +21,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import SettingsError
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.agreement import Agreement, Word
@@ -53,7 +54,7 @@ class CheckedRow:
 def duplicates(
     inputs: Any,
     *,
-    model: Model,
+    model: Model | str | None = None,
     threshold: float = 0.95,
     text: TextSettings | None = None,
     threads: int | None = None,
@@ -62,11 +63,13 @@ def duplicates(
     """Every row in order, with what it is a duplicate of: `[row.text for row in duplicates(...) if row.of is None]`.
 
     inputs     a file, folder, glob, "-", a list of those, or `Texts([...])`
-    threshold  the cosine from which on two rows may say the same
-    text       how text is read, and what a row is; a line, unless said
+    model      a model or its name; by default the pretrained one
+    threshold  minimum cosine at which two rows may count as duplicates
+    text       how text is read, and what a row is; by default a line
     """
     if not 0 < threshold <= 1:
         raise SettingsError(f"threshold is {threshold}; expected a cosine, more than 0 and at most 1")
+    model = open_model(model)
     reader = RowReader.of(inputs, text, progress.say)
     kept = Kept(model, threshold, thread_count(threads))
     for block, vectors in encoded_blocks(reader, model, threads, progress):

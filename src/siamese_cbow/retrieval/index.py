@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Vectors, thread_count
 from siamese_cbow.base.files import one_writer
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.kernels.bm25 import idf
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -54,11 +55,14 @@ class _FileRows(NamedTuple):
 
 
 class Index:
-    """An index that was made by `Index.update`, opened for searching."""
+    """An index built by `Index.update`, open for searching; by default with the model it was built with."""
 
-    def __init__(self, folder: str | Path, *, model: Model) -> None:
-        self.folder, self.model = Path(folder), model
+    def __init__(self, folder: str | Path, *, model: Model | str | None = None) -> None:
+        self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
+        if model is None:  # the one it was built with
+            model = open_model(self.manifest.model_folder or None).with_fallback(self.manifest.fallback)
+        self.model = model = open_model(model)
         self.manifest.check_model(model, self.folder)
         self._segments = list(self.manifest.open_segments(self.folder).values())
         self._firsts = np.cumsum([0, *map(len, self._segments)]).tolist()  # rows are counted through all segments
@@ -72,13 +76,14 @@ class Index:
         folder: str | Path,
         inputs: Any = (),
         *,
-        model: Model,
+        model: Model | str | None = None,
         text: TextSettings | None = None,
         rebuild: bool = False,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> Index:
-        """Makes an index of files and folders, or brings it up to date; without inputs, with the files it knows."""
+        """Creates or updates an index of files and folders; without inputs, of the files it already has."""
+        model = open_model(model)
         updating.update(
             Path(folder), inputs, model=model, text=text, rebuild=rebuild, threads=threads, progress=progress
         )

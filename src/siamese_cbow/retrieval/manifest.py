@@ -72,20 +72,20 @@ class Manifest:
         """Raises an error unless `model` is the one that the index in `folder` was made with, by this version."""
         if self.version != FORMAT_VERSION:
             raise FormatError(
-                f"{folder / NAME} has format version {self.version}, this siamese-cbow searches in {FORMAT_VERSION}; "
-                f"make it anew from its files: `siamese-cbow index -o {folder} --rebuild`"
+                f"{folder / NAME} has format version {self.version}, but this siamese-cbow reads "
+                f"{FORMAT_VERSION}; rebuild it from its files: siamese-cbow index -o {folder} --rebuild"
             )
         if self.model not in (fingerprint(model), self._fingerprint_with_fallback(model)):
             made = self.model_folder or "another model"
             raise FormatError(
-                f"{folder} was made with {made}, which differs from this one; give that model, or "
+                f"{folder} was built with {made}, which differs from this one; use that model, or "
                 f"{how_to_rebuild(folder)}"
             )
         if self.fallback != model.fallback:
             raise FormatError(
-                f"{folder} was made with the fallback {self.fallback!r} for unknown words, and the model now has "
-                f'{model.fallback!r}; use model.with_fallback("{self.fallback}") (or --fallback {self.fallback}), '
-                f"or {how_to_rebuild(folder)}"
+                f"{folder} was built with the fallback {self.fallback!r} for unknown words, but the model now "
+                f'has {model.fallback!r}; use model.with_fallback("{self.fallback}") (or --fallback '
+                f"{self.fallback}), or {how_to_rebuild(folder)}"
             )
 
     def _fingerprint_with_fallback(self, model: Model) -> str | None:
@@ -130,12 +130,15 @@ class Manifest:
         """The manifest of an index; what is missing or broken is an error that says what to do."""
         path, anew = folder / NAME, how_to_rebuild(folder)
         if not folder.is_dir():
-            raise InputError(f"no index {folder}; make one with `siamese-cbow index FILES -o {folder}`")
+            if folder.is_file():
+                raise InputError(
+                    f"{folder} is a file, not an index; search it with: siamese-cbow search QUERY {folder}"
+                )
+            raise InputError(f"no index {folder}; create one: siamese-cbow index FILES -o {folder}")
         if not path.exists():
             raise FormatError(
-                f"{path} is missing: {folder} is not an index; search in its files with "
-                f"`siamese-cbow search QUERY {folder}`, or make an index of them: "
-                f"`siamese-cbow index {folder} -o {folder}.index`"
+                f"{folder} is not an index ({path} is missing); search its files with: siamese-cbow search "
+                f"QUERY {folder}, or index them: siamese-cbow index {folder} -o {folder}.index"
             )
         content = read_table(path, FORMAT, LISTED, written=anew, anew=anew, or_else=f", or {anew}")
         version = content["format_version"]
@@ -154,17 +157,17 @@ class Manifest:
             )
             manifest._check_values()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{path} lacks what belongs there ({error!r}); {anew}") from None
+            raise FormatError(f"{path} is incomplete ({error!r}); {anew}") from None
         return manifest
 
     def _check_values(self) -> None:
         """Raises a ValueError where an entry can't be one that was written."""
         for name in self.segments:
             if not re.fullmatch(PREFIX + "[0-9a-f]+", name):
-                raise ValueError(f"{name!r} is no segment")
+                raise ValueError(f"{name!r} is not a segment")
         for name in self.fits:
             if not re.fullmatch(FIT_PREFIX + "[0-9a-f]+", name):
-                raise ValueError(f"{name!r} is no fit")
+                raise ValueError(f"{name!r} is not a fit")
         if self.version == FORMAT_VERSION and self.segments and not self.fits:
             raise ValueError("no fit is listed")
         for name, entry in self.files.items():

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.fusion import Mode, Wanted
@@ -50,7 +51,7 @@ def search(
     query: str,
     inputs: Any,
     *,
-    model: Model,
+    model: Model | str | None = None,
     k: int | None = 10,
     threshold: float | None = None,
     before: int = 0,
@@ -60,17 +61,19 @@ def search(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> list[Hit]:
-    """The rows that match the query best, best first; of equally good ones, those that come first.
+    """The rows that match the query best, best first; ties go to the earlier row.
 
     inputs         a file, folder, glob, "-", a list of those, or `Texts([...])`
-    k              how many; None for all that reach the threshold
-    threshold      the lowest score of a hit
-    before, after  how many rows around a hit come with it
+    model          a model or its name; by default the pretrained one
+    k              number of hits; None: all that reach the threshold
+    threshold      minimum score of a hit
+    before, after  number of rows around a hit to return with it
     mode           "hybrid": exact words and meaning; or "exact" or "meaning" alone
-    text           how text is read, and what a row is; a line, or a paragraph of wrapped text, unless said
+    text           how text is read, and what a row is; by default a line, or a paragraph of wrapped text
     """
     wanted, n_threads = Wanted(k, threshold, mode), thread_count(threads)
     check_context(before, after)
+    model = open_model(model)
     terms = checked_terms(model, QueryWords(model), query, mode)
     reader = RowReader.of(inputs, text or TextSettings(unit="auto"), progress.say)
     kept = KeptText()
@@ -108,17 +111,17 @@ def encoded_blocks(
 def checked_terms(model: Model, words: QueryWords, query: str, mode: Mode) -> list[Term]:
     """The terms of a query; an error that says what to type where there is nothing to search for."""
     if not query.strip():
-        raise InputError("the query is empty; expected some words")
+        raise InputError("the query is empty; expected at least one word")
     terms = words.terms(query)
     has_vector = bool(model.encode(query).any())
     unknown = ", ".join(map(repr, model.unknown_words(query)[:5])) or "no words"
     if mode == "exact" and not terms:
-        why = "only words that are nearly everywhere" if has_vector else f"no word ({unknown})"
-        raise InputError(f"the query {query!r:.80} has {why}; add a rarer word, or leave out --exact")
+        why = "only words that occur nearly everywhere" if has_vector else f"no word ({unknown})"
+        raise InputError(f"the query {query!r:.80} has {why}; add a rarer word, or drop --exact")
     if mode == "meaning" and not has_vector:
         raise InputError(
-            f"the query {query!r:.80} has no word that the model knows ({unknown}); use other words, or leave out "
-            "--meaning to find them as they are written"
+            f"the query {query!r:.80} has no word the model knows ({unknown}); use other words, or drop "
+            "--meaning to match them exactly"
         )
     if not terms and not has_vector:
         raise InputError(f"the query {query!r:.80} has no word to search for ({unknown}); use other words")

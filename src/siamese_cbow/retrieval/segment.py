@@ -47,7 +47,7 @@ SCANNED = 1 << 16  # rows that one thread compares with a query at a time
 
 def how_to_rebuild(index: Path) -> str:
     """What to do about an index that can't be used, for the end of an error."""
-    return f"make it anew with `siamese-cbow index -o {index} --rebuild` (the text itself is not touched)"
+    return f"rebuild it: siamese-cbow index -o {index} --rebuild (the text files stay untouched)"
 
 
 class SegmentWriter:
@@ -203,7 +203,7 @@ class Segment:
         weight         what the scores by words are multiplied with
         """
         if self.codes.shape[1] != len(query):
-            found = f"{self.codes.shape[1]} numbers a row, expected {len(query)}"
+            found = f"{self.codes.shape[1]} numbers per row, expected {len(query)}"
             raise FormatError(f"{self.folder / VECTORS} has {found}; {how_to_rebuild(self.folder.parent)}")
         from siamese_cbow.kernels.row_scores import GROUP, code_scores
 
@@ -240,7 +240,7 @@ def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None
         problem = None
         if not isinstance(entry, dict):
-            problem = "is not described in the list of the index"
+            problem = "is not listed in the index"
         elif not path.is_file():
             problem = "is missing"
         elif path.stat().st_size != entry.get("size"):
@@ -248,6 +248,6 @@ def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole
         elif sample_hash(path) != entry.get("sample") or (
             (whole or path.stat().st_mtime_ns != entry.get("mtime_ns")) and file_hash(path) != entry.get("hash")
         ):
-            problem = "is not the file that was written: damaged or swapped"
+            problem = "does not match its checksum: damaged or swapped"
         if problem:
             raise FormatError(f"{path} {problem}; {how_to_rebuild(folder.parent)}")

@@ -119,14 +119,14 @@ def _update(
 def check_target(folder: Path) -> None:
     """Raises an error unless an index may be written to `folder`."""
     if not is_utf8(str(folder)):
-        raise InputError(f"the name {str(folder)!r} is not UTF-8, which the library of the index needs; choose another")
+        raise InputError(f"the name {str(folder)!r} is not UTF-8; choose another")
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; an index is a folder: choose another name")
+        raise InputError(f"{folder} is a file, but an index is a folder; choose another name")
     names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
     ours = (PREFIX, f".{PREFIX}", FIT_PREFIX, f".{FIT_PREFIX}", NAME, f".{NAME}")
     strange = [name for name in names if not name.startswith(ours)]
     if strange:
-        raise InputError(f"{folder} has files that are no part of an index ({strange[0]}); choose another folder")
+        raise InputError(f"{folder} contains files that are not part of an index ({strange[0]}); choose another folder")
 
 
 def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebuild: bool) -> Manifest | None:
@@ -147,7 +147,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
     if text is not None and text != old.settings:
         pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
         different = ", ".join(f"{name} {value!r}, not {new!r}" for name, value, new in pairs if value != new)
-        raise SettingsError(f"{folder} was made with {different}; leave that out, or {how_to_rebuild(folder)}")
+        raise SettingsError(f"{folder} was built with {different}; drop that option, or {how_to_rebuild(folder)}")
     return old
 
 
@@ -156,11 +156,11 @@ def _reader(inputs: Any, old: Manifest | None, settings: TextSettings) -> RowRea
     names = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]
     if not names and not known:
-        raise InputError("no files were given, and the index knows of none that is there; expected files or folders")
+        raise InputError("no files were given, and none of the indexed files exists; expected files or folders")
     reader = RowReader([*names, *known], settings)
     reader.settle_language()
     if not reader.files:
-        raise InputError("standard input can't be indexed, as it can't be read again; expected files or folders")
+        raise InputError("can't index standard input, because it can't be read again; expected files or folders")
     return reader
 
 
@@ -185,7 +185,7 @@ def _todo(
             reason = f"can't read {name}: {error.strerror}; check the file's permissions"
             if Path(name) in named:
                 raise InputError(reason) from error
-            progress.say(f"left out: {reason}")
+            progress.say(f"skipped: {reason}")
             continue
         if entry and entry.hash == hashed:
             manifest.files[name] = replace(entry, mtime_ns=stat.st_mtime_ns)
@@ -262,7 +262,7 @@ def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[
     except InputError as error:
         if path in named:
             raise
-        progress.say(f"left out: {error}")
+        progress.say(f"skipped: {error}")
         return ""
     return counted
 

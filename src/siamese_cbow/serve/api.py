@@ -132,7 +132,7 @@ class Api:
         inputs: Any = [request.input] if isinstance(request.input, str) else request.input
         kinds = set(map(type, inputs))
         if len(kinds) != 1:
-            message = "input has members of several kinds; expected only strings, only token ids, or only lists of them"
+            message = "input mixes types; expected only strings, only token ids, or only lists of them"
             raise Problem(400, message, param="input")
         if kinds == {int}:
             return None, [inputs]
@@ -141,7 +141,7 @@ class Api:
 
     def _check_count(self, n: int, param: str) -> None:
         if n > self._limits.max_inputs:
-            message = f"{param} has {n:,} members; expected at most {self._limits.max_inputs:,} in a request"
+            message = f"{param} has {n:,} members; expected at most {self._limits.max_inputs:,} per request"
             raise Problem(400, message, param=param, code="too_many_inputs")
 
     def _vectors(self, entry: Entry, texts: Sequence[str]) -> Vectors:
@@ -155,13 +155,13 @@ class Api:
         are_single = isinstance(request.a, str) and isinstance(request.b, str)
         if request.explain:
             if not are_single:
-                raise Problem(400, "explain is for two texts; expected a string for a and for b", param="explain")
+                raise Problem(400, "explain needs two texts; expected a string for a and for b", param="explain")
             return await self._explained(entry, str(request.a), str(request.b))
         a, b = ([texts] if isinstance(texts, str) else texts for texts in (request.a, request.b))
         self._check_count(len(a) + len(b), "a and b")
         if request.pairwise and len(a) != len(b):
             raise Problem(
-                400, f"{counted(len(a), 'text')} against {len(b):,}; expected as many on either side", param="b"
+                400, f"{counted(len(a), 'text')} against {len(b):,}; expected the same number on both sides", param="b"
             )
 
         def work() -> Response:
@@ -175,7 +175,7 @@ class Api:
     async def _explained(self, entry: Entry, a: str, b: str) -> Response:
         longest = max(len(a), len(b))
         if longest > MOST_CHARACTERS:
-            message = f"a text of {longest:,} characters; expected at most {MOST_CHARACTERS:,} to explain"
+            message = f"a text of {longest:,} characters; explain takes at most {MOST_CHARACTERS:,}"
             raise Problem(400, message, param="a" if len(a) == longest else "b")
 
         def work() -> Response:
@@ -202,7 +202,9 @@ class Api:
         how: Any = {"k": request.k, "threshold": request.threshold, "mode": request.mode, "threads": 1}
         texts, index = request.texts, self._index
         if texts is None and index is None:
-            raise Problem(400, "no texts; expected some, or a server with an index: serve --index DIR", param="texts")
+            raise Problem(
+                400, "no texts; expected at least one, or a server with an index: serve --index DIR", param="texts"
+            )
 
         def work() -> Response:
             if texts is not None:
@@ -270,7 +272,7 @@ def _words(model: Model, text: str) -> tuple[list[dict[str, Any]], NDArray[np.fl
     """The words of a text as `explain` lists them, and their vectors, (n_words, dim)."""
     words = model.tokenizer.words(text)
     if len(words) > MOST_WORDS:
-        raise InputError(f"a text of {len(words):,} words; expected at most {MOST_WORDS} to explain")
+        raise InputError(f"a text of {len(words):,} words; explain takes at most {MOST_WORDS}")
     rows = np.zeros((len(words), model.dim))
     listed: list[dict[str, Any]] = []
     for row, word in zip(rows, words, strict=True):

@@ -142,4 +142,4 @@ async def _http_problem(request: Request, error: HTTPException) -> Response:
 
 async def _mistake(_: Request, error: Exception) -> Response:
     """A mistake of ours: it is in the log with its traceback, and the server goes on."""
-    return Problem(500, f"the server made a mistake ({type(error).__name__}); see its log").response()
+    return Problem(500, f"internal server error ({type(error).__name__}); see the server's log").response()

@@ -75,7 +75,7 @@ class Reader(Generic[Record]):
         try:
             body = await self._body(request)
         except ClientDisconnect:
-            raise Problem(CLIENT_LEFT, "the client left before its body was whole") from None
+            raise Problem(CLIENT_LEFT, "the client disconnected before sending the whole body") from None
         try:
             return self._decoder.decode(body)
         except msgspec.ValidationError as error:
@@ -96,6 +96,6 @@ class Reader(Generic[Record]):
             elif size > PATIENCE * self._max_bytes:
                 break
         if size > self._max_bytes:
-            message = f"the body has more than {self._max_bytes:,} bytes; send fewer or shorter texts at a time"
+            message = f"the body has more than {self._max_bytes:,} bytes; send fewer or shorter texts per request"
             raise Problem(413, message)
         return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -70,10 +70,10 @@ class Hosts:
                 origin = value.decode("latin-1").lower()
         if host is not None and not self._is_ours(_name_of(host)):
             names = " or ".join(sorted(self._allowed | {name for name in self._own if not _is_address(name)}))
-            message = f"the header Host is {host[:80]!r}; expected an IP address or {names}"
+            message = f"the Host header is {host[:80]!r}; expected an IP address or {names}"
             return Problem(421, f"{message}; {_advice(host)}", code="wrong_host")
         if origin is not None and not self._is_own_page(origin, host):
-            message = f"the header Origin is {origin[:80]!r}; expected no page but this server's own, {host or 'none'}"
+            message = f"the Origin header is {origin[:80]!r}; expected a page of this server, {host or 'none'}"
             return Problem(403, f"{message}; {_advice(origin.partition('://')[2])}", code="wrong_origin")
         return None
 
@@ -110,7 +110,7 @@ def _is_address(name: str) -> bool:
 
 def _advice(authority: str) -> str:
     name = _name_of(authority)
-    return f"to serve it under this name, start it with --allowed-host {name[:80] if name else 'NAME'}"
+    return f"to serve under this name, start it with --allowed-host {name[:80] if name else 'NAME'}"
 
 
 # The page needs nothing but its own files, so nothing else is let in.
@@ -153,12 +153,12 @@ class Metrics:
         self._collectors = own = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=own)
         prometheus.PlatformCollector(registry=own)
-        name, whole = "siamese_cbow", "From the head of a request to the end of its answer."
+        name, whole = "siamese_cbow", "Seconds from the head of a request to the end of its response."
         counter = partial(prometheus.Counter, namespace=name, registry=own)
         histogram = partial(prometheus.Histogram, namespace=name, registry=own, buckets=SECONDS)
         self._requests = counter("requests", "Requests answered.", ["path", "status"])
         self._seconds = histogram("request_seconds", whole, ["path"])
-        self.under_way = prometheus.Gauge(f"{name}_requests_under_way", "Requests not answered yet.", registry=own)
+        self.under_way = prometheus.Gauge(f"{name}_requests_under_way", "Requests in progress.", registry=own)
         self._texts = counter("texts", "Texts turned into vectors.", ["model"])
         self._tokens = counter("tokens", "Words with a vector in these texts.", ["model"])
 
@@ -230,7 +230,7 @@ class Middleware:
             except TimeoutError:
                 seconds = f"{self._limits.max_seconds:g} seconds"
                 if answer.has_body:
-                    message = f"this took longer than {seconds}; send fewer texts at a time"
+                    message = f"the request took longer than {seconds}; send fewer texts per request"
                     problem = Problem(503, message, code="timeout")
                 else:
                     problem = Problem(408, f"the body had not arrived after {seconds}", code="timeout")
@@ -242,22 +242,22 @@ class Middleware:
         if misled is not None:
             return misled
         if self._under_way > self._limits.max_concurrent and scope["path"] not in self._busy_paths:
-            message = f"more than {self._limits.max_concurrent} requests are under way; try again in a second"
+            message = f"more than {self._limits.max_concurrent} concurrent requests; try again in a second"
             return Problem(503, message, code="overloaded", headers={"retry-after": "1"})
         if self._key is None or scope["path"] in self._open_paths:
             return None
         sent = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         if hmac.compare_digest(sent, self._key):
             return None
-        message = "no or a wrong API key; expected the header 'Authorization: Bearer KEY'"
+        message = "missing or wrong API key; expected the header 'Authorization: Bearer KEY'"
         return Problem(401, message, code="invalid_api_key", headers={"www-authenticate": "Bearer"})
 
 
 def _checked_key(key: str) -> str:
     """A key that a client can send. An empty one is a mistake, such as a variable that was never filled."""
     if not key or not key.isprintable() or key != key.strip():
-        problem = "is empty" if not key.strip() else "has spaces around it, or characters that no header can hold"
-        raise SettingsError(f"the API key {problem}; expected visible characters, or no key at all for an open server")
+        problem = "is empty" if not key.strip() else "has surrounding spaces, or characters that a header can't hold"
+        raise SettingsError(f"the API key {problem}; expected visible characters, or no key for an open server")
     return key
 
 

@@ -24,7 +24,7 @@ TokenIds: TypeAlias = Annotated[list[TokenId], Meta(min_length=1, examples=[[0]]
 # msgspec checks one kind of list; that all its members are of one kind is checked afterwards.
 Inputs: TypeAlias = Annotated[list[Text | TokenId | TokenIds], Meta(min_length=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
-ModelName: TypeAlias = Annotated[str, Meta(description="One of /v1/models; the first of them, unless said.")]
+ModelName: TypeAlias = Annotated[str, Meta(description="One of /v1/models; by default the first.")]
 
 
 class EmbeddingsRequest(Struct, frozen=True):
@@ -153,15 +153,15 @@ ANSWERS: dict[str, Schema] = {
 # Endpoints, and the description of the API that is made of them, for people, client generators and fuzzers.
 
 STATUSES = {
-    "400": "The body is not JSON, or not of this shape.",
-    "401": "No or a wrong API key.",
-    "403": "Asked by a web page of another server.",
+    "400": "The body is not JSON or does not match this schema.",
+    "401": "Missing or wrong API key.",
+    "403": "The request comes from a web page of another server.",
     "404": "No such model, or no such word.",
-    "408": "The body came too slowly.",
+    "408": "The body arrived too slowly.",
     "413": "The body is too large.",
-    "415": "The body is of another type than JSON.",
-    "421": "The header Host is not a name of this server.",
-    "500": "A mistake of the server's.",
+    "415": "The content type is not JSON.",
+    "421": "The Host header is not a name of this server.",
+    "500": "Internal server error.",
     "503": "Too many requests, or too much work.",
 }
 
@@ -216,8 +216,8 @@ def description(endpoints: Sequence[Endpoint], limits: Limits, version: str, *, 
         "info": {
             "title": "siamese-cbow",
             "version": version,
-            "description": f"At most {limits.max_bytes:,} bytes and {limits.max_inputs:,} texts in a request; "
-            "/search takes as many texts as the bytes allow.",
+            "description": f"At most {limits.max_bytes:,} bytes and {limits.max_inputs:,} texts per request; "
+            "/search takes as many texts as fit into the bytes.",
         },
         "paths": dict(endpoint.described() for endpoint in endpoints),
         "components": {"schemas": {**schemas, **ANSWERS}},

@@ -258,7 +258,7 @@ def _most_frequent(
     """Those of the different words of a language that occur often enough, in the order of the vocabulary they make."""
     where = f"language {language}: " if language else ""
     if not len(totals):
-        raise InputError(f"{where}no word in the text; expected at least one sentence with one word")
+        raise InputError(f"{where}the text contains no words; expected at least one")
     if totals.max() < min_count:
         most = words(distinct[totals.argmax().reshape(1)])[0]
         raise InputError(
@@ -281,7 +281,7 @@ def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list
     if max(ids, default=-1) < 0:
         where = f"language {language}: " if language else ""
         n = sum(word.startswith(prefix) for word in vocabulary.words)
-        raise InputError(f"{where}no word of the text is among the {n:,} of the vocabulary given")
+        raise InputError(f"{where}no word of the text is among the {n:,} words of the given vocabulary")
     return ids
 
 

@@ -24,7 +24,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Streams, and how often an epoch goes through each: 1 unless said, and 0.1 is a tenth of it.
+    """Streams, and the passes over each per epoch: 1 by default; 0.1 is a tenth.
 
     `Mix([text, pairs], passes=[1])` -> SettingsError: 1 number of passes for 2 streams
     """
@@ -128,13 +128,13 @@ def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
     for number, stream in enumerate(streams[1:], 2):
         if stream.tokenizer != first.tokenizer:
             raise InputError(
-                f"stream {number} was cut into words in another way than stream 1 ({stream.tokenizer} and "
+                f"stream {number} was tokenised differently from stream 1 ({stream.tokenizer} and "
                 f"{first.tokenizer}); prepare both with the same --tokenizer, --lowercase and --punctuation, "
                 "and with the same siamese-cbow"
             )
         if stream.vocabulary.languages != first.vocabulary.languages:
             languages, expected = (",".join(part.vocabulary.languages) or "none" for part in (stream, first))
             raise InputError(
-                f"stream {number} has the languages {languages} and stream 1 {expected}; "
-                "prepare both with the same --languages"
+                f"stream {number} has the languages {languages} but stream 1 has {expected}; prepare both "
+                "with the same --languages"
             )

@@ -54,12 +54,12 @@ def prepare(
     """Turns text into a stream.
 
     inputs        files, folders, globs, "-" for standard input, any iterable of texts, or a `Corpus`
-    output        the folder to write; left out, the stream lives in a temporary place until it is no longer used
-    min_count     words seen less often get no id; None: 1, 2 or 5 by the size of the text
-    max_words     keep at most this many words, the most frequent ones
-    vocabulary    use these words (a `count word` file) instead of counting
+    output        the folder to write; without it, the stream is temporary
+    min_count     drop words that occur less often; None: 1, 2 or 5, depending on the size of the text
+    max_words     keep only this many of the most frequent words
+    vocabulary    take the vocabulary from this file of `count word` lines
     text          how the text is read; with languages in it, min_count and max_words apply to each language
-    max_distinct  how many different words are kept in memory while counting, before the rarest are forgotten
+    max_distinct  distinct words to hold in memory while counting; beyond that, the rarest are dropped
     restart       replace the stream that `output` holds, or only one of other text or settings ("changed"); without it,
                   that is left alone, with an error
     progress      True shows a bar, in a terminal or a notebook
@@ -96,8 +96,8 @@ class Settings:
         prefixes = tuple(f"{language}:" for language in self.text.languages)
         for word in self.vocabulary.words if self.vocabulary and prefixes else ():
             if not word.startswith(prefixes):
-                expected = f"expected words that begin with {' or '.join(prefixes)}"
-                raise InputError(f"the word {word!r} of the vocabulary given has no language; {expected}")
+                expected = f"expected words that start with {' or '.join(prefixes)}"
+                raise InputError(f"the word {word!r} of the given vocabulary has no language; {expected}")
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for `stream.json`; a vocabulary that was given is known by its hash."""
@@ -165,8 +165,8 @@ def _unchanged(folder: Path, progress: Progress) -> Stream:
 def _check_restart(folder: Path, changes: list[str] | None, restart: bool | Literal["changed"]) -> None:
     if changes and not restart:
         raise InputError(
-            f"{folder} holds a stream of another text or other settings ({', '.join(changes)}); "
-            "choose another output, or give --restart to replace it"
+            f"{folder} holds a stream of other text or settings ({', '.join(changes)}); choose another "
+            "output, or add --restart to replace it"
         )
 
 
@@ -177,7 +177,7 @@ def _changes(
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     if not (folder / ABOUT).is_file():
-        raise InputError(f"{folder} exists and is not a stream; choose another output, or remove it")
+        raise InputError(f"{folder} exists and is not a stream; choose another output or remove it")
     if restart:
         check_replaceable(folder, OURS, "a stream")  # before any work
     if restart is True or (restart and not sources):
@@ -268,21 +268,22 @@ def _say_what_happened(stream: Stream, progress: Progress) -> None:
         progress.say(message)
     progress.say(
         f"{stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences and {stream.n_documents:,} "
-        f"{'documents' if stream.kind == 'text' else 'groups'}; {len(stream.vocabulary):,} words of "
-        f"{about['n_distinct']:,} different ones"
+        f"{'documents' if stream.kind == 'text' else 'groups'}; vocabulary: {len(stream.vocabulary):,} of "
+        f"{about['n_distinct']:,} distinct words"
     )
     for language in stream.vocabulary.languages:
         progress.say(f"{len(stream.vocabulary.of_language(language)[1]):,} words of {language}")
     if about["settings"]["min_count"] is None:
-        progress.say(f"min_count {about['min_count']}, by the size of the text: rarer words are left out (--min-count)")
+        progress.say(f"min_count: {about['min_count']}, chosen by the size of the text (--min-count)")
     unknown = about["n_unknown_tokens"]
     if unknown:
         share = unknown / (unknown + stream.n_tokens)
-        progress.say(f"{unknown:,} tokens ({share:.1%}) are words outside the vocabulary and were left out")
+        progress.say(f"dropped {unknown:,} out-of-vocabulary tokens ({share:.1%})")
     if about["n_dropped_sentences"]:
-        progress.say(f"{about['n_dropped_sentences']:,} sentences had no known word and were dropped")
+        progress.say(f"dropped {about['n_dropped_sentences']:,} sentences without a known word")
     if about["n_forgotten"]:
         progress.say(
-            f"more than {about['settings']['max_distinct']:,} different words: {about['n_forgotten']:,} rare ones were "
-            "forgotten while counting, so counts of rare words are lower bounds (raise --max-distinct to avoid it)"
+            f"more than {about['settings']['max_distinct']:,} distinct words: {about['n_forgotten']:,} rare "
+            "ones were dropped while counting, so counts of rare words are lower bounds (raise "
+            "--max-distinct to avoid this)"
         )

@@ -46,14 +46,14 @@ class Tallies:
         n_sources = Counter(self.layouts.values())
         messages = [f"read {n:,} {'text' if n == 1 else 'texts'} as {layout}" for layout, n in n_sources.items()]
         if self.n_broken:
-            messages.append(f"{self.n_broken:,} broken UTF-8 sequences were replaced")
+            messages.append(f"replaced {self.n_broken:,} invalid UTF-8 sequences")
         if self.n_cut:
-            messages.append(f"{self.n_cut:,} overlong paragraphs were cut into pieces at white space")
+            messages.append(f"split {self.n_cut:,} overlong paragraphs at white space")
         if self.n_short:
             first = ", ".join(self.short_at)
             wrong = f"without a phrase for each of {', '.join(self.languages)}"
             wrong = wrong if self.languages else "with fewer than two phrases"
-            messages.append(f"{self.n_short:,} lines {wrong} were left out (first: {first})")
+            messages.append(f"skipped {self.n_short:,} lines {wrong} (first: {first})")
         return messages
 
 

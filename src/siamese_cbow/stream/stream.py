@@ -195,7 +195,7 @@ class Stream:
         if vocabulary is None:
             vocabulary = Vocabulary.read(folder / VOCABULARY, languages=text.get("languages", ()))
         if len(vocabulary) != about["n_words"]:
-            raise _broken(folder, f"{VOCABULARY} has {len(vocabulary):,} words, {ABOUT} says {about['n_words']:,}")
+            raise _broken(folder, f"{VOCABULARY} has {len(vocabulary):,} words but {ABOUT} says {about['n_words']:,}")
         tokenizer = Tokenizer.from_settings(about["settings"]["tokenizer"])
         stream = cls(**arrays, vocabulary=vocabulary, tokenizer=tokenizer, fingerprint=about["fingerprint"],
                      kind=text["kind"], about=about)  # fmt: skip
@@ -206,7 +206,7 @@ class Stream:
             hashes = [hashlib.blake2b(array.data, digest_size=16).digest() for array in arrays.values()]
             seed = fingerprint_seed(tokenizer, stream.kind, text.get("languages", ()))
             if fingerprint_of(seed, vocabulary, hashes) != stream.fingerprint:
-                raise _broken(folder, "its arrays or words are not those that were written")
+                raise _broken(folder, "its arrays or words do not match their checksum")
         return stream
 
     def _check(self, folder: Path) -> None:
@@ -242,14 +242,16 @@ def is_stream(folder: Path) -> bool:
 def read_about(folder: Path) -> dict[str, Any]:
     """`stream.json` of a folder, checked to be one that this version understands."""
     if not folder.is_dir():
-        raise InputError(f"no folder {folder}; make a stream with: siamese-cbow prepare TEXT -o {folder}")
+        raise InputError(f"no folder {folder}; create a stream with: siamese-cbow prepare TEXT -o {folder}")
     try:
         about: dict[str, Any] = json.loads(file_text(folder / ABOUT))
         version = about["format_version"]
         if version != FORMAT_VERSION:
             newer = isinstance(version, int) and version > FORMAT_VERSION
             advice = f"{what_reads(about)}, or remove it" if newer else "remove it"
-            raise _broken(folder, f"it has stream format {version}, this version reads {FORMAT_VERSION}", advice=advice)
+            raise _broken(
+                folder, f"it has stream format {version}, but this version reads {FORMAT_VERSION}", advice=advice
+            )
         settings = about["settings"]
         settings["tokenizer"] = Tokenizer.from_settings(settings["tokenizer"]).settings()
         _check_values(about, settings["text"])
@@ -272,7 +274,7 @@ def _check_values(about: Mapping[str, Any], text: Mapping[str, Any]) -> None:
 
 
 def _again(folder: Path, advice: str = "remove it") -> str:
-    return f"{advice} and make it again: siamese-cbow prepare TEXT -o {folder}"
+    return f"{advice} and prepare it again: siamese-cbow prepare TEXT -o {folder}"
 
 
 def _broken(folder: Path, what: str, advice: str = "remove it") -> FormatError:

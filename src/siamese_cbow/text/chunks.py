@@ -25,8 +25,8 @@ from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, MAX_ROW_BYTES
 Unit: TypeAlias = Literal["line", "paragraph", "document"]
 Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
 BOM = b"\xef\xbb\xbf"
-_TOO_LONG = "expected one sentence per line: for running text use --layout paragraphs"
-_TOO_LONG_TO_KEEP = "expected one text per line: cut it into lines, or --unit sentence where the command has it"
+_TOO_LONG = "expected one sentence per line; for running text use --layout paragraphs"
+_TOO_LONG_TO_KEEP = "expected one text per line; split it into lines, or use --unit sentence if the command has it"
 _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 

@@ -84,8 +84,8 @@ class Corpus:
     def _open(self) -> Iterator[RawBlock]:
         if self._was_read and not self.can_be_read_again:
             raise InputError(
-                "this text was read already and can't be read again; give files, a list, or an object whose "
-                "__iter__ starts anew"
+                "this text can be read only once and was already read; pass files, a list, or an object "
+                "whose __iter__ starts over"
             )
         self._was_read = True
         self._pooled = Evidence()

@@ -36,7 +36,7 @@ def _whole(path: Path, decoding: Decoding, advice: str) -> str:
         for piece in text.reads():
             pieces.append(piece)
             if sum(map(len, pieces)) > MAX_BYTES:
-                raise NoText(f"{path} is larger than {MAX_BYTES >> 20} MB, the limit of a document; {advice}")
+                raise NoText(f"{path} is larger than {MAX_BYTES >> 20} MB, the limit for a document; {advice}")
     valid, n_broken = valid_utf8(b"".join(pieces), str(path))
     decoding.broken[str(path)] += n_broken
     return valid.decode().replace("\r\n", "\n").replace("\r", "\n")
@@ -89,7 +89,7 @@ def _check_tags(page: str, name: str) -> None:
         closed = Counter(tag.lower() for tag in _CLOSED_TAG.findall(page))
         depth = sum(max(0, n - closed[tag]) for tag, n in tags.items() if tag not in _UNCLOSED)
     if depth > _DEEPEST_TAGS:
-        raise NoText(f"{name} has {depth:,} tags that nothing closes; save it as plain text (.txt)")
+        raise NoText(f"{name} has {depth:,} unclosed tags; save it as plain text (.txt)")
     for piece in _LONG_TAG.findall(page):
         if len(_QUOTED.sub("", piece).partition(">")[0]) > _LONGEST_TAG:
             raise NoText(f"{name} has a tag of {len(piece):,} characters; save it as plain text (.txt)")
@@ -198,11 +198,11 @@ def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Par
     with open_bytes(path) as stream:
         data = stream.read(MAX_PDF_BYTES + 1)
     if len(data) > MAX_PDF_BYTES:
-        raise NoText(f"{path} is larger than {MAX_PDF_BYTES >> 20} MB, the limit of a PDF; split it")
+        raise NoText(f"{path} is larger than {MAX_PDF_BYTES >> 20} MB, the limit for a PDF; split it")
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise NoText(f"{path} is locked by a password; save it without one")
+            raise NoText(f"{path} is password-protected; save it without a password")
         texts = [page.extract_text() for page in reader.pages]
     except NoText:
         raise
@@ -211,7 +211,7 @@ def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Par
         raise NoText(f"can't read {path} as a PDF: {reason}; check the file") from error
     paragraphs = [(number, text) for number, page in enumerate(texts, 1) for text in _page_paragraphs(page)]
     if texts and not paragraphs:
-        raise NoText(f"{path} has no text on its {len(texts):,} pages, only pictures; recognise its text first (OCR)")
+        raise NoText(f"{path} has no text on its {len(texts):,} pages, only images; run OCR on it first")
     return paragraphs
 
 

@@ -66,7 +66,7 @@ class Decoding:
         advice = "if that is wrong, name the encoding: --encoding NAME"
         lines = [f"read as {label(each)}, not UTF-8: {listed(names)}; {advice}" for each, names in sources.items()]
         if names := [source for source, n in self.broken.items() if n]:
-            lines.append(f"replaced {counted(self.broken.total(), 'broken character')} of UTF-8: {listed(names)}")
+            lines.append(f"replaced {counted(self.broken.total(), 'invalid UTF-8 character')}: {listed(names)}")
         return lines
 
 
@@ -158,7 +158,7 @@ def broken_error(name: str, n_broken: int, n_characters: int, encoding: str, sam
     """The error to raise: says which encoding is likely, if any."""
     likely = likely_encoding(tuple(samples))
     advice = (
-        f"it looks like {label(likely)}: type --encoding {likely}"
+        f"it looks like {label(likely)}: add --encoding {likely}"
         if likely not in (None, encoding)
         else "name its encoding with --encoding NAME, or convert it to UTF-8"
     )

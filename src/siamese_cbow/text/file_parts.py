@@ -127,5 +127,5 @@ def _in_utf8(texts: Iterator[bytes], name: str) -> Iterator[bytes]:
     """The same texts; an error where one is clearly in another encoding, though the file began in ASCII."""
     for text in texts:
         if not text.isascii() and Decoder(name, Decoding(), text[:SAMPLE_BYTES]).encoding not in (None, UTF8):
-            raise InputError(f"{name} is not in UTF-8 throughout; name its encoding: --encoding NAME")
+            raise InputError(f"{name} is not UTF-8 throughout; name its encoding: --encoding NAME")
         yield text

@@ -33,14 +33,14 @@ KINDS = {
     "ignored": ("{} ignored by .gitignore",) * 2,
     "hidden": ("{} hidden",) * 2,
     "glob": ("{} by --glob",) * 2,
-    "forbidden": ("{} that may not be read",) * 2,
+    "forbidden": ("{} without read permission",) * 2,
     "broken": ("{} broken link", "{} broken links"),
-    "again": ("{} link to what is read already", "{} links to what is read already"),
+    "again": ("{} link to a file already read", "{} links to files already read"),
     "special": ("{} pipe or device", "{} pipes and devices"),
     "other": ("{} of another format",) * 2,
     "own": ("{} folder of siamese-cbow (a stream, a model, an index)",
             "{} folders of siamese-cbow (streams, models, indexes)"),
-    "pdf": ("{} PDF (to read it, type {install})", "{} PDFs (to read them, type {install})"),
+    "pdf": ("{} PDF (to read it: {install})", "{} PDFs (to read them: {install})"),
 }  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def left_out_remark(left_out: Counter[str]) -> list[str]:
     install = install_command("pdf") if left_out["pdf"] else ""
     counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}", install=install)
               for kind, phrases in KINDS.items() if left_out[kind]]  # fmt: skip
-    return [f"left out {', '.join(counts)}; a file that is named itself is always read"] if counts else []
+    return [f"skipped {', '.join(counts)}; files named explicitly are always read"] if counts else []
 
 
 def _is_own(entries: Sequence[os.DirEntry[str]]) -> bool:
@@ -222,7 +222,7 @@ def _spec(lines: Sequence[str], name: str) -> GitIgnoreSpec:
     try:
         return GitIgnoreSpec.from_lines(lines, pattern, backend="simple")  # others don't know atomic groups
     except (ValueError, TypeError, re.error) as error:
-        raise SettingsError(f"{name} has a pattern that can't be understood: {error}; correct it") from None
+        raise SettingsError(f"{name} has an invalid pattern: {error}; correct it") from None
 
 
 _STAR = "[^/]*"

@@ -32,15 +32,15 @@ def group_layout_of(sample: bytes, name: str, n_columns: int | None, *, marked: 
     which = f"none of the first rows of {name}" if marked else f"none of the first {len(records):,} lines of {name}"
     if n_columns is not None:
         raise InputError(
-            f"{which} holds {n_columns} phrases in {n_columns} columns, one for each language (the most columns: "
-            f"{max(map(len, columns))}); name the language of each column, or cut other columns out: cut -f1,2"
+            f"{which} has {n_columns} phrases in {n_columns} columns, one per language (the most columns: "
+            f"{max(map(len, columns))}); name the language of each column, or remove other columns: cut -f1,2"
         )
     lines = (
         "lines like 'phrase<tab>paraphrase' or PPDB's '[X] ||| phrase ||| paraphrase ||| ...'; "
         "for running text use --kind text"
     )
     expected = "a list of two or more strings in each row" if marked else lines
-    raise InputError(f"{which} holds two phrases; expected {expected}")
+    raise InputError(f"{which} has two phrases; expected {expected}")
 
 
 def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:

@@ -30,7 +30,7 @@ _LOOK_AT = 100  # documents that are looked at to tell sentences from words
 
 @dataclass(frozen=True)
 class Texts:
-    """Says that strings are text where they could be mistaken for names of files: `Texts(["A cat.", "It purrs."])`."""
+    """Marks strings as text where they could be mistaken for file names: `Texts(["A cat.", "It purrs."])`."""
 
     texts: Iterable[str | Iterable[str]]
 
@@ -89,7 +89,7 @@ def _items(inputs: Any) -> Iterable[Any] | None:
     """The iterable of texts that was given, or None where names of files were."""
     items: Iterable[Any] = inputs.texts if isinstance(inputs, Texts) else inputs
     if isinstance(inputs, Texts) and isinstance(items, str):
-        raise InputError(f"Texts({items[:40]!r}) holds one string; expected an iterable of strings: Texts([...])")
+        raise InputError(f"Texts({items[:40]!r}) got a single string; expected an iterable of strings: Texts([...])")
     if isinstance(items, str | Path):
         return None
     if isinstance(inputs, list | tuple) and all(isinstance(item, str | Path) for item in inputs):
@@ -105,7 +105,7 @@ def _items(inputs: Any) -> Iterable[Any] | None:
 def no_text_remark(names: Sequence[str]) -> list[str]:
     """The line about files of folders that have no text, if there are any."""
     advice = "name one of them to see why; tables have --text-column"
-    without = f"left out {counted(len(names), 'file')} without text that can be read: {listed(names)}; {advice}"
+    without = f"skipped {counted(len(names), 'file')} without readable text: {listed(names)}; {advice}"
     return [without] if names else []
 
 
@@ -161,7 +161,7 @@ def _text_hint(name: str) -> str:
     """Sentences are handed in as names of files easily: `prepare(["The cat sat."])`."""
     if " " not in name:
         return ""
-    return " (to hand in the text itself, wrap it: Texts([...]), or give lists of sentences, one list per document)"
+    return " (to pass the text itself, wrap it: Texts([...]), or pass lists of sentences, one list per document)"
 
 
 def _matches(pattern: str, walk: Walk) -> Iterator[Path]:
@@ -181,7 +181,7 @@ def _in_folder(folder: Path, walk: Walk) -> list[Path]:
     files = walk.files(folder)
     if not files:
         remarks = left_out_remark(walk.left_out) if walk.left_out.total() > before else ["it is empty"]
-        raise InputError(f"no text in the folder {folder}: {remarks[0]}; give other folders, or files by name")
+        raise InputError(f"no text in the folder {folder}: {remarks[0]}; name other folders, or the files themselves")
     return files
 
 
@@ -219,7 +219,7 @@ def _item_bytes(item: Any, position: int, groups: bool) -> tuple[bytes, bool]:
         return lines_bytes(item) + MARK, True
     shown = repr(item)
     expected = "a list of two or more paraphrases" if groups else "a string or a list of strings (a document)"
-    advice = "; give paths as a list" if isinstance(item, Path) else ""
+    advice = "; pass paths as a list" if isinstance(item, Path) else ""
     raise InputError(
         f"item {position:,} of the iterable is {type(item).__name__} {shown[:60]}{'...' if len(shown) > 60 else ''}; "
         f"expected {expected}{advice}"

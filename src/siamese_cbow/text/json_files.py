@@ -55,7 +55,7 @@ def json_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
 
 def _chunks(text: TextStream, path: Path) -> Iterator[Chunk]:
     """About 4 MB of lines with an object each."""
-    advice = "expected one JSON object per line, with one document in each"
+    advice = "expected one JSON object per line, with one document each"
     reads = text.reads() if _has_lines(text.head, path) else _element_lines(text.reads(), path)
     return line_chunks(reads, str(path), overlong="refuse", limit=MAX_ROW_BYTES, advice=advice)
 
@@ -180,7 +180,9 @@ def _element_lines(reads: Iterator[bytes], path: Path) -> Iterator[bytes]:
                 depth = 1 if text[place] == "[" else 0
                 place += depth
             elif depth == 2:
-                raise InputError(f"{path} goes on after its array ends: {text[place : place + 40]!r}; expected nothing")
+                raise InputError(
+                    f"{path} continues after the end of its array: {text[place : place + 40]!r}; expected nothing"
+                )
             elif depth == 1 and text[place] == "]":
                 depth, place = 2, place + 1
             elif depth == 1 and text[place] == "," and n:
@@ -197,14 +199,14 @@ def _element_lines(reads: Iterator[bytes], path: Path) -> Iterator[bytes]:
         if lines:
             yield "".join(lines).encode("utf-8", "surrogateescape")
     if depth == 1:
-        raise InputError(f"{path} is cut off: its array of {n:,} records does not end; get the file again")
+        raise InputError(f"{path} is truncated: its array of {n:,} records does not end; get the file again")
 
 
 def _bad_element(path: Path, number: int, text: str, error: Exception) -> InputError:
     reason = str(error).partition(":")[0]
     return (NoText if number == 1 else InputError)(
-        f"{path}: record {number:,} is not JSON ({reason}): {text[:60]!r}; expected an array of objects, or an object "
-        "per line"
+        f"{path}: record {number:,} is not JSON ({reason}): {text[:60]!r}; expected an array of objects, or "
+        "one object per line"
     )
 
 

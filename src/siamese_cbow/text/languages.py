@@ -147,14 +147,14 @@ class Detected(NamedTuple):
         """
         what = f"{self.language}: {decides or self.language.decides()}"
         if self.doubt:
-            return f"language: {self.doubt}, so it is taken for {what}; name it with {option}"
+            return f"language: {self.doubt}, so it is treated as {what}; set it with {option}"
         if not self.shares:
             return ""
         others = [f"{share:.0%} {other}" for other, share in self.shares[1:] if share >= _MIXED][:3]
         if others:
             mixed = " and ".join([f"{self.shares[0][1]:.0%} {self.language}", *others])
-            return f"language: mixed, {mixed}; all of it is taken for {what}; {option} says otherwise"
-        return f"language: {what}; {option} says otherwise"
+            return f"language: mixed, {mixed}; all of it is treated as {what} ({option})"
+        return f"language: {what} ({option})"
 
 
 def detect(samples: Iterable[bytes]) -> Detected:
@@ -170,7 +170,7 @@ def detect(samples: Iterable[bytes]) -> Detected:
     n_unsure = n_of.pop(_NONE, 0)
     ranked = tuple((codes[code], n / n_letters) for code, n in n_of.most_common(4))
     if n_unsure > _SURE * n_letters:
-        return Detected(codes[ASSUMED], ranked, doubt="it can't be told from the text")
+        return Detected(codes[ASSUMED], ranked, doubt="undetermined")
     return Detected(ranked[0][0], ranked)
 
 

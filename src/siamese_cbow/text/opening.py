@@ -82,8 +82,8 @@ class ByteStream:
         """Raises an error where the end comes before that of the file that was opened; one that grows is read on."""
         if self._n_read < self._n_bytes:
             raise InputError(
-                f"{self.name} became shorter while it was read: {self._n_read:,} bytes of {self._n_bytes:,}; "
-                "wait until it is written, and give the same command again"
+                f"{self.name} shrank while it was read: {self._n_read:,} of {self._n_bytes:,} bytes; wait "
+                "until it is complete, then run the same command again"
             )
 
     def advance(self) -> int:
@@ -142,7 +142,7 @@ class PiecesFile(io.RawIOBase):
 def _stdin_stream() -> ByteStream:
     """Standard input has no name to tell the compression by, so its first bytes decide."""
     if sys.stdin is None:
-        raise InputError("standard input is closed; expected text: give files, or pipe text into the command")
+        raise InputError("standard input is closed; expected text: name files, or pipe text into the command")
     source = sys.stdin.buffer
     start = source.read(_LONGEST_START)
     ending = compression_of(start)
@@ -205,7 +205,7 @@ def _clear_read_errors(name: str, position: int, *, compressed: bool) -> Iterato
             raise InputError(f"can't read {name} beyond byte {position:,}: {error}; expected a text file") from error
         reason = str(error).rstrip(".")
         raise InputError(
-            f"{name} is cut off or damaged: after {position:,} bytes of text: {reason}; get the file again"
+            f"{name} is truncated or damaged: after {position:,} bytes of text: {reason}; get the file again"
         ) from error
 
 
@@ -226,7 +226,7 @@ _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
     (b"SQLite format 3\0", "an SQLite database", "export the text as .jsonl first"),
     (b"\x93NUMPY", "a NumPy array", "give text files"),
     (b"\x89HDF", "an HDF5 file", "give text files"),
-    (b"PAR1", "a Parquet file", "rename it so that it ends in .parquet"),
+    (b"PAR1", "a Parquet file", "rename it to end in .parquet"),
     (b"ARROW1\0", "an Arrow file", "write it as .parquet"),
 )
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b") | {127})  # escape stays: coloured logs are text
@@ -235,7 +235,7 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b") | {127})  # escape 
 def check_is_no_other_file(start: bytes, name: str) -> None:
     """Raise an InputError when `start`, the first bytes of the input called `name`, is that of a known other file."""
     if ending := compression_of(start):
-        raise InputError(f"{name} is compressed, but its name doesn't say so; rename it so that it ends in {ending}")
+        raise InputError(f"{name} is compressed, but its name does not say so; rename it to end in {ending}")
     for known, what, advice in _KNOWN_FILES:
         if start.startswith(known):
             raise InputError(f"{name} is {what}, not text; {advice.format(name=name)}")

@@ -23,7 +23,7 @@ TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary",
 # comes with each batch) wants more, and is decoded here.
 _PLAIN_ROWS, _NUMBERED_ROWS, _MOST_ROWS = 16, 4096, 1 << 16
 _MOST_DECODED = 256 << 20  # bytes of the largest row group, times rows at a time
-_TOO_LONG = "expected one document in each record"
+_TOO_LONG = "expected one document per record"
 
 
 @with_clear_errors
@@ -140,7 +140,7 @@ def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Ite
             yield table, done - before
         if rows != file.metadata.num_rows:  # where columns are of different lengths, Arrow stops at the shortest
             raise InputError(
-                f"{path} has {rows:,} whole records of {file.metadata.num_rows:,}: it is damaged; get it again"
+                f"{path} is damaged: it has {rows:,} complete records of {file.metadata.num_rows:,}; get it again"
             )
         roots = dict.fromkeys(column if column in schema.names else column.split(".")[0] for column in columns)
         yield pa.schema([schema.field(root) for root in roots]).empty_table(), n_bytes - done

@@ -228,7 +228,7 @@ def missing_column(path: Path, column: str, columns: Sequence[str], texts: Seque
 def not_text(path: Path, column: str, what: str) -> InputError:
     """The error to raise when a column holds `what`, such as "int64"."""
     return InputError(
-        f"column {column!r} of {path} holds {what}; expected text or lists of strings: choose with --text-column"
+        f"column {column!r} of {path} contains {what}; expected text or lists of strings: set --text-column"
     )
 
 
@@ -279,7 +279,7 @@ class RecordColumns:
             if self._rest is None or not len(self._rest):
                 self._rest = next(self._batches, None)
                 if self._rest is None:
-                    raise InputError(f"{source} has changed while it was read; try again")
+                    raise InputError(f"{source} changed while it was read; try again")
                 continue
             parts.append(self._rest[:n])
             self._rest = self._rest[n:]
@@ -289,7 +289,7 @@ class RecordColumns:
     def finish(self) -> None:
         """Raises an error unless all records of the table were taken."""
         if (self._rest is not None and len(self._rest)) or any(map(len, self._batches)):
-            raise InputError(f"{self._source} has changed while it was read; try again")
+            raise InputError(f"{self._source} changed while it was read; try again")
 
     def _open(self, path: Path) -> Iterator[Any]:
         rows: Iterator[Any] = _function(path, "rows")(path, Decoding(self._encoding))

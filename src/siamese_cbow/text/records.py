@@ -30,18 +30,18 @@ class TextSettings:
     layout      sentences: one sentence per line, an empty line between documents
                 paragraphs: one paragraph per line, to be split into sentences, an empty line between documents
                 wrapped: running text with short lines, an empty line between paragraphs, a file is a document
-                auto: look at several places and choose
-    boundary    what adjacency never crosses in training: the end of a document, or already that of a paragraph
-    language    of the text, by name or tag ("German", "de", "pt-br"); auto: look at several places. It decides how
-                sentences are split and, for training, which stems and which rules for words there are
+                auto: detect it
+    boundary    boundary that neighbouring sentences never cross in training: the end of a document or of a paragraph
+    language    of the text, by name or tag ("German", "de", "pt-br"); auto: detect it. Determines sentence splitting
+                and, for training, stemming and tokenisation
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
     unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record; a
                 sentence or a paragraph of running text; a document, which is a file or a record; auto: a paragraph of
                 wrapped text, else a line. Training always reads sentences
-    encoding    of the text, such as "cp1252"; found out unless said
+    encoding    of the text, such as "cp1252"; detected by default
     kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
     globs       which files of folders are read, as for ripgrep: ("*.md",) only these, ("!drafts/",) all but those
-    code        whether code blocks of HTML and Markdown are read, too
+    code        include code blocks of HTML and Markdown
     languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
     """
 
@@ -114,9 +114,9 @@ def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
         raise SettingsError("languages has auto; expected the language of each column, such as --languages en,de")
     listed = ",".join(languages)
     if languages and kind != "groups":
-        raise SettingsError(f"languages are {listed} and kind is {kind!r}; only groups have languages: --kind groups")
+        raise SettingsError(f"languages are {listed} but kind is {kind!r}; only groups have languages: --kind groups")
     if len(languages) == 1 or len(set(languages)) < len(languages):
-        raise SettingsError(f"languages are {listed}; expected two or more, each once: one for each column")
+        raise SettingsError(f"languages are {listed}; expected two or more distinct ones, one per column")
     return tuple(languages)
 
 

@@ -154,7 +154,7 @@ class RowReader:
         except InputError as error:
             if self._say is None or self._inputs.is_named(path):
                 raise
-            self._say(f"left out: {error}")
+            self._say(f"skipped: {error}")
 
     @property
     def remarks(self) -> list[str]:
@@ -163,7 +163,7 @@ class RowReader:
                                for names in (self._wrapped, self._paragraphs))  # fmt: skip
         rows = []
         if wrapped:
-            rows.append(f"wrapped lines, so each paragraph is a row: {listed(wrapped)}; for each line: --unit line")
+            rows.append(f"wrapped lines, so each paragraph is a row: {listed(wrapped)}; for single lines: --unit line")
         if paragraphs:
             rows.append(f"documents, so each paragraph is a row: {listed(paragraphs)}")
         language = [self._language] if self._language else []

@@ -89,7 +89,7 @@ _HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[\t\r\n]|\Z)')
 _PLAIN_CELL = re.compile(r"[^\t\r\n]*")
 _EXCEL_HINT = re.compile(r"sep=([\t -!#-~])\r?\n")  # a first line that spreadsheets write
-_TOO_LONG = "expected one document in each record; is a quotation mark before it never closed?"
+_TOO_LONG = "expected one document per record; look for an unclosed quotation mark before it"
 
 
 @with_clear_errors
@@ -149,9 +149,7 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
             n_pieces = lines.n_pieces
             if lines.is_over:  # the module makes a row of what is left at the end of a file
                 start = _text(row[-1].rstrip())[:60]
-                raise InputError(
-                    f"{text.name} ends inside of a cell whose quotation mark is never closed: {start!r}; close it"
-                )
+                raise InputError(f"{text.name} ends inside a cell with an unclosed quotation mark: {start!r}; close it")
             if len(row) != n_cells:
                 start = _text(dialect.delimiter.join(row))[:60]
                 raise ValueError(f"Expected {n_cells} columns, got {len(row)} in line {reader.line_num:,}: {start!r}")

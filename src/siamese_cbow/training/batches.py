@@ -51,8 +51,8 @@ def batch_shape(
     _check_stream(stream, largest, negatives)
     if triples and largest < 3:
         raise InputError(
-            f"no document of the stream has three sentences (the longest has {largest}), and only sentences with one "
-            "before and one after them would be learnt from; leave out --triples or prepare longer documents"
+            f"no document of the stream has three sentences (the longest has {largest}), but --triples learns "
+            "only from sentences with one before and one after; drop --triples or prepare longer documents"
         )
     groups = stream.kind == "groups"
     run_length = min(run_length, largest) if groups else run_length
@@ -153,14 +153,15 @@ def _largest_document(stream: Stream) -> int:
 def _check_stream(stream: Stream, largest_document: int, negatives: int) -> None:
     unit = "group" if stream.kind == "groups" else "document"
     if stream.n_sentences == 0 or len(stream.vocabulary) == 0:
-        raise InputError("the stream has no sentence with a known word; prepare more text or use a smaller --min-count")
+        raise InputError("no sentence of the stream contains a known word; prepare more text or lower --min-count")
     if largest_document < 2:
         raise InputError(
-            f"every {unit} of the stream has one sentence only ({stream.n_documents:,} of them), and sentences are "
-            "learnt from their neighbours; check how the text was split, see prepare's --layout and --boundary"
+            f"every {unit} of the stream has only one sentence ({stream.n_documents:,} in all), but training "
+            "needs neighbouring sentences; check how the text was split: see --layout and --boundary of "
+            "prepare"
         )
     if negatives >= stream.n_sentences:
         raise InputError(
-            f"negatives is {negatives} and the stream has {stream.n_sentences:,} sentences; "
-            "expected fewer negatives than sentences: lower --negatives or prepare more text"
+            f"negatives is {negatives} but the stream has only {stream.n_sentences:,} sentences; expected "
+            "fewer negatives than sentences: lower --negatives or prepare more text"
         )

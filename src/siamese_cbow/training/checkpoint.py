@@ -92,8 +92,7 @@ class Checkpoints:
                 damaged.append(f"{path.name}: {error}")
         if damaged:
             raise FormatError(
-                f"no checkpoint in {self._folder} is undamaged ({'; '.join(damaged)}); "
-                "delete the folder to start this run anew"
+                f"every checkpoint in {self._folder} is damaged ({'; '.join(damaged)}); delete the folder to start over"
             )
         return None
 
@@ -109,11 +108,13 @@ def _read(path: Path) -> Checkpoint:
     content = json.loads((path / STATE).read_text(encoding="utf-8"))
     version = content.get("format_version", FORMAT_VERSION)
     if version != FORMAT_VERSION:
-        raise ValueError(f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}; {what_reads(content)}")
+        raise ValueError(
+            f"format version {version!r}, but this siamese-cbow reads {FORMAT_VERSION}; {what_reads(content)}"
+        )
     arrays = {}
     for name, expected in content["arrays"].items():
         if not re.fullmatch(r"\w[\w.]*", name) or file_hash(path / f"{name}.npy") != expected:
-            raise ValueError(f"{name}.npy is not what was written")
+            raise ValueError(f"{name}.npy does not match its checksum")
         arrays[name] = np.load(path / f"{name}.npy", allow_pickle=False)
     return Checkpoint(int(content["step"]), arrays, dict(content["state"]))
 

@@ -34,7 +34,7 @@ from siamese_cbow.transform.spelling import drawn_to_letters
 
 @dataclass(frozen=True)
 class Run:
-    """A training under way: what it is about, and where it stands."""
+    """A training run: its plan and its current state."""
 
     plan: Plan
     state: TrainingState
@@ -77,8 +77,8 @@ class Run:
         largest_removed = max(undo.removed.max(initial=0), -undo.removed.min(initial=0))
         if max(vectors.max(), -vectors.min()) <= 1e-6 * largest_removed:  # zero, or what rounding has left
             raise SettingsError(
-                "every vector would be zero, so that all texts are alike: what is done at the end leaves nothing; "
-                "try --common-directions 0, --length-power 1 and --idf-power 0, or prepare more text"
+                "post-processing reduces every vector to zero; try --common-directions 0, --length-power 1 "
+                "and --idf-power 0, or prepare more text"
             )
         ngrams = drawn_to_letters(vocabulary, vectors, self.plan.spelling) if self.plan.spelling else None
         model = Model(vocabulary, vectors, mix.tokenizer, info, ngrams=ngrams)
@@ -91,8 +91,8 @@ class Run:
         is_number = np.isfinite(float32_lengths(vectors))
         if not is_number.all():
             raise SettingsError(
-                f"the vector of {self.plan.vocabulary.words[int(np.argmin(is_number))]!r} has grown beyond all bounds "
-                f"at learning rate {self.recipe.rate}; try a smaller --learning-rate or set --clip-gradient"
+                f"the vector of {self.plan.vocabulary.words[int(np.argmin(is_number))]!r} overflowed at "
+                f"learning rate {self.recipe.rate}; lower --learning-rate or set --clip-gradient"
             )
 
 
@@ -106,7 +106,7 @@ def _inherited(model: Model) -> dict[str, Any]:
 
 
 class Callback:
-    """Code that looks at a training while it runs, always between two batches. Override what you need.
+    """Code that runs during training, always between two batches. Override what you need.
 
     >>> class Curve(Callback):
     ...     every = 10  # batches
@@ -121,8 +121,8 @@ class Callback:
     every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
     an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that falls.
 
-    An exception raised in a callback ends the training. The state is then that of the end of a batch: `train` can go on
-    from it.
+    An exception raised in a callback ends the run. The state is then that at the end of a batch, so `train` can
+    resume from it.
     """
 
     every: int = 0
@@ -246,9 +246,8 @@ def _check_finite(run: Run, report: ChunkReport) -> None:
         counters = run.state.counters
         batch = counters.batch + int(np.flatnonzero(~np.isfinite(report.loss))[0])
         raise SettingsError(
-            f"the loss is no longer a number in batch {batch:,} of epoch {counters.epoch}: the vectors have "
-            f"grown beyond all bounds at learning rate {run.recipe.rate}; try a smaller "
-            "--learning-rate or set --clip-gradient"
+            f"the loss is not a number in batch {batch:,} of epoch {counters.epoch}: the vectors overflowed "
+            f"at learning rate {run.recipe.rate}; lower --learning-rate or set --clip-gradient"
         )
 
 
@@ -268,11 +267,11 @@ def _end_epoch(run: Run, progress: Progress) -> None:
     counters = run.state.counters
     progress.say(f"epoch {counters.epoch}: loss {counters.mean_loss:.4f} over {counters.loss_examples:,} examples")
     if counters.words_cut:
-        progress.say(f"{counters.words_cut:,} words stood beyond {run.recipe.max_tokens} in their sentences: left out")
+        progress.say(f"dropped {counters.words_cut:,} words beyond word {run.recipe.max_tokens} of their sentences")
     if counters.examples == 0:  # a later epoch without any, of very little text, does no harm
         raise SettingsError(
-            f"no example in epoch {counters.epoch}: no batch had a sentence with a neighbour and something to "
-            "compare it with; raise --run-length or --batch-size, prepare more text, or set --subsample 0"
+            f"no training example in epoch {counters.epoch}: no batch had a sentence with both a neighbour "
+            "and a negative; raise --run-length or --batch-size, prepare more text, or set --subsample 0"
         )
     counters.epoch, counters.batch, counters.loss, counters.loss_examples = counters.epoch + 1, 0, 0.0, 0
 

@@ -82,12 +82,12 @@ def remarks_on_fit(recipe: Recipe, fitted: Recipe, n: int) -> list[str]:
     """What to say of a recipe that `fitted_to` has fitted to a text of n words."""
     remarks = []
     if recipe.epochs is None and fitted.n_epochs > 1:
-        remarks.append(f"{fitted.epochs} epochs, by the size of the text: {n:,} words (--epochs)")
+        remarks.append(f"epochs: {fitted.epochs}, chosen for {n:,} words (--epochs)")
     if recipe.epochs is None and recipe.init is None and n < LITTLE_TEXT:
-        remarks.append("so little text teaches little: `siamese-cbow adapt TEXT` or --init pretrained may do better")
+        remarks.append("this is little text; `siamese-cbow adapt TEXT` or --init pretrained may give better vectors")
     if recipe.learning_rate is None and fitted.rate != NEW_RATE:
-        spoil = f"so that {n:,} words don't spoil {recipe.init}"
-        remarks.append(f"learning rate {fitted.rate:g}, {spoil} (--learning-rate)")
+        spoil = f"low enough that {n:,} words don't overwrite {recipe.init}"
+        remarks.append(f"learning rate: {fitted.rate:g}, {spoil} (--learning-rate)")
     return remarks
 
 
@@ -201,7 +201,7 @@ def _words(recipe: Recipe, mix: Mix, model: Model) -> Vocabulary:
     if model.vocabulary.languages != mix.vocabulary.languages:
         languages, expected = (",".join(words.languages) or "none" for words in (model.vocabulary, mix.vocabulary))
         raise InputError(
-            f"{recipe.init} has the languages {languages} and the stream {expected}; "
-            "prepare the text with the languages of the model, or start from another one"
+            f"{recipe.init} has the languages {languages}, but the stream has {expected}; prepare the text "
+            "with the languages of the model, or start from another model"
         )
     return joined([model.vocabulary, mix.vocabulary])

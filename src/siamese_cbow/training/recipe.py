@@ -45,125 +45,127 @@ class Recipe:
 
     objective: ObjectiveName = option(
         "contrastive",
-        f"The loss; {sampled_objectives(False)} use the whole batch, the others sample.",
+        f"Loss function; {sampled_objectives(False)} use the whole batch, the others sample negatives.",
         paper="softmax",
     )
-    dim: int = option(300, "Size of a vector; with --init, by default that of the model.", at_least=1, at_most=65_536)
+    dim: int = option(300, "Vector size; with --init, defaults to that of the model.", at_least=1, at_most=65_536)
     # None is what `training.plan.fitted_to` makes of the size of the text: "auto".
     epochs: int | None = option(
-        None, "Passes over the text; auto: 1 to 20, by its size.", paper=1, at_least=1, at_most=1_000_000
+        None, "Passes over the text; auto: 1 to 20, depending on its size.", paper=1, at_least=1, at_most=1_000_000
     )
-    seed: int = option(1, "All randomness comes from it.", at_least=0, at_most=2**64 - 1)
+    seed: int = option(1, "Random seed.", at_least=0, at_most=2**64 - 1)
 
     # batches
     batch_size: int = option(
         256, "Sentences per batch.", paper=100, at_least=1, at_most=1_000_000, group="Batches and negatives"
     )
     run_length: int = option(
-        4, "Consecutive sentences that enter a batch together.", paper=20, program=1, at_least=1, at_most=1_000_000
+        4, "Consecutive sentences that stay together in a batch.", paper=20, program=1, at_least=1, at_most=1_000_000
     )
     triples: bool = option(
         False,
-        "Learn only from sentences that have one before and one after them.",
+        "Learn only from sentences with one before and one after.",
         program=True,
         switch="--triples/--all-sentences",
     )
-    negatives: int = option(
-        2, f"Sentences to sample for each one, by {sampled_objectives()}.", at_least=1, at_most=100_000
-    )
-    negatives_from: NegativesFrom = option("corpus", "Where to sample them; the batch is about three times faster.")
+    negatives: int = option(2, f"Negatives per sentence for {sampled_objectives()}.", at_least=1, at_most=100_000)
+    negatives_from: NegativesFrom = option("corpus", "Where to sample negatives; batch is about three times faster.")
     any_negative: bool = option(
         False,
-        "A negative may be the sentence itself or one beside it.",
+        "Allow the sentence itself or its neighbours as negatives.",
         program=True,
         switch="--any-negative/--distant-negatives",
     )
     subsample: float = option(
-        1e-4, "Leave out words above this share of the text at random, as word2vec; 0: never.", paper=0.0, at_least=0
+        1e-4,
+        "Randomly drop words more frequent than this share of the text, as word2vec does; 0: never.",
+        paper=0.0,
+        at_least=0,
     )
     max_tokens: int | None = option(
-        None, "Leave out, and count, the words of a sentence beyond this.", program=50, at_least=1, at_most=2**31
+        None,
+        "Truncate sentences to this many words, and report how many were dropped.",
+        program=50,
+        at_least=1,
+        at_most=2**31,
     )
 
     # objective
-    temperature: float = option(
-        0.05, "Cosines are divided by it before the softmax.", paper=1.0, above=0, group="Objective"
-    )
-    margin: float = option(0.4, f"Of the objective {users_of('margin')}.", at_least=0)
+    temperature: float = option(0.05, "Temperature of the softmax over cosines.", paper=1.0, above=0, group="Objective")
+    margin: float = option(0.4, f"Margin of the objectives {users_of('margin')}.", at_least=0)
     gamma: float = option(10.0, f"Steepness of the objective {users_of('gamma')}.", above=0)
-    word_weights: WordWeights = option(
-        "none", "Weights of words in the sentences that are learnt from, as the tf-idf vectors of S2Net have them."
-    )
+    word_weights: WordWeights = option("none", "Word weights in the input sentences; information: tf-idf, as in S2Net.")
     separate_matrices: bool = option(
         False,
-        "One matrix for sentences, which becomes the model, and one for those they are compared with.",
+        "Learn separate input and context matrices; the input matrix becomes the model.",
         switch="--separate-matrices/--one-matrix",
     )
 
     # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
     share_stems: bool = option(
-        True, "Words of one stem (play, plays, playing) learn together.", paper=False, group="Words"
+        True, "Tie the vectors of words with the same stem: play, plays, playing.", paper=False, group="Words"
     )
     # Beyond these powers, lengths of rare and frequent words no longer fit into one float32 model.
     idf_power: float = option(
         1.0,
-        "At the end, scale vectors by this power of the word's information; 0: don't.",
+        "After training, scale each vector by this power of its word's information content; 0: off.",
         paper=0.0,
         at_least=0,
         at_most=10,
     )
     length_power: float = option(
-        0.5, "At the end, raise the lengths of vectors to this power; 1: don't.", paper=1.0, at_least=0, at_most=4
+        0.5, "After training, raise vector lengths to this power; 1: off.", paper=1.0, at_least=0, at_most=4
     )
     common_directions: int = option(
-        2, "At the end, remove this many of the directions that all words share.", paper=0, at_least=0
+        2, "After training, remove this many directions shared by all words.", paper=0, at_least=0
     )
 
     spelling: float = option(
         10.0,
-        "At the end, draw rare words towards what their letters say, by this / (this + root of their count); 0: don't.",
+        (
+            "After training, pull rare words towards the vector of their character n-grams, with weight S / (S + "
+            "sqrt(count)); 0: off."
+        ),
         paper=0.0,
         at_least=0,
         at_most=1e6,
     )
-    fallback: Fallback = option(
-        "ngrams", "What unknown words count as in the model: see --fallback of `encode`.", paper="none"
-    )
+    fallback: Fallback = option("ngrams", "How the model treats unknown words; see `encode --help`.", paper="none")
 
     # optimiser
-    optimizer: OptimizerName = option(
-        "adagrad", "How gradients move the vectors.", paper="sgd", group="Optimiser and starting point"
-    )
+    optimizer: OptimizerName = option("adagrad", "Update rule.", paper="sgd", group="Optimiser and starting point")
     learning_rate: float | None = option(
         None,
-        "The learning rate to start with; auto: 0.05, and to go on with a model less, by the size of the text.",
+        "Initial learning rate; auto: 0.05, or lower with --init, depending on the size of the text.",
         paper=0.0001,
         above=0,
         short="--lr",
     )
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
-    decay: Decay = option("constant", "How the learning rate falls.", paper="linear")
+    decay: Decay = option("constant", "Learning rate schedule.", paper="linear")
     decay_epochs: int | None = option(
-        None, "Epochs that the decay is spread over; by default all.", program=5, at_least=1, at_most=1_000_000
+        None, "Epochs over which the learning rate decays; by default all.", program=5, at_least=1, at_most=1_000_000
     )
-    min_learning_rate_ratio: float = option(1e-4, "Decay stops at this share of it.", above=0, at_most=1)
+    min_learning_rate_ratio: float = option(
+        1e-4, "Lowest learning rate, as a share of the initial one.", above=0, at_most=1
+    )
     # Nearer to 1 than this, float32 takes it for 1.
     momentum: float = option(0.9, f"Of {users_of('momentum')}.", at_least=0, at_most=0.999999)
     second_momentum: float = option(0.999, f"Of {users_of('second_momentum')}.", at_least=0, at_most=0.999999)
-    clip_gradient: float | None = option(None, "The longest gradient that a row may get in a batch.", above=0)
-    l2: float = option(0.0, "Weight of the squared lengths of the vectors.", at_least=0)
+    clip_gradient: float | None = option(None, "Maximum gradient norm per row and batch.", above=0)
+    l2: float = option(0.0, "L2 regularisation weight.", at_least=0)
     l2_towards: Anchor = option(
-        "zero", "start: weight of the squared distances from where the vectors started, as Wieting et al. have it."
+        "zero", "zero: penalise length; start: penalise the distance from the initial vectors, as in Wieting et al."
     )
 
     # start
     init: str | None = option(
-        None, "Go on with this model (a folder, `pretrained`, user/name on the Hub) or start with a file's vectors."
+        None, "Start from this model (a folder, `pretrained`, user/name on the Hub) or word vector file."
     )
-    init_std: float = option(0.01, "Standard deviation of the random numbers to start from.", above=0, at_most=1e6)
+    init_std: float = option(0.01, "Standard deviation of the random initial vectors.", above=0, at_most=1e6)
 
     # end
-    postprocess: Postprocess | None = option(None, "Steps after the end, see `Postprocess`; a table in a file.")
+    postprocess: Postprocess | None = option(None, "Post-processing steps, see `Postprocess`; a table in TOML files.")
 
     def __post_init__(self) -> None:
         for name in AUTOMATIC:
@@ -221,9 +223,9 @@ class Recipe:
 class Saving:
     """When a training into a folder saves something: see `training.saved_run`."""
 
-    checkpoint_minutes: float = option(5.0, "Minutes between checkpoints, to go on from after a crash.", at_least=0)
-    snapshot_batches: int = option(0, "Save the model as OUTPUT@N every so many batches; 0: never.", at_least=0)
-    snapshot_epochs: int = option(0, "Save the model as OUTPUT@epochN every so many epochs; 0: never.", at_least=0)
+    checkpoint_minutes: float = option(5.0, "Minutes between checkpoints.", at_least=0)
+    snapshot_batches: int = option(0, "Save a snapshot as OUTPUT@N every so many batches; 0: never.", at_least=0)
+    snapshot_epochs: int = option(0, "Save a snapshot as OUTPUT@epochN every so many epochs; 0: never.", at_least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -232,7 +234,9 @@ class Saving:
 def check_batch(batch_size: int, run_length: int) -> None:
     """Whether a batch can hold what it is made of."""
     if batch_size < run_length:
-        raise SettingsError(f"batch_size is {batch_size} and run_length {run_length}; a batch holds at least one run")
+        raise SettingsError(
+            f"batch_size is {batch_size} but run_length is {run_length}; expected a batch size of at least one run"
+        )
 
 
 # What each named recipe changes of the defaults.
@@ -255,21 +259,23 @@ def _check_together(recipe: Recipe) -> None:
     sampled = OBJECTIVES[recipe.objective].sampled
     if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):
         why = "negatives_from='batch'" if sampled else f"the objective {recipe.objective}"
-        raise SettingsError(f"run_length is 1; with {why} positives are found in a run: expected 2 or more")
+        raise SettingsError(
+            f"run_length is 1; expected 2 or more, because with {why} the positives come from the same run"
+        )
     if recipe.word_weights != "none" and (recipe.share_stems or recipe.init is not None):
         raise SettingsError(
-            f"word_weights is {recipe.word_weights!r}; it goes neither with stems nor with a start from other vectors: "
-            "add --no-share-stems, leave out --init"
+            f"word_weights is {recipe.word_weights!r}, which works neither with shared stems nor with --init; "
+            "add --no-share-stems and drop --init"
         )
     if recipe.any_negative and not (sampled and recipe.negatives_from == "corpus"):
-        raise SettingsError("any_negative is for negatives that are sampled from the corpus; leave out --any-negative")
+        raise SettingsError("any_negative applies only to negatives sampled from the corpus; drop --any-negative")
     if recipe.decay_epochs is not None and recipe.decay_epochs < recipe.n_epochs:
         raise SettingsError(
-            f"decay_epochs is {recipe.decay_epochs} and epochs {recipe.epochs}; expected at least as many: "
+            f"decay_epochs is {recipe.decay_epochs} but epochs is {recipe.epochs}; expected at least as many: "
             f"--decay-epochs {recipe.epochs}"
         )
     if recipe.postprocess is not None and recipe.postprocess.components >= recipe.dim:
         raise SettingsError(
-            f"postprocess has {recipe.postprocess.components} components and dim is {recipe.dim}; "
-            "expected fewer components than dimensions"
+            f"postprocess has {recipe.postprocess.components} components but dim is {recipe.dim}; expected "
+            "fewer components than dimensions"
         )

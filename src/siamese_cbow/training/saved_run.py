@@ -95,7 +95,7 @@ def _train_into(
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
         _check_place(state.counters, plan)
-        progress.say(f"going on with {folder} after batch {checkpoint.step:,} of {plan.n_steps:,}")
+        progress.say(f"resuming {folder} after batch {checkpoint.step:,} of {plan.n_steps:,}")
         progress.advance(state.counters.words)
     log.cut_after(state.counters.step)
     with _stop_signals() as received:
@@ -114,8 +114,8 @@ def _check_place(counters: Counters, plan: Plan) -> None:
     if not (0 <= counters.epoch <= plan.recipe.n_epochs and 0 <= counters.batch <= n_batches and counters.step == step):
         place = f"batch {counters.batch} of epoch {counters.epoch} is number {counters.step}"
         raise FormatError(
-            f"the checkpoint says that {place}, and the run has {plan.recipe.n_epochs} epochs of {n_batches:,} "
-            "batches; give --restart to start this run anew"
+            f"the checkpoint says that {place}, but the run has {plan.recipe.n_epochs} epochs of "
+            f"{n_batches:,} batches; add --restart to start over"
         )
 
 
@@ -176,8 +176,8 @@ class _Checkpointer(Callback):
         if self._signals:
             self._save(run)
             raise Interrupted(
-                f"stopped by {self._signals[-1].name} after batch {run.state.counters.step:,} of {run.n_steps:,}; "
-                "everything is saved: give the same command again to go on",
+                f"stopped by {self._signals[-1].name} after batch {run.state.counters.step:,} of "
+                f"{run.n_steps:,}; everything is saved: run the same command again to resume",
                 self._signals[-1],
             )
         if time.monotonic() - self._saved_at > 60 * self._minutes:
@@ -223,15 +223,17 @@ def is_finished(folder: Path, about: dict[str, Any]) -> bool:
     try:
         info = load(folder).info
     except SiameseCBOWError:
-        raise InputError(f"{folder} exists and is not a model of ours; choose another output, or remove it") from None
+        raise InputError(
+            f"{folder} exists and is not a siamese-cbow model; choose another output or remove it"
+        ) from None
     recipe = {name: value for name, value in (info.recipe or {}).items() if name != "name"}
     trained = info.trained or {}
     alike = all(trained.get(name) == about.get(name) for name in TOGETHER)
     if _values(recipe) == about["recipe"] and info.fingerprint == about["corpus"] and alike:
         return True
     raise InputError(
-        f"{folder} holds a model of other settings or another text; "
-        "choose another output, or give --restart to replace it"
+        f"{folder} holds a model with other settings or other text; choose another output, or add --restart "
+        "to replace it"
     )
 
 
@@ -249,8 +251,8 @@ def open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
         changed = _differences(begun, about)
         if changed:
             raise InputError(
-                f"{folder} holds an unfinished run of other settings ({changed}); "
-                "choose another output, or give --restart to throw that run away"
+                f"{folder} holds an unfinished run with other settings ({changed}); choose another output, or "
+                "add --restart to discard that run"
             )
     else:
         with atomic_file(path) as file:
@@ -265,11 +267,12 @@ def _read_about(path: Path) -> dict[str, Any]:
         version, recipe, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
         recipe = _values(recipe) if version in (FORMAT_VERSION, WITH_DRAWN_OFFSETS) else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise FormatError(f"{path} is missing or broken; give --restart to start this run anew") from None
+        raise FormatError(f"{path} is missing or damaged; add --restart to start over") from None
     if version not in (FORMAT_VERSION, WITH_DRAWN_OFFSETS):
         raise FormatError(
-            f"{path} has format version {version}, this siamese-cbow reads {FORMAT_VERSION}; "
-            f"{what_reads(begun)} to finish the run with the version that began it, or give --restart to start it anew"
+            f"{path} has format version {version}, but this siamese-cbow reads {FORMAT_VERSION}; "
+            f"{what_reads(begun)} to finish the run with the version that began it, or add --restart to start "
+            "over"
         )
     return {**begun, "recipe": recipe}
 

@@ -53,7 +53,7 @@ class SiameseCBOW(Recipe):
         callbacks: Sequence[Callback] = (),
         **preparing: Any,
     ) -> Model:
-        """Learn word vectors from text or streams: the same bytes each time, on any number of threads.
+        """Trains a model on text or streams; the result is byte-identical on any number of threads.
 
         source     a stream, or several (`[text, pairs]`, or a `Mix`, which says how often an epoch goes through each);
                    the name of a stream's folder, of files or folders of text; texts, each a document of its own
@@ -83,19 +83,22 @@ def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool
     several = source if isinstance(source, list | tuple) else [source]
     n_streams = sum(isinstance(each, Stream | Mix) for each in several)
     if n_streams and n_streams < len(several):
-        raise InputError(f"{n_streams} of {len(several)} are streams; prepare the text first: sc.prepare(...)")
+        raise InputError(
+            f"{n_streams} of {len(several)} inputs are streams and the others are text; prepare "
+            "the text first: sc.prepare(...)"
+        )
     names = None if n_streams else _names(source)
     if n_streams or (names and are_streams(names)):
         if preparing:
-            raise SettingsError(f"{', '.join(preparing)}: this is for text, and a stream is prepared already")
+            raise SettingsError(f"{', '.join(preparing)}: only for text, but a stream is already prepared")
         return Mix.of(source) if names is None else Mix([Stream.load(name) for name in names])
     if names is not None:
         return Mix.of(prepare(names, threads=threads, progress=progress, **preparing))
     stream = prepare(_documents(source), threads=threads, progress=progress, **preparing)
     if stream.n_documents == stream.n_sentences:
         raise InputError(
-            f"each of the {stream.n_documents:,} texts is one sentence, so none has a neighbour to learn from; where "
-            "they follow one another, say so: Texts([...]), or give lists of sentences, one list per document"
+            f"each of the {stream.n_documents:,} texts is a single sentence, so none has a neighbour to learn "
+            "from; if they follow one another, pass Texts([...]) or lists of sentences, one list per document"
         )
     return Mix.of(stream)
 
@@ -110,12 +113,12 @@ def are_streams(names: Sequence[str | Path]) -> bool:
         look = Look(folder)
         if folder not in streams and "config.json" in look.names and (look.is_ours() or look.is_static()):
             raise InputError(
-                f"{folder} is a model, not text or a stream; to go on training with it: train TEXT --init {folder}"
+                f"{folder} is a model, not text or a stream; to continue training it: train TEXT --init {folder}"
             )
     if streams and len(streams) < len(names):
         text = next(name for name in names if Path(name) not in streams)
         raise InputError(
-            f"{streams[0]} is a stream and {text} is text; prepare the text, too, and give both streams: "
+            f"{streams[0]} is a stream but {text} is text; prepare the text too, then pass both streams: "
             f"siamese-cbow prepare {text} -o STREAM"
         )
     return bool(streams)
@@ -134,10 +137,10 @@ def _names(source: Any) -> list[str | Path] | None:
         return None
     if len(others) < len(source):
         raise InputError(
-            f"{len(source) - len(others)} of {len(source)} strings are names of files, and {others[0][:60]!r} is none; "
-            "give names alone, or the texts alone, as Texts([...]) if need be"
+            f"{len(source) - len(others)} of {len(source)} strings are file names, but {others[0][:60]!r} is "
+            "not; pass only file names or only texts, as Texts([...]) if need be"
         )
-    raise InputError(f"no such file or folder: {others[0][:200]}; check the path (where it is a text: Texts([...]))")
+    raise InputError(f"no such file or folder: {others[0][:200]}; check the path (if it is a text, pass Texts([...]))")
 
 
 def _documents(source: Any) -> Any:
@@ -153,7 +156,7 @@ def _documents(source: Any) -> Any:
 
 
 def read_recipe(path: Path | str) -> SiameseCBOW:
-    """The recipe in a file."""
+    """Reads a recipe from a TOML file."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -163,14 +166,14 @@ def read_recipe(path: Path | str) -> SiameseCBOW:
         raise InputError(f"{path} is not a TOML file ({error}); write lines such as: dim = 300") from error
     version = content.pop("format_version", FORMAT_VERSION)
     if version != FORMAT_VERSION:
-        reads = f"format version {version!r}, this siamese-cbow reads {FORMAT_VERSION}"
+        reads = f"format version {version!r}, but this siamese-cbow reads {FORMAT_VERSION}"
         raise SettingsError(f"{path} has {reads}; {what_reads(content)}")
     content.pop("written_by", None)
     name = content.pop("recipe", "contrastive")
     names = [option.name for option in options(SiameseCBOW)]
     for key in content:
         if key not in names:
-            raise SettingsError(f"{path}: no option {key!r}; expected some of {', '.join(names)}")
+            raise SettingsError(f"{path}: unknown option {key!r}; expected one of {', '.join(names)}")
     try:
         return SiameseCBOW.preset(name, **content)
     except SettingsError as error:
@@ -183,7 +186,7 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
-    """Write the recipe to a file; `read_recipe` gives it back."""
+    """Writes a recipe to a TOML file, for `read_recipe`."""
     with atomic_file(Path(path)) as file:
         head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
         file.write_text(head + recipe_text(recipe), encoding="utf-8")

@@ -105,22 +105,21 @@ class TrainingState:
             if kinds[0] != kinds[1]:
                 (saved, _), (expected, _) = kinds
                 raise FormatError(
-                    f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it is from another "
-                    "recipe or vocabulary: choose another output, or give --restart to start this run anew"
+                    f"the checkpoint's array {name!r} has shape {saved}, expected {expected}; it belongs to "
+                    "another recipe or vocabulary: choose another output, or add --restart to start over"
                 )
             own[name][...] = arrays[name]
         missing = [field.name for field in fields(Counters) if field.name not in counters]
         if missing:
             raise FormatError(
-                f"the checkpoint does not say {', '.join(missing)}; it is from another version of siamese-cbow: "
-                "go on with that one, or give --restart to start this run anew"
+                f"the checkpoint lacks {', '.join(missing)}; another version of siamese-cbow wrote it: "
+                "continue with that version, or add --restart to start over"
             )
         for field in fields(Counters):
             value = counters[field.name]
             if type(value) not in ((int, float) if field.name == "loss" else (int,)) or not abs(value) < np.inf:
                 raise FormatError(
-                    f"the checkpoint has {value!r} for {field.name}, expected a number; give --restart to start this "
-                    "run anew"
+                    f"the checkpoint has {value!r} for {field.name}, expected a number; add --restart to start over"
                 )
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
 
@@ -134,8 +133,8 @@ def random_matrices(
         vectors, memory = aligned(shape), [aligned(state) for state in state_shapes(optimizer, *shape)]
     except (MemoryError, ValueError) as error:
         raise SettingsError(
-            f"no memory for {n_rows:,} vectors of {dim:,} numbers and what {optimizer} keeps of them ({error}); "
-            "lower --dim, or prepare with a higher --min-count or with --max-words"
+            f"not enough memory for {n_rows:,} vectors of {dim:,} dimensions and the state of {optimizer} "
+            f"({error}); lower --dim, or prepare with a higher --min-count or with --max-words"
         ) from None
     rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
 
@@ -186,8 +185,8 @@ def initial_model(recipe: Recipe) -> Model | None:
     model = open_model(recipe.init)
     if isinstance(model.tokenizer, JsonTokenizer):
         raise InputError(
-            f"{recipe.init} has another program's tokenizer, by which no text can be prepared; start from a model of "
-            f"whole words, or from its vectors: siamese-cbow convert {recipe.init} vectors.bin"
+            f"{recipe.init} uses a tokenizer of another program, which can't prepare text; start from a model "
+            f"of whole words, or from its vectors: siamese-cbow convert {recipe.init} vectors.bin"
         )
     return model.without_postprocessing()
 
@@ -203,14 +202,19 @@ def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) ->
         rows = learnt[[model.vocabulary.index[word] for word in words]]
     if rows.shape[1] != recipe.dim:
         raise InputError(
-            f"{recipe.init} has vectors of {rows.shape[1]} dimensions and the recipe {recipe.dim}; "
-            f"set dim to {rows.shape[1]} (--dim {rows.shape[1]})"
+            f"{recipe.init} has {rows.shape[1]} dimensions but the recipe has {recipe.dim}; set dim to "
+            f"{rows.shape[1]} (--dim {rows.shape[1]})"
         )
     if not words:
         raise InputError(
-            f"{recipe.init} has none of the vocabulary's words; check that it is of the same language and case"
+            f"{recipe.init} contains none of the words in the vocabulary; check that its language and case match"
         )
-    progress.say(f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others at random")
+    progress.say(
+        f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others from random vectors"
+    )
     if model is not None and recipe.rate == NEW_RATE:
-        progress.say(f"learning rate {recipe.rate} is for starting anew; --learning-rate 0.01 forgets less")
+        progress.say(
+            f"learning rate {recipe.rate} suits training from scratch; --learning-rate 0.01 forgets "
+            f"less of {recipe.init}"
+        )
     return [vocabulary.index[word] for word in words], rows

@@ -36,7 +36,7 @@ WEIGHT_POWER = 0.5  # how far weights of words follow
 
 
 def adapt(model: Model, texts: Texts) -> Model:
-    """A new model with what the texts ask for folded into its rows."""
+    """A new model adapted to the domain of these texts; the change is folded into its rows."""
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
     model = not_adapted(model)
@@ -44,7 +44,7 @@ def adapt(model: Model, texts: Texts) -> Model:
     ids, offsets = model.ids(chosen)
     if not len(ids):
         what = f"none of {len(chosen):,} texts has a word with a vector" if chosen else "there is no text to adapt to"
-        raise InputError(f"{what}; expected some in the model's language")
+        raise InputError(f"{what}; expected text in the model's language")
     change = adaptation(model.vectors, shares_of(model.vocabulary.counts), ids, offsets)
     rows = scaled_along(model.vectors * change.weights[:, None], change.directions, change.factors)
     done = {"adapted_to": {"texts": _n_with_words(offsets), "words": len(ids)}}

@@ -25,7 +25,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
-    """A new model that is smaller; its info says what it was before the first time.
+    """A new, smaller model; its info records the original size.
 
     What is kept for undoing a post-processing stays behind: it is of the whole model.
     """
@@ -33,7 +33,7 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
         raise SettingsError(f"dtype is {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
     for name, value, most in (("dim", dim, model.dim), ("words", words, len(model.vocabulary))):
         if value is not None and not (isinstance(value, int) and 1 <= value <= most):
-            raise SettingsError(f"{name} is {value!r}; expected 1 to {most:,}, what the model has")
+            raise SettingsError(f"{name} is {value!r}; expected 1 to {most:,}, the size of the model")
     vocabulary, rows = model.vocabulary, model.rows
     if words is not None:
         ids = most_frequent(vocabulary.counts, words)
@@ -82,7 +82,7 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 
 
 def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
-    """One model of several that have the same words; `dim` dimensions, by default those of the first.
+    """Merges several models with the same words into one of `dim` dimensions, by default as in the first.
 
     Each part weighs the same. What is kept for undoing a post-processing stays behind: it is of the parts.
     """
@@ -94,7 +94,7 @@ def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
     most = sum(model.dim for model in models)
     dim = first.dim if dim is None else dim
     if not 1 <= dim <= most:
-        raise SettingsError(f"dim is {dim}; expected 1 to {most}, what the models have together")
+        raise SettingsError(f"dim is {dim}; expected 1 to {most}, the dimensions of all models together")
     counts = first.vocabulary.counts
     side_by_side = np.concatenate([_evened(model.vectors, counts) for model in models], axis=1)
     rows = _lengthened(rotated(side_by_side, dim, counts), np.linalg.norm(side_by_side, axis=1))
@@ -109,11 +109,14 @@ def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
 
 def _check_alike(first: Model, other: Model, number: int) -> None:
     if other.tokenizer != first.tokenizer:
-        raise InputError(f"model {number} cuts words otherwise than model 1: {other.tokenizer}, {first.tokenizer}")
+        raise InputError(
+            f"model {number} tokenises differently from model 1 ({other.tokenizer} and "
+            f"{first.tokenizer}); combine models of the same stream"
+        )
     if other.vocabulary != first.vocabulary:
         raise InputError(
-            f"model {number} has other words or counts than model 1: train them on one stream "
-            f"({len(other.vocabulary):,} and {len(first.vocabulary):,} words)"
+            f"model {number} has other words or counts than model 1 ({len(other.vocabulary):,} and "
+            f"{len(first.vocabulary):,} words); train them on the same stream"
         )
 
 

@@ -77,7 +77,9 @@ def without_postprocessing(model: Model) -> Model:
     if model.info.postprocessing is None:
         return model
     if model.undo is None:
-        raise InputError("this model's post-processing can't be undone: it was made smaller since; use the original")
+        raise InputError(
+            "this model's post-processing can't be undone because the model was compressed; use the original"
+        )
     info, undo, ngrams = replace(model.info, postprocessing=None), model.undo, model.given_ngrams
     if ngrams is not None and undo.directions.shape == (model.dim, model.dim) and undo.factors.all():
         ngrams = ngrams.along(undo.directions, 1 / undo.factors)  # of `adapt`, which keeps those it is given
@@ -90,7 +92,7 @@ def check_not_postprocessed(model: Model) -> None:
     """Steps of a second post-processing would be estimated on what the first has left."""
     if model.info.postprocessing is not None:
         raise InputError(
-            "this model is post-processed already, and steps don't add up; start from without_postprocessing()"
+            "this model is already post-processed, and steps do not add up; start from without_postprocessing()"
         )
 
 
@@ -127,7 +129,7 @@ def folded(
     if settings.components >= dim:
         raise SettingsError(f"components is {settings.components}; expected 0 to {dim - 1}, less than dim")
     if (settings.idf_power or settings.common_directions) and not vocabulary.counts.any():
-        raise InputError("idf_power and common_directions need counts, and the model's words have none; leave them out")
+        raise InputError("idf_power and common_directions need word counts, which this model lacks; drop them")
     wide_weights = _word_weights(vocabulary, settings, stream) * _length_weights(vectors, vocabulary, settings)
     weights = wide_weights.astype(np.float32)
     rows: Vectors = np.multiply(vectors, weights[:, None], out=vectors if overwrite else None)
@@ -160,12 +162,12 @@ def _word_weights(vocabulary: Vocabulary, settings: Postprocess, stream: Stream 
         return np.ones(len(vocabulary))
     if settings.weights == "idf":
         if stream is None:
-            raise InputError("weights are idf, which counts sentences; expected a stream (or use sif)")
+            raise InputError("weights are idf, which needs sentence counts; pass a stream, or use sif")
         return idf(sentence_counts(stream), stream.n_sentences)[ids_in(vocabulary, stream)]
     ids = slice(None) if stream is None else ids_in(vocabulary, stream)
     counts = vocabulary.counts if stream is None else stream.vocabulary.counts
     if not counts.any():
-        raise InputError(f"weights are {settings.weights} and the model's words have no counts; give a stream")
+        raise InputError(f"weights are {settings.weights}, but the model's words have no counts; pass a stream")
     if settings.weights == "sif":
         return sif(counts, settings.a)[ids]
     return usif(counts, MEAN_LENGTH if stream is None else stream.n_tokens / stream.n_sentences)[ids]
@@ -224,10 +226,12 @@ def _moments(rows: Vectors, vocabulary: Vocabulary, settings: Postprocess, strea
         index = stream.vocabulary.index
         ids = np.array([index.get(word, -1) for word in vocabulary.words], dtype=np.int64)
         if not (ids >= 0).any():
-            raise InputError("the stream has none of the model's words; expected the text it was trained on, or alike")
+            raise InputError(
+                "the stream contains none of the model's words; expected its training text or similar text"
+            )
         return sentence_moments(rows, ids, stream, seed=settings.seed)
     if not vocabulary.counts.any():
-        raise InputError("the model's words have no counts to estimate a mean or directions from; give a stream")
+        raise InputError("the model's words have no counts to estimate a mean or directions from; pass a stream")
     return count_moments(rows, vocabulary.counts, MEAN_LENGTH)
 
 

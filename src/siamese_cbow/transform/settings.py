@@ -18,10 +18,10 @@ _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 @dataclass(frozen=True, kw_only=True)
 class Postprocess:
-    """The steps, in the order in which they are done; the defaults do nothing.
+    """The steps in the order in which they run; the defaults do nothing.
 
-    The first three look at words and their counts, and every training ends with them, as its recipe says. The others
-    look at sentences: of a stream, or as the counts of words let them expect.
+    The first three use words and their counts, and every training run ends with them, as its recipe says. The others
+    use sentences: those of a stream, or sentences sampled from the word counts.
     """
 
     # rows are scaled by this power of log(1 + 1 / the word's share of the text), then their lengths are raised to this
@@ -30,22 +30,22 @@ class Postprocess:
     length_power: float = option(1.0, "", at_least=0)
     common_directions: int = option(0, "", at_least=0)
 
-    weights: Weights = option("none", "After training, weights of words, as SIF, uSIF or tf-idf have them.")
-    a: float = option(1e-3, "Of sif: words above this share of the text count for less than half.", above=0)
-    center: bool = option(False, "After training, take off the mean sentence.")
-    components: int = option(0, "After training, remove this many directions that all sentences share.", at_least=0)
-    by_share: bool = option(False, "Remove of each such direction only its share of their strength, as uSIF.")
+    weights: Weights = option("none", "After training, weight words as in SIF, uSIF or tf-idf.")
+    a: float = option(1e-3, "Parameter a of sif: more frequent words count for less than half.", above=0)
+    center: bool = option(False, "After training, subtract the mean sentence vector.")
+    components: int = option(0, "After training, remove this many directions shared by all sentences.", at_least=0)
+    by_share: bool = option(False, "Remove each such direction only in proportion to its strength, as in uSIF.")
     whiten: float = option(
-        0.0, "After training, even out the strengths of the other directions: 0 to 1.", at_least=0, at_most=1
+        0.0, "After training, whiten the remaining directions; 0: not at all, 1: fully.", at_least=0, at_most=1
     )
-    seed: int = option(1, "Which sentences of a large stream to look at for that.", at_least=0)
+    seed: int = option(1, "Random seed for sampling sentences of a large stream.", at_least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.common_directions and self.looks_at_sentences:
             raise SettingsError(
-                f"common_directions is {self.common_directions}, which looks at words, and center, components or "
-                "whiten is set, which look at sentences; expected either (do the one, then the other)"
+                f"common_directions is {self.common_directions}, which uses words, but center, components or "
+                "whiten is also set, which use sentences; expected only one kind (apply one, then the other)"
             )
 
     @property
@@ -68,7 +68,7 @@ class Postprocess:
             raise SettingsError(f"postprocess is {table!r}; expected a table, such as {{components = 1}}")
         for name in table:
             if name not in _KINDS:
-                raise SettingsError(f"postprocess has no setting {name!r}; expected some of {', '.join(_KINDS)}")
+                raise SettingsError(f"postprocess has no setting {name!r}; expected one of {', '.join(_KINDS)}")
         return cls(**table)
 
 

@@ -48,7 +48,7 @@ class JsonTokenizer(Tokenizer):
             json.loads(self.json)  # it must be JSON for Python as well
             library = Library.from_str(self.json)
         except Exception as error:  # the library raises nothing more special
-            raise InputError(f"the tokenizer can't be read ({error}); expected the JSON of `tokenizers`") from None
+            raise InputError(f"can't read the tokenizer ({error}); expected the JSON of `tokenizers`") from None
         library.no_truncation()
         library.no_padding()
         return library
@@ -88,7 +88,7 @@ class JsonTokenizer(Tokenizer):
             return [encoding.ids for encoding in self.library.encode_batch_fast(valid, add_special_tokens=False)]
         except Exception as error:  # the library raises nothing more special
             raise InputError(
-                f"the model's tokenizer can't cut this text: {error}; it was made without a token for it"
+                f"the model's tokenizer can't tokenise this text: {error}; it lacks a token for it"
             ) from None
 
     def settings(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Lookup:
         self._slots = empty_slots(len(vocabulary))
         clash = fill_slots(self._slots, hashes)
         if clash >= 0:
-            raise InputError(f"the word {vocabulary.words[clash]!r} stands twice in the vocabulary; remove one")
+            raise InputError(f"the word {vocabulary.words[clash]!r} occurs twice in the vocabulary; remove one")
         self._beginnings = beginnings_of(letters, starts) if fallback == "prefix" else NO_BEGINNINGS
 
     def ids(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:

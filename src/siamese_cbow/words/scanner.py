@@ -36,7 +36,7 @@ COLONS = np.uint64(ord(":") * hash_table.ONES)
 def tables(tokenizer: Tokenizer) -> Tables:
     """The arrays that make the scanner cut text as `tokenizer` does."""
     if type(tokenizer) is not Tokenizer:
-        raise SettingsError(f"{tokenizer!r} can't count words; this needs a tokenizer of ours: siamese_cbow.Tokenizer")
+        raise SettingsError(f"{tokenizer!r} can't count words; expected a siamese_cbow.Tokenizer")
     words, rule = tokenizer.kind == "words", tokenizer.rule
     folds = characters.folds(lowercase=tokenizer.lowercase, words=words, rule=rule)
     # What counts is the kind of the folded character: a capital may be newer than the table, its small letter older.

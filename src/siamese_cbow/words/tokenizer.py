@@ -38,7 +38,7 @@ UNKNOWN = "[UNK]"
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How text is cut into words.
+    """How text is split into words.
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
                  `whitespace`: whatever stands between white space (or NUL), for text that is tokenized already
@@ -67,8 +67,8 @@ class Tokenizer:
             raise SettingsError(f"tokenizer rule is {self.rule!r}; {_advice(self.rule)}")
         if self.language not in ("", *_LANGUAGES) or (self.language and self.rule < 2):
             raise SettingsError(
-                f"tokenizer language is {self.language!r}; expected '', or with rule 2 one that has words of its own: "
-                f"{', '.join(_LANGUAGES)}"
+                f"tokenizer language is {self.language!r}; expected '', or, with rule 2, a language with "
+                f"rules of its own: {', '.join(_LANGUAGES)}"
             )
 
     def of_language(self, code: str) -> Tokenizer:
@@ -129,7 +129,7 @@ class Tokenizer:
         try:
             return cls(**{"rule": 1, **settings})
         except TypeError as error:
-            raise SettingsError(f"tokenizer settings {dict(settings)} don't fit: {error}") from error
+            raise SettingsError(f"invalid tokenizer settings {dict(settings)}: {error}") from error
 
     def identity(self) -> dict[str, Any]:
         """What fingerprints of streams and indexes are made of: the settings, without a rule if that is 1.

@@ -41,7 +41,7 @@ FEW = 64  # words that are looked for in the text of a lazy vocabulary; with the
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words and how often each was seen."""
+    """Words and their counts."""
 
     words: Sequence[str]  # (n_words,)
     counts: Counts  # (n_words,) int64
@@ -172,7 +172,7 @@ def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
         if not (count.isascii() and count.isdigit() and word):
             return FormatError(f"{path} line {number}: {line[:80]!r}; expected a count, a space and a word")
         if word in seen:
-            return FormatError(f"{path} line {number}: {word[:80]!r} stands on line {seen[word]} already; remove one")
+            return FormatError(f"{path} line {number}: {word[:80]!r} is already on line {seen[word]}; remove one")
         seen[word] = number
     return FormatError(f"{path}: a count has more than 18 digits; expected `count word` lines")
 

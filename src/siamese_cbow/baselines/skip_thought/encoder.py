@@ -61,7 +61,7 @@ class SkipThoughtEncoder:
         for part in self.parts:
             if len(part.table) != len(self.vocabulary):
                 raise InputError(
-                    f"{len(self.vocabulary):,} words but {len(part.table):,} rows; expected a row for each word"
+                    f"{len(self.vocabulary):,} words but {len(part.table):,} rows; expected one row per word"
                 )
 
     @property
@@ -136,8 +136,8 @@ class SkipThoughtEncoder:
         """
         target = Path(path)
         if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or FORMAT.is_in(target))):
-            already = "is there already and is not a skip-thought encoder"
-            raise InputError(f"{target} {already}; choose another folder, or delete it")
+            already = "already exists and is not a skip-thought encoder"
+            raise InputError(f"{target} {already}; choose another folder or delete it")
         broken = next((word for word in self.vocabulary.words if not word or "\n" in word), None)
         if broken is not None:
             raise InputError(
@@ -199,4 +199,4 @@ def load_encoder(path: str | Path, *, verify: bool = False) -> SkipThoughtEncode
         tokenizer = Tokenizer.from_settings(config["tokenizer"])
         return SkipThoughtEncoder(vocabulary, parts, tokenizer, config["n_trained"], config["info"])
     except (KeyError, TypeError, AttributeError, ValueError, SafetensorError, OSError, InputError) as error:
-        raise FormatError(f"{folder} can't be read ({error}); {ANEW}") from None
+        raise FormatError(f"can't read {folder} ({error}); {ANEW}") from None

@@ -82,8 +82,8 @@ class Trainer:
         total = float(loss.item())
         if not (math.isfinite(total) and math.isfinite(length)):
             raise SettingsError(
-                f"training left the numbers at batch {number + 1:,} (loss {total}, gradient {length}); "
-                f"try a smaller learning_rate than {self._learning_rate}"
+                f"training diverged at batch {number + 1:,} (loss {total}, gradient {length}); try a "
+                f"learning_rate below {self._learning_rate}"
             )
         for matrix in self._learnt.values():
             matrix.step(self._learning_rate)

@@ -61,7 +61,9 @@ def read_published(
     tables = [_table(folder, FILES[part][1]) for part in PARTS[kind]]
     words = tables[0][0]
     if any(others != words for others, _ in tables):
-        raise InputError(f"utable.npy and btable.npy in {folder} have different words; fetch both from one release")
+        raise InputError(
+            f"utable.npy and btable.npy in {folder} have different words; download both from the same release"
+        )
     parts = tuple(
         _part(folder / FILES[part][0], table, words, FILES[part][2])
         for part, (_, table) in zip(PARTS[kind], tables, strict=True)
@@ -91,7 +93,7 @@ def _table(folder: Path, name: str) -> tuple[list[str], Vectors]:
             raise ValueError(f"{len(words):,} words and an array of {table.dtype} {table.shape}")
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"{path} doesn't hold one vector for each word ({error}); fetch it and dictionary.txt again"
+            f"{path} does not hold one vector per word ({error}); download it and dictionary.txt again"
         ) from None
     # Of a word that comes twice the last row counts, as in the original, and a word without letters is left out.
     rows = {word: row for row, word in enumerate(words) if word}
@@ -105,13 +107,13 @@ def _dictionary(path: Path) -> list[str]:
     except OSError as error:
         raise InputError(f"can't read {path}: {error.strerror}; it belongs to the tables") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 (byte {error.start:,}); fetch it again") from None
+        raise InputError(f"{path} is not UTF-8 (byte {error.start:,}); download it again") from None
 
 
 def _part(path: Path, table: Vectors, words: list[str], prefixes: tuple[str, ...]) -> Part:
     row_of = {word: row for row, word in enumerate(words)}
     if END not in row_of or UNKNOWN not in row_of:
-        raise InputError(f"the dictionary beside {path} lacks {END!r} or {UNKNOWN!r}; fetch it again")
+        raise InputError(f"the dictionary next to {path} lacks {END!r} or {UNKNOWN!r}; download it again")
     arrays = _arrays(path, [[f"{prefix}_{name}" for name in ("W", "Wx", "U", "Ux", "b", "bx")] for prefix in prefixes])
     directions = tuple(_direction(path, *matrices, dim_word=table.shape[1]) for matrices in arrays)
     end, unknown = (np.array(table[row_of[word]], np.float32) for word in (END, UNKNOWN))
@@ -123,7 +125,7 @@ def _direction(path: Path, *arrays: Vectors, dim_word: int) -> Direction:
     dim = len(bx) if bx.ndim == 1 else 0
     shapes = [(dim_word, 2 * dim), (dim_word, dim), (dim, 2 * dim), (dim, dim), (2 * dim,), (dim,)]
     if not dim or [array.shape for array in arrays] != shapes:
-        raise InputError(f"{path} has matrices of {[a.shape for a in arrays]}, expected {shapes}; fetch it again")
+        raise InputError(f"{path} has matrices of {[a.shape for a in arrays]}, expected {shapes}; download it again")
     turned = np.repeat(np.array([1, -1], np.float32), dim)  # their u is our 1 - z
     return Direction(
         inputs=np.concatenate([w * turned, wx], axis=1),
@@ -151,7 +153,7 @@ def _arrays(path: Path, names: list[list[str]]) -> list[list[Vectors]]:
     except OSError as error:
         raise InputError(f"can't read {path}: {error}; check the path") from None
     except (*BROKEN_NPY, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
-        raise InputError(f"{path} is not a readable archive of arrays ({error}); fetch it again") from None
+        raise InputError(f"{path} is not a readable archive of arrays ({error}); download it again") from None
 
 
 def _check_sizes(path: Path, names: set[str]) -> None:
@@ -160,8 +162,8 @@ def _check_sizes(path: Path, names: set[str]) -> None:
         sizes = [info.file_size for info in archive.infolist() if info.filename.removesuffix(".npy") in names]
     if max(sizes, default=0) > max(SMALL, DENSEST * path.stat().st_size):
         raise InputError(
-            f"{path} has {path.stat().st_size:,} bytes and promises an array of {max(sizes):,}; expected the matrices "
-            "of an encoder, which hardly shrink: fetch it again"
+            f"{path} has {path.stat().st_size:,} bytes but promises an array of {max(sizes):,}; expected the "
+            "matrices of an encoder, which hardly compress: download it again"
         )
 
 
@@ -176,7 +178,9 @@ def _options(path: Path, part: Part) -> dict[str, Any]:
     expected = {"dim_word": part.table.shape[1], "dim": part.directions[0].dim, "encoder": "gru"}
     for name, value in expected.items():
         if name in options and options[name] != value:
-            raise InputError(f"{beside} says {name} {options[name]!r}, {path.name} has {value!r}; fetch both again")
+            raise InputError(
+                f"{beside} says {name} {options[name]!r}, but {path.name} has {value!r}; download both again"
+            )
     plain = str | bool | int | float | None
     return {name: value for name, value in options.items() if isinstance(name, str) and isinstance(value, plain)}
 
@@ -192,7 +196,7 @@ def expand(
     Words that it was trained with keep their own vectors; those of an earlier expansion are replaced.
     """
     if len(words) != len(vectors) or vectors.ndim != 2:
-        raise InputError(f"{len(words):,} words and vectors of shape {vectors.shape}; expected one row for each word")
+        raise InputError(f"{len(words):,} words but vectors of shape {vectors.shape}; expected one row per word")
     n_trained, index = encoder.n_trained, encoder.vocabulary.index
     theirs: dict[str, int] = {}
     for place, word in enumerate(words):
@@ -200,12 +204,12 @@ def expand(
     shared = [word for word in encoder.vocabulary.words[:n_trained] if word in theirs]
     if not shared:
         raise InputError(
-            f"none of the {n_trained:,} words of the encoder is among the {len(words):,} given; "
-            "expected vectors of the same language and case"
+            f"none of the encoder's {n_trained:,} words is among the {len(words):,} given; expected vectors "
+            "of the same language and case"
         )
     if len(shared) <= vectors.shape[1]:
         progress.say(
-            f"only {len(shared):,} words in common for a map from {vectors.shape[1]} dimensions: it will be poor"
+            f"only {len(shared):,} shared words to fit a map from {vectors.shape[1]} dimensions: it will be poor"
         )
     known = vectors[[theirs[word] for word in shared]]
     rows = np.array([index[word] for word in shared])
@@ -216,7 +220,7 @@ def expand(
         np.concatenate([encoder.vocabulary.counts[:n_trained], np.zeros(len(new), np.int64)]),
     )
     parts = tuple(_expanded(part, n_trained, rows, known, vectors, places) for part in encoder.parts)
-    progress.say(f"{len(new):,} words more, mapped by {len(shared):,} words in common")
+    progress.say(f"added {len(new):,} words by a map fitted on {len(shared):,} shared words")
     info = {**encoder.info, "expansion": {"n_words": len(new), "n_shared": len(shared)}}
     return replace(encoder, vocabulary=vocabulary, parts=parts, info=info)
 

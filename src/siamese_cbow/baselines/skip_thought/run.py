@@ -46,24 +46,24 @@ class SkipThought:
     """
 
     kind: Kind = option(
-        "uni", "uni: one encoder; bi: forward and backward, half the size each; combine: uni beside bi."
+        "uni", "uni: one encoder; bi: forward and backward, half the size each; combine: uni and bi concatenated."
     )
-    dim: int = option(600, "Of uni and of bi; combine has twice as many.", at_least=1)
-    dim_word: int = option(300, "Of word vectors.", at_least=1)
-    n_words: int = option(20_000, "Frequent words that have a vector; all others are one unknown word.", at_least=1)
-    samples: int | None = option(
-        1000, "Words that the softmax is estimated from; None: all, 5 times slower.", at_least=1
+    dim: int = option(600, "Dimensions of uni and of bi; combine has twice as many.", at_least=1)
+    dim_word: int = option(300, "Dimensions of the word vectors.", at_least=1)
+    n_words: int = option(20_000, "Vocabulary size; all other words share one unknown token.", at_least=1)
+    samples: int | None = option(1000, "Words in the sampled softmax; None: all, 5 times slower.", at_least=1)
+    epochs: int = option(
+        1, "Passes over the corpus, unless one of the next two limits ends training first.", at_least=1
     )
-    epochs: int = option(1, "Times through the corpus, unless one of the next two ends it before.", at_least=1)
-    max_tokens: int | None = option(1_000_000, "Words to read in all, by each encoder; None: no limit.", at_least=1)
+    max_tokens: int | None = option(1_000_000, "Total words each encoder reads; None: no limit.", at_least=1)
     minutes: float | None = option(
-        None, "To train each encoder; the same seed no longer gives the same bytes.", above=0
+        None, "Time limit per encoder; with it, the same seed no longer gives the same bytes.", above=0
     )
     batch_size: int = option(128, "Sentences.", at_least=1)
-    max_length: int = option(30, "Words; of a longer sentence the first are used, and how many were.", at_least=1)
+    max_length: int = option(30, "Truncate sentences to this many words; the log counts them.", at_least=1)
     learning_rate: float = option(0.001, "Of Adam.", above=0)
-    clip: float = option(10.0, "The length that gradients are cut to.", above=0)
-    seed: int = option(1, "Where all randomness comes from.", at_least=0)
+    clip: float = option(10.0, "Maximum gradient norm.", above=0)
+    seed: int = option(1, "Random seed.", at_least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -104,7 +104,7 @@ class SkipThought:
             import torch  # noqa: F401
         if not (stream.documents[1:] - stream.documents[:-1] > 1).any():
             raise InputError(
-                "no document of the stream has two sentences, and skip-thought learns from neighbours; "
+                "no document of the stream has two sentences, but skip-thought needs neighbouring sentences; "
                 "prepare the text with another --layout or --boundary"
             )
         folder = None if checkpoints is None else Path(checkpoints)
@@ -153,7 +153,7 @@ class SkipThought:
                     began = time.perf_counter()
                     loss = trainer.step(batch, totals.step)
                     totals.add(batch, loss, time.perf_counter() - began)
-                    progress.advance(batch.n_words, f"{part}-skip: loss {loss / len(batch.targets):.3f} a word")
+                    progress.advance(batch.n_words, f"{part}-skip: loss {loss / len(batch.targets):.3f} per word")
                     if totals.step % every == 0:
                         run.save(trainer, totals)
                     if self._is_done(totals):
@@ -165,8 +165,8 @@ class SkipThought:
         speed = f", {totals.n_words / totals.seconds:,.0f} words/s" if totals.seconds else ""
         share = f"{totals.n_words / stream.n_tokens:.1%} of the stream"
         progress.say(
-            f"{part}-skip: read {totals.n_words:,} words ({share}){speed}; {totals.n_cut:,} of {totals.n_sentences:,} "
-            f"sentences were longer than {self.max_length} words and cut there"
+            f"{part}-skip: read {totals.n_words:,} words ({share}){speed}; {totals.n_cut:,} of "
+            f"{totals.n_sentences:,} sentences were truncated to {self.max_length} words"
         )
         return trainer.part(n_words, has_unknown=n_words < len(stream.vocabulary)), totals.report()
 
@@ -241,10 +241,10 @@ class _Run:
         if changed:
             said = ", ".join(f"{name} {theirs.get(name)!r}, now {self._about[name]!r}" for name in changed)
             raise InputError(
-                f"{self._folder} has checkpoints of another run ({said}); choose another folder or delete it"
+                f"{self._folder} has checkpoints of a different run ({said}); choose another folder or delete it"
             )
         trainer.restore(checkpoint.arrays)
         totals = Totals(**checkpoint.state["tally"])
         progress.advance(totals.n_words)
-        progress.say(f"{self._about['part']}-skip: going on behind batch {totals.step:,}, {totals.n_words:,} words")
+        progress.say(f"{self._about['part']}-skip: resuming after batch {totals.step:,}, {totals.n_words:,} words")
         return totals

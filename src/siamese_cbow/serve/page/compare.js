@@ -1,6 +1,6 @@
 // Two models side by side: the neighbours of the same words in each, those that both find in colour.
 
-import { ask, at, make, ranked, task, words } from "./kit.js";
+import { ask, at, make, outdated, ranked, task, words } from "./kit.js";
 
 export function setUp(page) {
   const options = () => page.models.map((model) => make("option", { value: model.id }, model.id));
@@ -15,8 +15,9 @@ export function setUp(page) {
     const k = Number(at("compare-k").value);
     const found = await Promise.all(asked.map((word) => Promise.all(models.map((model) => near(word, model, k)))));
     return () => at("compare-list").replaceChildren(make("div", { class: "pairings" },
-      ...asked.map((word, i) => pairing(word, models, found[i]))));
+      ...asked.map((word, i) => pairing(word, models, found[i], page.look))));
   });
+  outdated("compare-list", "compare-words");
   at("compare-form").addEventListener("submit", (event) => {
     event.preventDefault();
     compare();
@@ -33,12 +34,12 @@ async function near(word, model, k) {
   }
 }
 
-function pairing(word, models, lists) {
+function pairing(word, models, lists, look) {
   const [left, right = []] = lists.map((list) => (list instanceof Error ? [] : list.map((one) => one.word)));
   const both = new Set(left.filter((one) => right.includes(one)));
   return make("section", { class: "pairing", "aria-label": word }, make("h3", {}, word),
     make("div", { class: "two" }, ...lists.map((list, i) => make("div", {}, make("h4", {}, models[i]),
       list instanceof Error
         ? make("p", { class: "quiet" }, list.message)
-        : ranked(list.map((one) => ({ name: one.word, value: one.cosine, shared: both.has(one.word) })), `${word} in ${models[i]}`)))));
+        : ranked(list.map((one) => ({ name: one.word, value: one.cosine, shared: both.has(one.word) })), `${word} in ${models[i]}`, look, 4)))));
 }

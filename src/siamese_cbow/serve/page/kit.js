@@ -17,9 +17,9 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** number(-.0312) -> "−.03"; with a true minus, and without the zero that says nothing. */
+/** number(-.0312) -> "−0.03"; with a true minus. */
 export function number(value, digits = 2) {
-  const shown = Math.abs(value).toFixed(digits).replace(/^0\./, ".");
+  const shown = Math.abs(value).toFixed(digits);
   return (value < 0 && Number(shown) !== 0 ? "−" : "") + shown;
 }
 
@@ -41,7 +41,7 @@ export async function ask(path, body = null) {
   try {
     answer = await fetch(path, body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers });
   } catch {
-    throw new Error("The server does not answer. Is it still running?");
+    throw new Error("The server does not answer. Is it running?");
   }
   if (answer.status === 401) {
     await askForKey();
@@ -90,6 +90,11 @@ export function task(work) {
   };
 }
 
+/** Empties a list of results as soon as one of the inputs changes: it never stands under a question it does not answer. */
+export function outdated(list, ...inputs) {
+  for (const id of inputs) at(id).addEventListener("input", () => at(list).replaceChildren());
+}
+
 /** The same function, called once typing has paused. */
 export function later(work, wait = 180) {
   let timer;
@@ -99,13 +104,11 @@ export function later(work, wait = 180) {
   };
 }
 
-/** A list with bars: rows are {name, value, share, shared}; pick, if given, is called with the name that was clicked. */
-export function ranked(rows, label, pick) {
+/** A list with bars: rows are {name, value, share, shared}; pick is called with the name that was clicked. */
+export function ranked(rows, label, pick, digits = 2) {
   return make("ol", { class: "ranked", "aria-label": label }, ...rows.map((row) => make("li", {},
-    pick
-      ? make("button", { type: "button", class: row.shared ? "name shared" : "name", click: () => pick(row.name) }, row.name)
-      : make("span", { class: row.shared ? "name shared" : "name" }, row.name),
+    make("button", { type: "button", class: row.shared ? "name shared" : "name", click: () => pick(row.name) }, row.name),
     make("span", { class: row.value < 0 ? "bar less" : "bar", "aria-hidden": "true" },
       make("i", { "--share": Math.min(1, Math.abs(row.share ?? row.value)) })),
-    make("span", { class: "number" }, number(row.value)))));
+    make("span", { class: "number" }, number(row.value, digits)))));
 }

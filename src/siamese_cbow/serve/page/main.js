@@ -10,7 +10,7 @@ const views = {};
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
   at("theme").textContent = THEMES[name];
-  at("theme").setAttribute("aria-label", `Theme: ${name}; change`);
+  at("theme").setAttribute("aria-label", `Theme: ${name}; switch`);
   localStorage.setItem("theme", name);
   for (const view of Object.values(views)) view.repaint?.();
 }
@@ -57,6 +57,12 @@ function choose(name) {
   const { n_words, dim, recipe } = page.models.find((model) => model.id === name);
   at("about").textContent = [`${whole(n_words)} words`, `${dim} dimensions`, recipe].filter(Boolean).join(" · ");
 }
+
+/** Shows the neighbours of a word that was clicked in another view. */
+page.look = (word) => {
+  at("neighbours-text").value = word;
+  return show("words", true);
+};
 
 async function start() {
   setTheme(localStorage.getItem("theme") in THEMES ? localStorage.getItem("theme") : "auto");

@@ -31,13 +31,14 @@ export function setUp(page) {
     const body = { model: page.model, method: at("map-method").value };
     if (what() === "texts") body.texts = at("map-texts").value.split("\n").map((line) => line.trim()).filter(Boolean);
     else Object.assign(body, { words: words(at("map-words").value), n_words: Number(at("map-count").value) });
-    if (body.texts?.length === 0) throw new Error("There is no sentence to draw: write one per line.");
+    if (body.texts?.length === 0) throw new Error("No sentences to draw; write one per line.");
     const button = document.querySelector("#map-form button");
     button.disabled = true;
+    say("Drawing …");
     try {
       let found = await ask("/explore/map", body);
       while (!found.points) {
-        say("Drawing; UMAP takes its time when it is first used …");
+        say("Drawing … The first UMAP map takes a while.");
         found = await ask("/explore/map", body);
       }
       return () => show(found, body);
@@ -54,13 +55,13 @@ export function setUp(page) {
       point.head = point.label === point.group;
     }
     plane.set(found.points);
-    const held = found.shares ? `the two axes hold ${Math.round(100 * (found.shares[0] + found.shares[1]))}% of the variance` : "by UMAP";
-    const lost = found.left_out ? `; ${found.left_out} left out, without a known word` : "";
+    const held = found.shares ? `the two axes explain ${Math.round(100 * (found.shares[0] + found.shares[1]))}% of the variance` : "by UMAP";
+    const lost = found.left_out ? `; ${found.left_out} without a known word skipped` : "";
     const points = counted(found.points.length, body.texts ? "sentence" : "word");
     say(`${points}, ${held}${lost}.`);
     at("plane").setAttribute("aria-label", `Map of ${points}`);
     at("map-labels").replaceChildren(...found.points.slice(0, 1000).map((point) => make("option", { value: point.label })));
-    at("map-list").replaceChildren(...found.points.slice(0, 1000).map((point) => make("span", {}, point.label)));
+    at("map-list").replaceChildren(...found.points.slice(0, 1000).map((point) => make("button", { type: "button", class: "word", click: () => pick(point, true) }, point.label)));
   }
 
   if (page.settings.methods.includes("umap")) at("map-method").append(make("option", { value: "umap" }, "UMAP"));

@@ -26,7 +26,7 @@ export function setUp(page) {
       paint();
       for (const end of ["shortest", "longest"]) {
         const rows = found[end].map(({ word, norm }) => ({ name: word, value: norm, share: norm / found.longest[0].norm }));
-        at(`norms-${end}`).replaceChildren(ranked(rows, `Words with the ${end} vectors`));
+        at(`norms-${end}`).replaceChildren(ranked(rows, `Words with the ${end} vectors`, page.look));
       }
       const lacking = asked.length - found.found.length;
       at("norms-said").textContent = found.found.map((one) => `${one.word} ${number(one.norm)}`).join(" · ")
@@ -55,7 +55,7 @@ function chart({ axis, dots, bins, found }) {
   const line = (points) => points.map(([h, v]) => `${x(h).toFixed(1)},${y(v).toFixed(1)}`).join(" L");
 
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Length of vectors by ${axis}; the middle goes from ${number(bins[0].middle)} to ${number(bins.at(-1).middle)}` });
+    "aria-label": `Vector length by ${axis}; the median goes from ${number(bins[0].middle)} to ${number(bins.at(-1).middle)}` });
   const step = roundStep(top / 7);
   for (let i = 0; i * step <= top; i += 1) {
     const tick = i * step;
@@ -66,7 +66,7 @@ function chart({ axis, dots, bins, found }) {
     svg.append(draw("text", { x: x(10 ** power), y: height - EDGE.bottom + 18, "text-anchor": "middle" }, short(10 ** power)));
   }
   svg.append(draw("text", { x: width - EDGE.right, y: height - 6, "text-anchor": "end" },
-    axis === "count" ? "times in the corpus →" : "← place in the vocabulary"));
+    axis === "count" ? "occurrences in the corpus →" : "← rank in the vocabulary"));
   for (const dot of dots) svg.append(titled(draw("circle", { class: "dot", cx: x(dot.at), cy: y(dot.norm), r: 2.2 }), dot));
   const up = bins.map((bin) => [bin.at, bin.high]), down = bins.map((bin) => [bin.at, bin.low]).reverse();
   svg.append(draw("path", { class: "band", d: `M${line([...up, ...down])}Z` }),

@@ -1,6 +1,6 @@
-// Search in a text of the user's own, by exact words and meaning.
+// Search in the user's own text, by exact words and meaning.
 
-import { ask, at, counted, make, number, task, whole } from "./kit.js";
+import { ask, at, counted, make, number, outdated, task, whole } from "./kit.js";
 
 const MOST_SHOWN = 20;
 
@@ -30,6 +30,7 @@ export function setUp(page) {
     search();
   }
 
+  outdated("search-list", "search-query", "search-lines");
   at("search-lines").addEventListener("input", () => {
     file = null;
     at("file-said").textContent = "";
@@ -56,7 +57,7 @@ export function setUp(page) {
   return { changed: search };
 }
 
-/** Why a line is there: "exact 2.1: bridge river · meaning 3.0". */
+/** Why a line matches: "exact 2.1: bridge river · meaning 3.0". */
 function reason({ exact, meaning, words }) {
   return `${words.length ? `exact ${number(exact)}: ${words.join(" ")}` : "no exact words"} · meaning ${number(meaning)}`;
 }
@@ -64,10 +65,10 @@ function reason({ exact, meaning, words }) {
 function show(results) {
   const highest = Math.max(1e-9, ...results.map((one) => Math.abs(one.score)));
   at("search-list").replaceChildren(results.length
-    ? make("ol", { class: "ranked texts", "aria-label": "Lines, the best first" }, ...results.map((one) => make("li", {},
+    ? make("ol", { class: "ranked texts", "aria-label": "Matching lines, best first" }, ...results.map((one) => make("li", {},
         make("span", { class: "name" }, make("span", { class: "place" }, `line ${whole(one.index + 1)}`), one.text),
         make("span", { class: one.score < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(one.score) / highest })),
         make("span", { class: "number" }, number(one.score)),
         make("small", { class: "why quiet" }, reason(one)))))
-    : make("p", { class: "note" }, "No line has a word of the query, or one that the model knows."));
+    : make("p", { class: "note" }, "No line contains a word of the query, or the model knows none of its words."));
 }

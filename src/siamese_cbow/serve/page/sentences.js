@@ -9,7 +9,7 @@ export function setUp(page) {
     const [a, b] = [at("sentence-a").value.trim(), at("sentence-b").value.trim()];
     if (!a || !b) return () => show(null);
     const found = await ask("/similarity", { a, b, model: page.model, explain: true });
-    return () => show(found);
+    return () => show(found, page.look);
   });
   for (const id of ["sentence-a", "sentence-b"]) at(id).addEventListener("input", later(update));
   at("swap").addEventListener("click", () => {
@@ -19,26 +19,32 @@ export function setUp(page) {
   return { changed: update };
 }
 
-function show(found) {
+function show(found, look) {
   const value = found ? found.similarity : 0;
   at("similarity-number").textContent = found ? number(value) : "–";
   at("similarity-mark").className = value < 0 ? "less" : "";
   at("similarity-mark").style.left = `${50 + Math.min(0, value) * 50}%`;
   at("similarity-mark").style.width = `${Math.abs(value) * 50}%`;
   at("heat-reading").textContent = "";
-  at("heat").replaceChildren(...(found ? [heat(found), legend()] : []));
+  at("heat").replaceChildren(...(found ? [heat(found, look), legend(), ...strangers(found)] : []));
   at("strongest").replaceChildren(...(found ? [strongest(found)] : []));
 }
 
-function heat({ a, b, shares }) {
+/** What stands in for a word outside the vocabulary, in words; null for a known one. */
+function origin({ norm, counts_as, made_of }) {
+  if (norm === null) return "not in the vocabulary, ignored";
+  if (counts_as) return `not in the vocabulary; ${counts_as} stands in`;
+  return made_of ? `not in the vocabulary; ${made_of}` : null;
+}
+
+function heat({ a, b, shares }, look) {
   const most = Math.max(1e-9, ...shares.flat().map(Math.abs));
   const longest = Math.max(1e-9, ...[...a, ...b].map((one) => one.norm ?? 0));
   const rowTotals = shares.map((row) => row.reduce((sum, share) => sum + share, 0));
   const columnTotals = b.map((_, j) => shares.reduce((sum, row) => sum + row[j], 0));
   const long = b.length > 5;
-  const word = (one, up) => make("span", { class: `${one.norm === null || one.counts_as || one.made_of ? "unknown" : ""} ${up ? "up" : ""}`,
-    title: one.norm === null ? "not in the vocabulary" : one.counts_as ? `not in the vocabulary: counts as ${one.counts_as}`
-      : one.made_of ? `not in the vocabulary: made of ${one.made_of}` : null }, one.word);
+  const word = (one, up) => make("span", { class: `${origin(one) ? "unknown" : ""} ${up ? "up" : ""}`, title: origin(one) },
+    make("button", { type: "button", class: "word", tabindex: "-1", click: () => look(one.word) }, one.word));
 
   const table = make("table", { class: b.length > 9 ? "heat many" : "heat", role: "grid", "aria-label": "Share of each pair of words in the similarity" },
     make("thead", {},
@@ -97,19 +103,25 @@ function follow(table) {
 }
 
 function legend() {
-  return make("p", { class: "legend quiet" }, "apart", make("i", {}), "alike",
-    make("span", {}, "grey bars: length of the word’s vector"));
+  return make("p", { class: "legend quiet" }, "dissimilar", make("i", {}), "similar",
+    make("span", {}, "grey bars: vector length"));
+}
+
+/** A line for each unknown word. */
+function strangers({ a, b }) {
+  const lines = new Map([...a, ...b].filter(origin).map((one) => [one.word, `${one.word}: ${origin(one)}`]));
+  return lines.size ? [make("p", { class: "quiet", id: "unknown-words" }, [...lines.values()].join(" · "))] : [];
 }
 
 function strongest({ a, b, shares }) {
   const pairs = shares.flatMap((row, i) => row.map((share, j) => ({ name: `${a[i].word} – ${b[j].word}`, value: share })));
   pairs.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
   const first = pairs.slice(0, 6).filter((pair) => pair.value !== 0);
-  if (!first.length) return make("p", { class: "note" }, "No word of one of the sentences is in the vocabulary, so the similarity is 0.");
+  if (!first.length) return make("p", { class: "note" }, "One of the sentences has no known word, so the similarity is 0.");
   const most = Math.abs(first[0].value);
   const list = make("ol", { class: "ranked", "aria-label": "Pairs with the largest shares" }, ...first.map((pair) => make("li", {},
     make("span", { class: "name" }, pair.name),
     make("span", { class: pair.value < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(pair.value) / most })),
     make("span", { class: "number" }, number(pair.value, 3)))));
-  return make("div", {}, make("h3", {}, "What counts most"), list);
+  return make("div", {}, make("h3", {}, "Pairs that contribute most"), list);
 }

@@ -1,0 +1,255 @@
+"""One page over all results: speed, memory, size, and quality against cost; figures that moved are flagged.
+
+    python -m benchmarks.summary [--write]
+
+Nothing is measured here. Each figure is read from the table of its own page in results/ and compared with the version
+of that page committed before; a change beyond the noise of the figure is flagged. A figure whose table has changed its
+rows or columns is an error: correct FIGURES.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from benchmarks.tables import RESULTS, markdown
+
+TIMES, SCORES = 0.15, 0.004  # noise: of times on a shared machine, relative; of correlations, absolute (three seeds)
+
+
+class Figure(NamedTuple):
+    """Where a number is: in which page, under which heading, in which row and column."""
+
+    section: str
+    label: str
+    page: str
+    row: str  # how the first cells of the row begin, joined by " | "
+    column: str
+    heading: str = ""  # of the table; the first table with such a row where empty
+    absolute: float = 0.0  # noise, in the unit of the figure; TIMES of the number where 0
+
+
+FIGURES = (
+    Figure("Speed", "training, default recipe: million words/s", "train", "contrastive", "million words/s"),
+    Figure("Speed", "training, gensim CBOW: million words/s", "train", "gensim CBOW", "million words/s"),
+    Figure("Speed", "150 MB of raw text to a model: seconds", "one_step", "siamese-cbow", "seconds"),
+    Figure("Speed", "text to a stream, 2 threads: million tokens/s", "prepare", "siamese-cbow prepare, 2 threads",
+           "million tokens/s"),
+    Figure("Speed", "encoding in bulk: sentences/s", "encode", "siamese-cbow", "sentences/s", "100,000 sentences"),
+    Figure("Speed", "encoding one sentence: µs", "encode", "siamese-cbow", "µs a sentence", "One sentence at a time"),
+    Figure("Speed", "cold `similarity`: CPU seconds", "cold_start", "siamese-cbow similarity", "CPU seconds"),
+    Figure("Speed", "searching a million lines without an index: seconds", "search", "siamese-cbow search", "seconds"),
+    Figure("Speed", "HTTP, batches of 256 in base64: requests/s", "serve", "batches of 256, base64 | siamese-cbow",
+           "a second"),
+    Figure("Memory and size", "preparing 95 MB: peak MB", "prepare", "95 MB", "peak memory"),
+    Figure("Memory and size", "extra `tables`: MB", "install", "`tables`", "adds MB"),
+    Figure("Quality", "STS, default recipe", "quality", "contrastive", "Pearson", absolute=SCORES),
+    Figure("Quality", "STS, the paper's recipe", "quality", "paper", "Pearson", absolute=SCORES),
+    Figure("Quality", "STS, German, Russian, Japanese, Chinese: mean", "languages", "ours, `ngrams`", "mean",
+           absolute=SCORES),
+    Figure("Quality", "Cranfield, hybrid search: nDCG@10", "retrieval", "ours, hybrid", "nDCG@10", "Cranfield",
+           SCORES),
+)  # fmt: skip
+
+
+class System(NamedTuple):
+    """A point of the plot: quality and speed on Cranfield, from one run."""
+
+    label: str
+    row: str
+    below: bool = False  # where the label goes, so that labels don't overlap
+
+
+SYSTEMS = (
+    System("siamese-cbow, hybrid", "ours, hybrid"),
+    System("siamese-cbow, exact words", "ours, exact words"),
+    System("siamese-cbow, meaning", "ours, meaning"),
+    System("BM25", "BM25", below=True),
+    System("model2vec", "model2vec"),
+    System("WordLlama", "WordLlama"),
+    System("all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+)
+
+
+def value(figure: Figure, text: str) -> float:
+    """The number of a figure in the text of its page, of '0.6974 ± 0.0031' the first.
+
+    An equal row goes before one that only begins so: 'gensim CBOW', not 'gensim CBOW, from text'.
+    """
+    heading = ""
+    header: list[str] = []
+    longer: list[float] = []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            heading, header = line, []
+        elif not line.startswith("|"):
+            header = []
+        elif not header:
+            header = cells(line)
+        elif figure.heading in heading and begins(cells(line), figure.row) and figure.column in header:
+            number = re.search(r"-?[\d,]*\.?\d+", cells(line)[header.index(figure.column)])
+            if number and equal(cells(line), figure.row):
+                return float(number[0].replace(",", ""))
+            longer += [float(number[0].replace(",", ""))] if number else []
+    if longer:
+        return longer[0]
+    raise LookupError(f"results/{figure.page}.md has no {figure.column!r} of {figure.row!r}; correct FIGURES")
+
+
+def cells(line: str) -> list[str]:
+    """'| **a** | b |' -> ['a', 'b']."""
+    return [cell.strip().replace("**", "") for cell in line.strip().strip("|").split("|")]
+
+
+def equal(row: list[str], wanted: str) -> bool:
+    """Whether the first cells of a row are what is wanted: equal(['a', 'b', '1'], 'a | b')."""
+    return " | ".join(row[: wanted.count(" | ") + 1]) == wanted
+
+
+def begins(row: list[str], wanted: str) -> bool:
+    """Whether they begin so, and go on after a comma, colon, bracket or space if at all."""
+    first = " | ".join(row[: wanted.count(" | ") + 1])
+    return first == wanted or (first.startswith(wanted) and first[len(wanted)] in ",:( ")
+
+
+def shown(number: float | None) -> str:
+    """1680463.0 -> '1,680,463'; 0.6974 -> '0.6974'; None -> ''."""
+    return "" if number is None else f"{number:,.0f}" if number >= 1000 else f"{number:g}"
+
+
+def before(page: str) -> str:
+    """The page as it was committed before: the last commit where the file differs from it now, or the one before."""
+    path = f"results/{page}.md"
+    now = (RESULTS / f"{page}.md").read_text("utf-8")
+    for commit in git("log", "-n", "2", "--format=%h", "--", path).split():
+        text = git("show", f"{commit}:{path}")
+        if text != now:
+            return text
+    return ""
+
+
+def git(*arguments: str) -> str:
+    """What git prints; nothing outside of a repository."""
+    done = subprocess.run(["git", *arguments], cwd=RESULTS.parent, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def rows(section: str) -> Iterator[list[str]]:
+    """Label, number, number before, flag and page of each figure of a section."""
+    for figure in FIGURES:
+        if figure.section == section:
+            number = value(figure, (RESULTS / f"{figure.page}.md").read_text("utf-8"))
+            try:
+                old: float | None = value(figure, before(figure.page))
+            except LookupError:  # a new page, or one whose table was another
+                old = None
+            link = f"[{figure.page}]({figure.page}.md)"
+            yield [figure.label, shown(number), shown(old), flag(figure, number, old), link]
+
+
+def flag(figure: Figure, number: float, old: float | None) -> str:
+    """'**+21%**' where a figure moved by more than its noise, '' where it did not."""
+    if old is None:
+        return "new"
+    if abs(number - old) <= (figure.absolute or TIMES * abs(old)):
+        return ""
+    return f"**{number - old:+.4f}**" if figure.absolute or not old else f"**{number / old - 1:+.0%}**"
+
+
+def points() -> list[tuple[str, float, float]]:
+    """(label, documents/s, nDCG@10) of each system."""
+    text = (RESULTS / "retrieval.md").read_text("utf-8")
+    at = [Figure("", "", "retrieval", system.row, column, "Cranfield") for system in SYSTEMS
+          for column in ("documents/s", "nDCG@10")]  # fmt: skip
+    numbers = [value(figure, text) for figure in at]
+    return [(system.label, *numbers[2 * i : 2 * i + 2]) for i, system in enumerate(SYSTEMS)]  # type: ignore[misc]
+
+
+def frontier(systems: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
+    """Systems that no other beats in both speed and quality, the fastest last.
+
+    frontier([("a", 1, .5), ("b", 2, .4), ("c", 1, .4)]) -> a, b
+    """
+    best = [a for a in systems if not any(b[1] >= a[1] and b[2] >= a[2] and b != a for b in systems)]
+    return sorted(best, key=lambda system: system[1])
+
+
+def plot(systems: list[tuple[str, float, float]]) -> str:
+    """The systems as SVG, speed on a logarithmic axis; a line joins those that nobody beats in both."""
+    from math import log10
+
+    low, high = 1.0, 5.0  # powers of ten of documents/s
+    bottom, top = 0.25, 0.45
+
+    def x(speed: float) -> float:
+        return 60 + 520 * (log10(speed) - low) / (high - low)
+
+    def y(quality: float) -> float:
+        return 300 - 270 * (quality - bottom) / (top - bottom)
+
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 350" font-family="sans-serif" font-size="12" '
+        'role="img" aria-label="Quality against speed on Cranfield">',
+        '<rect width="640" height="350" fill="#fff"/>',
+    ]
+    for power in range(int(low), int(high) + 1):
+        parts.append(f'<path d="M{x(10**power):.0f} 30V300" stroke="#ddd"/>')
+        parts.append(f'<text x="{x(10**power):.0f}" y="318" text-anchor="middle">{10**power:,}</text>')
+    for step in range(5):
+        quality = bottom + step * (top - bottom) / 4
+        parts.append(f'<path d="M60 {y(quality):.0f}H580" stroke="#ddd"/>')
+        parts.append(f'<text x="52" y="{y(quality) + 4:.0f}" text-anchor="end">{quality:.2f}</text>')
+    line = "L".join(f"{x(speed):.0f} {y(quality):.0f}" for _, speed, quality in frontier(systems))
+    parts.append(f'<path d="M{line}" fill="none" stroke="#3f51b5" stroke-dasharray="4 3"/>')
+    for system, (label, speed, quality) in zip(SYSTEMS, systems, strict=True):
+        height = y(quality) + (18 if system.below else -7)
+        parts.append(f'<circle cx="{x(speed):.0f}" cy="{y(quality):.0f}" r="5" fill="#3f51b5"/>')
+        parts.append(f'<text x="{x(speed) + 8:.0f}" y="{height:.0f}">{label}</text>')
+    parts.append('<text x="320" y="340" text-anchor="middle">documents per second (log scale)</text>')
+    parts.append('<text x="16" y="165" transform="rotate(-90 16 165)" text-anchor="middle">nDCG@10</text></svg>')
+    return "\n".join(parts) + "\n"
+
+
+def page() -> str:
+    """results/benchmarks.md."""
+    header = ["figure", "now", "before", "moved", "page"]
+    sections = [f"## {section}\n\n{markdown(header, list(rows(section)))}" for section in
+                dict.fromkeys(figure.section for figure in FIGURES)]  # fmt: skip
+    systems = points()
+    beaten = markdown(
+        ["system", "documents/s", "nDCG@10", "on the frontier"],
+        [[label, f"{speed:,.0f}", f"{quality:.3f}", "yes" if (label, speed, quality) in frontier(systems) else ""]
+         for label, speed, quality in sorted(systems, key=lambda system: -system[2])],
+    )  # fmt: skip
+    return "\n\n".join([
+        "# Benchmarks",
+        "A summary of the other pages, which say how each figure was measured. *before* is the figure of the version "
+        "of that page committed before; *moved* flags a change beyond the noise: "
+        f"{TIMES:.0%} for times on a shared machine, {SCORES} for scores.",
+        *sections,
+        "## Quality against cost\n\nCranfield, all systems in one run ([retrieval](retrieval.md)). A system is on the "
+        "frontier if no other is both faster and better.\n\n![Quality against speed](benchmarks.svg)",
+        beaten,
+        f"Written by `python -m benchmarks.summary` on {os.cpu_count()} cores with Python {platform.python_version()}; "
+        "each page names the versions it was measured with.",
+    ]) + "\n"  # fmt: skip
+
+
+def main() -> None:
+    """Prints the page, or writes it with its plot."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    text = page()
+    print(text)
+    if parser.parse_args().write:
+        (RESULTS / "benchmarks.md").write_text(text, "utf-8")
+        (RESULTS / "benchmarks.svg").write_text(plot(points()), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
