@@ -142,9 +142,24 @@ def test_options_of_the_wrong_type(client: Client, field: str, value: Any) -> No
     assert failure(client.post("/v1/embeddings", {"input": "a", field: value}), 400)["param"] == field
 
 
-def test_unknown_fields_are_ignored_and_null_is_nothing(client: Client) -> None:
+def test_embeddings_ignore_unknown_fields_and_null_is_nothing(client: Client) -> None:
     body = {"input": "a", "dimensions": None, "encoding_format": None, "model": None, "user": "me", "what": [1]}
     assert client.post("/v1/embeddings", body).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/similarity", {"a": "cat", "b": "dog", "pairwse": True}),
+        ("/neighbours", {"text": "cat", "n": 3}),
+        ("/search", {"query": "cat", "texts": ["cat"], "treshold": 0.9}),
+        ("/explore/map", {"texts": ["cat"], "metod": "umap"}),
+    ],
+)
+def test_a_slip_in_the_name_of_a_field_is_an_error(client: Client, path: str, body: dict[str, Any]) -> None:
+    error = failure(client.post(path, body), 400)
+    assert error["param"] == list(body)[-1]
+    assert "expected some of" in error["message"]
 
 
 # requests that are wrong in ways that no endpoint cares about
