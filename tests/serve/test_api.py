@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import re
 import sys
 import threading
@@ -302,6 +303,24 @@ def test_search_in_an_index(tmp_path: Path) -> None:
     assert answer["stale"] == []
     (tmp_path / "a.txt").unlink()
     assert client.post("/search", {"query": "song", "k": 1}).json()["stale"]
+
+
+@pytest.mark.parametrize("change", ["cut short", "deleted", "updated"])
+def test_an_index_is_held_in_memory(tmp_path: Path, change: str) -> None:
+    model, text, place = MODEL, tmp_path / "a.txt", tmp_path / "index"
+    text.write_text("the cat plays music\na dog\n" * 40)
+    index = Index.update(place, text, model=model)
+    hits = index.search("cat", k=3)
+    app = build({"toy": model}, limits=LIMITS, index=Index(place, model=model), warm=False)
+    if change == "updated":
+        text.write_text("a song\n")
+        Index.update(place, text, model=model)
+    for file in [path for path in place.rglob("*") if path.is_file() and change != "updated"]:
+        os.truncate(file, 0)
+        if change == "deleted":
+            file.unlink()
+    answer = Client(app).post("/search", {"query": "cat", "k": 3})
+    assert [found["text"] for found in answer.json()["results"]] == [hit.text for hit in hits]
 
 
 def test_search(client: Client) -> None:
