@@ -12,6 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import siamese_cbow as sc
+from siamese_cbow.cli import main
+from siamese_cbow.model.model import Model
+from siamese_cbow.words.vocabulary import Vocabulary
+
 COMMAND = [sys.executable, "-m", "siamese_cbow"]
 TEXT = "a cat é → sat\nzzqx blorp\n"
 
@@ -51,13 +56,14 @@ def test_a_pipe_and_a_device_stay_what_they_are(folder: Path) -> None:
 @pytest.mark.parametrize("largest", [1000, 100_000])
 def test_files_that_may_not_grow(folder: Path, largest: int) -> None:
     (folder / "in.txt").write_text("the cat sat\n" * 30_000)
-    (folder / "out.npy").write_text("old")
+    np.save(folder / "out.npy", np.ones((1, 2), np.float32))
+    old = (folder / "out.npy").read_bytes()
     for command in (["encode", "in.txt", "-o", "out.npy"], ["prepare", "in.txt", "-o", "stream"]):
         done = run(*command, folder=folder, largest=largest)
         assert done.returncode == 2
         assert "can't write" in done.stderr
         assert "Traceback" not in done.stderr
-    assert (folder / "out.npy").read_text() == "old"
+    assert (folder / "out.npy").read_bytes() == old
     assert sorted(path.name for path in folder.iterdir()) == ["in.txt", "out.npy"]
 
 
@@ -127,3 +133,109 @@ def test_names_that_are_not_utf8(folder: Path) -> None:
     done = run("index", f"{name}.txt", "-o", f"{name}-index", folder=folder)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "is not UTF-8; choose another" in done.stderr
+
+
+# What stands there already. In this process: a refusal comes before any work.
+
+
+def code_of(*arguments: str | Path) -> int:
+    """How a command ends."""
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def small(folder: Path) -> Path:
+    """A model of two words."""
+    Model(Vocabulary(["cat", "sat"], np.array([2, 1])), np.eye(2, dtype=np.float32)).save(folder / "small")
+    return folder / "small"
+
+
+@pytest.mark.parametrize("name", ["out.npy", "out.parquet", "out.jsonl", "out.csv"])
+def test_encode_replaces_its_own_output_only(
+    folder: Path, small: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = folder / name
+    for text in ("cat\n", "cat\nsat\n"):
+        (folder / "in.txt").write_text(text)
+        assert code_of("encode", folder / "in.txt", "--model", small, "-o", output) == 0
+    for strange in (b"years of work\n", b"a,b\n1,2\n", b'{"text": "cat"}\n'):
+        output.write_bytes(strange)
+        assert code_of("encode", folder / "in.txt", "--model", small, "-o", output) == 2, strange
+        assert "is there already" in capsys.readouterr().err
+        assert output.read_bytes() == strange
+    output.write_bytes(b"")  # as mktemp makes it
+    assert code_of("encode", folder / "in.txt", "--model", small, "-o", output) == 0
+
+
+def test_unknown_words_replace_no_text(folder: Path, small: Path) -> None:
+    words, thesis = folder / "words.txt", folder / "thesis.txt"
+    thesis.write_text("years of work\n")
+    command = ("encode", folder / "in.txt", "--model", small, "-o", folder / "out.npy", "--unknown")
+    assert [code_of(*command, words) for _ in range(2)] == [0, 0]
+    assert code_of(*command, thesis) == 2
+    assert thesis.read_text() == "years of work\n"
+
+
+def test_no_input_is_replaced(folder: Path, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = folder / "in.csv"
+    table.write_text("text,vector\ncat,[1]\ncat,[1]\n")  # which looks like an output
+    (folder / "link.csv").symlink_to(table)
+    (folder / "same.csv").hardlink_to(table)
+    for name in ("in.csv", "link.csv", "same.csv"):
+        for command in (("encode", "--unit", "sentence"), ("dedup",)):
+            assert code_of(*command, table, "--model", small, "-o", folder / name) == 2
+            assert "both input and output" in capsys.readouterr().err
+    for command in (("compress", small), ("combine", small, small), ("adapt", folder / "in.txt", "--model", small)):
+        assert code_of(*command, "-o", small) == 2
+        assert "both source and target" in capsys.readouterr().err
+    assert table.read_text().count("cat") == 2
+
+
+def test_dedup_replaces_no_rows(folder: Path, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "in.csv").write_text("text\ncat\ncat\n")
+    (folder / "copy.csv").write_text("text\ncat\ncat\n")
+    assert code_of("dedup", folder / "in.csv", "--model", small, "-o", folder / "copy.csv") == 2
+    assert "only copy" in capsys.readouterr().err
+    assert (folder / "copy.csv").read_text().count("cat") == 2
+
+
+@pytest.mark.parametrize("ending", ["txt", "bin", "vec", "glove", "parquet", "onnx", "txt.gz", "vec.xz"])
+def test_convert_replaces_word_vectors_only(
+    folder: Path, small: Path, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = folder / f"out.{ending}"
+    assert [code_of("convert", small, output) for _ in range(2)] == [0, 0]
+    for strange in (b"years of work\nand more of it\n", b"\xfd7zXZ\x00no", b"PAR1"):
+        output.write_bytes(strange)
+        assert code_of("convert", small, output) == 2, strange
+        assert "is there already" in capsys.readouterr().err
+        assert output.read_bytes() == strange
+
+
+def test_a_recipe_replaces_no_hand_written_one(folder: Path) -> None:
+    recipe, mine = folder / "recipe.toml", folder / "mine.toml"
+    mine.write_text("# why 50: see the notes of May\ndim = 50\n")
+    assert [code_of("train", folder / "in.txt", "--dry-run", "--write-recipe", recipe) for _ in "12"] == [0, 0]
+    sc.write_recipe(sc.SiameseCBOW(dim=8), recipe)
+    sc.write_recipe(sc.SiameseCBOW(dim=9), recipe)
+    assert sc.read_recipe(recipe).dim == 9
+    with pytest.raises(sc.InputError, match="is there already"):
+        sc.write_recipe(sc.SiameseCBOW(dim=8), mine)
+    assert "why 50" in mine.read_text()
+
+
+def test_a_training_that_is_not_finished_is_not_replaced(
+    folder: Path, small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_file = folder / "books" / "training" / "run.json"
+    run_file.parent.mkdir(parents=True)
+    run_file.write_text("{}")
+    assert code_of("compress", small, "-o", folder / "books") == 2
+    assert "not finished" in capsys.readouterr().err
+    with pytest.raises(sc.InputError, match="not finished"):
+        sc.load(small).save(folder / "books")
+    assert run_file.exists()

@@ -24,7 +24,7 @@ from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
 from siamese_cbow.cli import main
 from siamese_cbow.cluster.averaging import ThreadExchange
 from siamese_cbow.cluster.session import clear_errors
-from siamese_cbow.cluster.sources import Source, sources_of
+from siamese_cbow.cluster.sources import PLAN, Source, scratch_of, sources_of
 from siamese_cbow.cluster.training_job import TrainingJob, training_job
 from siamese_cbow.cluster.training_worker import TrainingWorker
 from siamese_cbow.training.checkpoint import read_log
@@ -180,6 +180,26 @@ class LostError(Exception):
 
 def die() -> None:
     raise LostError
+
+
+def test_unfinished_work_takes_the_place_of_its_own_kind_only(tmp_path: Path) -> None:
+    output, scratch = tmp_path / "stream", tmp_path / ".stream.cluster"
+    for plan in ({"job": 1}, {"job": 2}):
+        assert scratch_of(output, plan) == scratch
+        for name in ("scan-000000.json", "spool-000000", "counts-000000/hashes.npy", ".new-abc/ids.npy"):
+            (scratch / name).parent.mkdir(exist_ok=True)
+            (scratch / name).write_text("old")
+        assert scratch_of(output, plan) == scratch
+        assert (scratch / "spool-000000").exists()  # of the same job, which goes on
+    scratch_of(output, {"job": 3})
+    assert [path.name for path in scratch.iterdir()] == [PLAN]
+    (scratch / "thesis.txt").write_text("years of work")
+    with pytest.raises(sc.InputError, match="thesis"):
+        scratch_of(output, {"job": 4})
+    (scratch / PLAN).write_bytes(b"\xff")
+    with pytest.raises(sc.InputError, match="thesis"):
+        scratch_of(output, {"job": 3})
+    assert (scratch / "thesis.txt").read_text() == "years of work"
 
 
 def test_prepare_survives(cluster: sc.RayCluster, nodes: Nodes, texts: Path, stream: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import re
 import sys
 import threading
@@ -142,9 +143,24 @@ def test_options_of_the_wrong_type(client: Client, field: str, value: Any) -> No
     assert failure(client.post("/v1/embeddings", {"input": "a", field: value}), 400)["param"] == field
 
 
-def test_unknown_fields_are_ignored_and_null_is_nothing(client: Client) -> None:
+def test_embeddings_ignore_unknown_fields_and_null_is_nothing(client: Client) -> None:
     body = {"input": "a", "dimensions": None, "encoding_format": None, "model": None, "user": "me", "what": [1]}
     assert client.post("/v1/embeddings", body).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/similarity", {"a": "cat", "b": "dog", "pairwse": True}),
+        ("/neighbours", {"text": "cat", "n": 3}),
+        ("/search", {"query": "cat", "texts": ["cat"], "treshold": 0.9}),
+        ("/explore/map", {"texts": ["cat"], "metod": "umap"}),
+    ],
+)
+def test_a_slip_in_the_name_of_a_field_is_an_error(client: Client, path: str, body: dict[str, Any]) -> None:
+    error = failure(client.post(path, body), 400)
+    assert error["param"] == list(body)[-1]
+    assert "expected some of" in error["message"]
 
 
 # requests that are wrong in ways that no endpoint cares about
@@ -287,6 +303,24 @@ def test_search_in_an_index(tmp_path: Path) -> None:
     assert answer["stale"] == []
     (tmp_path / "a.txt").unlink()
     assert client.post("/search", {"query": "song", "k": 1}).json()["stale"]
+
+
+@pytest.mark.parametrize("change", ["cut short", "deleted", "updated"])
+def test_an_index_is_held_in_memory(tmp_path: Path, change: str) -> None:
+    model, text, place = MODEL, tmp_path / "a.txt", tmp_path / "index"
+    text.write_text("the cat plays music\na dog\n" * 40)
+    index = Index.update(place, text, model=model)
+    hits = index.search("cat", k=3)
+    app = build({"toy": model}, limits=LIMITS, index=Index(place, model=model), warm=False)
+    if change == "updated":
+        text.write_text("a song\n")
+        Index.update(place, text, model=model)
+    for file in [path for path in place.rglob("*") if path.is_file() and change != "updated"]:
+        os.truncate(file, 0)
+        if change == "deleted":
+            file.unlink()
+    answer = Client(app).post("/search", {"query": "cat", "k": 3})
+    assert [found["text"] for found in answer.json()["results"]] == [hit.text for hit in hits]
 
 
 def test_search(client: Client) -> None:

@@ -5,8 +5,8 @@
       mapped_array, save_array, thread_count, without_caches]
     disk      hashes, syncs, locks and swaps, errors of the disk in plain words, what files say of their writer; what
       may be written where: which files are ours, links, pipes
-      [UNWRITABLE, check_replaceable, clear_disk_errors, file_hash, file_text, is_utf8, remove_ours, sample_hash,
-      standard_stream, what_reads, written_by]
+      [UNWRITABLE, check_file_replaceable, check_replaceable, clear_disk_errors, file_hash, file_text, is_utf8,
+      remove_ours, sample_hash, standard_stream, what_reads, written_by]
     files     files and folders that are written whole or not at all [atomic_file, atomic_folder, one_writer]
     option_fields  settings as fields that are checked [Option, check_options, option, options]
     notebook  small tables that a notebook shows [card, grid]

@@ -2,8 +2,8 @@
 
 What may be written where: which files are ours, what a link leads to, what can't be replaced but written to.
 
-A folder is replaced only where everything in it is of a kind that its writer writes. The writer names its files by
-patterns, and this module alone decides.
+A folder is replaced only where everything in it is of a kind that its writer writes, and so is a file. The writer names
+its files by patterns, or says how to recognise one, and this module alone decides.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -171,6 +171,23 @@ def check_replaceable(path: Path, ours: Collection[str], what: str = "this") -> 
         )
     if Path.cwd().is_relative_to(target):
         raise InputError(f"{path} is the current folder, which can't be replaced; choose another")
+
+
+def check_file_replaceable(path: Path, is_ours: Callable[[Path], bool], otherwise: str) -> None:
+    """Raises an error unless `path` is free for a file: what stands there is of the kind that is to be written.
+
+    An empty file is free, as `mktemp` makes them, and so is a pipe or a device, which is not replaced.
+
+    is_ours    looks into a file; what it can't read is not ours
+    otherwise  what is wrong with a file that is not, for messages: "holds no word vectors"
+    """
+    with clear_disk_errors(path):
+        if is_special(path) or not path.is_file() or not path.stat().st_size:
+            return
+    with suppress(Exception):
+        if is_ours(path):
+            return
+    raise InputError(f"{path} is there already and {otherwise}; choose another name, or delete it first")
 
 
 def strangers(folder: Path, ours: Collection[str]) -> list[str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.base.disk import check_file_replaceable
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
@@ -27,7 +30,7 @@ from siamese_cbow.cli.options import (
     text_options,
     threads_option,
 )
-from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows
+from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows, plain_records, refuse_input
 from siamese_cbow.progress import SILENT
 from siamese_cbow.text.reader import RecordColumns
 from siamese_cbow.text.records import TextSettings
@@ -87,8 +90,9 @@ def encode(
         return
     output = None if output == Path("-") else output
     check_output(output, vectors=True)
-    model = open_model(folder)
     reader = RowReader(source, text, overlong="keep")
+    _check_outputs(output, unknown, reader.files, vector_column)
+    model = open_model(folder)
     is_matrix = output is not None and output.suffix == ".npy"
     columns = None if is_matrix else carried_columns(reader.files, text, vector_column, say)
     unknown_counts: Counter[str] = Counter()
@@ -128,6 +132,43 @@ def _records(rows: list[tuple[str, str]], columns: RecordColumns | None) -> list
         return [[{"text": row} for _, row in rows]]
     sources = itertools.groupby(source for source, _ in rows)
     return [part for source, each in sources for part in columns.take(source, sum(1 for _ in each))]
+
+
+def _check_outputs(output: Path | None, unknown: Path | None, inputs: Sequence[Path], vector: str) -> None:
+    """Raises an error, before any work, unless what stands at the outputs is older output of this command."""
+    for path in (output, unknown):
+        refuse_input(path, inputs)
+    if output is not None:
+        is_matrix = output.suffix == ".npy"
+        otherwise = "is not a matrix of vectors" if is_matrix else f"has no column {vector!r} of vectors at its end"
+        check_file_replaceable(
+            output, _is_matrix if is_matrix else lambda path: _last_column(path) == vector, otherwise
+        )
+    if unknown is not None:
+        check_file_replaceable(unknown, _has_counts, "is not a list of counts and words")
+
+
+def _is_matrix(path: Path) -> bool:
+    import numpy as np
+
+    matrix = np.load(path, mmap_mode="r")
+    return bool(matrix.ndim == 2 and matrix.dtype == np.float32)
+
+
+def _last_column(path: Path) -> str | None:
+    """Of a table, by its header; of JSON lines, of the first record."""
+    columns = RecordColumns.of([path], None)
+    if columns is None:
+        return None
+    records = [] if columns.names else columns.take(str(path), 1)
+    names = columns.names or list(plain_records(records[0])[0])
+    return names[-1]
+
+
+def _has_counts(path: Path) -> bool:
+    """Whether a file is one that `--unknown` has written: its first line is a count and a word."""
+    with path.open(encoding="utf-8") as file:
+        return re.match(r"\d+ \S", file.readline(1000)) is not None
 
 
 def _write_unknown(path: Path, counts: Counter[str], model: Model) -> None:

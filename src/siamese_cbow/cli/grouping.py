@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siamese_cbow.base.disk import check_file_replaceable
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     batched,
@@ -73,7 +74,15 @@ def dedup(
         )
     if pairs and review:
         raise click.UsageError("got both --pairs and --review; expected only one of them")
-    reader, model = RowReader(files_or_stdin(files), text, say=say), open_model(folder)
+    reader = RowReader(files_or_stdin(files), text, say=say)
+    if output is not None:
+        from siamese_cbow.cli.row_files import check_output, refuse_input
+
+        check_output(output, vectors=False)
+        refuse_input(output, reader.files)
+        # What was kept of a table looks like the table: nothing tells an older output from the user's own rows.
+        check_file_replaceable(output, lambda _: False, "may be the only copy of its rows")
+    model = open_model(folder)
     with progress_bar("comparing", reader.total_bytes) as progress:
         rows = duplicates(reader, model=model, threshold=threshold, threads=threads, progress=progress)
         if output is not None:
@@ -110,9 +119,8 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
 
 def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path], text: TextSettings) -> tuple[int, int]:
     """Writes the records that are kept with all their columns, or lines with their places; counts as above."""
-    from siamese_cbow.cli.row_files import carried_columns, check_output, chosen_records, open_rows, valid_text
+    from siamese_cbow.cli.row_files import carried_columns, chosen_records, open_rows, valid_text
 
-    check_output(output, vectors=False)
     columns = carried_columns(files, text, None, say)
     n = n_kept = 0
     with open_rows(output, columns, "", 0) as write:

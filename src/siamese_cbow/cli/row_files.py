@@ -40,6 +40,12 @@ def check_output(path: Path | None, *, vectors: bool) -> None:
     format_of(path).check_installed()
 
 
+def refuse_input(path: Path | None, inputs: Sequence[Path]) -> None:
+    """Raises an error where the output is one of the inputs, under whatever name."""
+    if path is not None and path.is_file() and any(each.is_file() and path.samefile(each) for each in inputs):
+        raise InputError(f"{path} is both input and output; choose another name for the output")
+
+
 def carried_columns(
     paths: Sequence[Path], text: TextSettings, vector: str | None, say: Callable[[str], None]
 ) -> RecordColumns | None:

@@ -154,7 +154,7 @@ def train(
         if dry_run or output is None:
             click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"])))
             return
-        check_target(output)  # before any work
+        check_target(output, trains=True)  # before any work
         folder = stream_folder or output.with_name(f"{output.name}@stream")
         streams = [_kept(list(inputs), folder, text, restart, threads)]
     else:

@@ -10,8 +10,10 @@ import click
 from siamese_cbow.base.disk import standard_stream
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
+from siamese_cbow.errors import SettingsError
 from siamese_cbow.formats.known_formats import READABLE, WRITABLE
 from siamese_cbow.model.packed_rows import Dtype
+from siamese_cbow.model.storage import check_target
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def adapt(
     """
     from siamese_cbow.text.row_reader import RowReader
 
+    _check_output(output, folder)
     reader = RowReader(files_or_stdin(files), text, say=say)
     model = open_model(folder)
     with progress_bar("reading", reader.total_bytes) as progress:
@@ -65,6 +68,7 @@ def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
     """
     from siamese_cbow.transform.compression import combine
 
+    _check_output(output, *folders)
     models = [open_model(folder) for folder in folders]
     combined = combine(models, dim=dim)
     combined.save(output)
@@ -87,6 +91,7 @@ def compress(
 
     Options you leave out keep their value. `--dtype float32` expands a model for programs that read nothing else.
     """
+    _check_output(output, positional or folder)
     model = open_model(positional or folder)
     smaller = model.compress(dtype, dim=dim, words=words)
     smaller.save(output, int4=True)
@@ -94,6 +99,14 @@ def compress(
     if smaller.dtype == "int4":
         click.echo("only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8", err=True)
     click.echo(output)
+
+
+def _check_output(output: Path, *sources: Path | None) -> None:
+    """Raises an error, before any work, unless a model may be written there: not over the one it is made of."""
+    for source in sources:
+        if source is not None and source.exists() and source.resolve() == output.resolve():
+            raise SettingsError(f"{output} is both source and target; choose another name for the target")
+    check_target(output)
 
 
 def _size(model: Model) -> str:

@@ -11,7 +11,6 @@ The rows of all parts, in the order of their names, are the rows of the input.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +20,11 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from siamese_cbow.base.disk import remove_ours
 from siamese_cbow.base.files import atomic_file, one_writer
 from siamese_cbow.cluster.session import Session
 from siamese_cbow.cluster.shards import in_order, language_of, piece_ranges
-from siamese_cbow.cluster.sources import Source, Sources, paths_of, scratch_of
+from siamese_cbow.cluster.sources import UNFINISHED, Source, Sources, paths_of, scratch_of
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pair_sets import PairSet
@@ -98,8 +98,7 @@ def encode(
         for _, n in session.each(encode_part, [(scratch, i, part, settings) for i, part in enumerate(parts)]):
             n_rows, n_done = n_rows + n, n_done + 1
             progress.advance(n, f"{n_done} of {len(parts)} parts on {session.workers} workers")
-        for left in [path for path in scratch.iterdir() if path.suffix != ".parquet"]:
-            left.unlink() if left.is_file() else shutil.rmtree(left)
+        remove_ours(scratch, UNFINISHED)
         if output.exists():
             output.rmdir()
         scratch.rename(output)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids
+from siamese_cbow.base.disk import remove_ours
 from siamese_cbow.base.files import atomic_file, atomic_folder, one_writer
 from siamese_cbow.cluster.session import Session
 from siamese_cbow.cluster.shards import (
@@ -37,7 +38,7 @@ from siamese_cbow.cluster.shards import (
     save_arrays,
     shards_of,
 )
-from siamese_cbow.cluster.sources import Source, Sources, paths_of, scratch_of
+from siamese_cbow.cluster.sources import UNFINISHED, Source, Sources, paths_of, scratch_of
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.counting import COUNTERS, Merged, WordCounter, merge
 from siamese_cbow.stream.preparation import OURS, Settings, check_changes, finish, opened
@@ -89,7 +90,7 @@ def prepare(
                 writer.append(scratch / f"part-{number:06d}", each)
             messages = [*given.remarks, *no_text_remark(missing), *_messages(scans, settings, sources)]
             finish(new, settings, entries, writer, merged, language, n_forgotten=0, messages=messages)
-        shutil.rmtree(scratch)
+        remove_ours(scratch, UNFINISHED)
     if merged.n_distinct > settings.max_distinct // COUNTERS:
         progress.say(f"counted all {merged.n_distinct:,} distinct words; a single process might drop rare ones")
     return opened(output, merged.vocabulary, progress)

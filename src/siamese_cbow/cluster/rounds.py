@@ -57,7 +57,7 @@ def train(
     if not restart and is_finished(folder, about):
         progress.say(f"{output} is up to date: the recipe, the text and the workers have not changed")
         return load(folder)
-    check_target(folder)
+    check_target(folder, trains=True)
     session.check_shared(folder.parent)
     del mix  # the driver needs no text
     if job.n_workers == 1:

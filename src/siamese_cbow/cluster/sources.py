@@ -13,7 +13,7 @@ import hashlib
 import io
 import itertools
 import json
-import shutil
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from siamese_cbow.base.disk import check_replaceable, clear_disk_errors, remove_ours
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import ClusterError, InputError, MissingExtra, SiameseCBOWError
 from siamese_cbow.text.corpus import Corpus
@@ -30,6 +31,11 @@ from siamese_cbow.text.records import TextSettings
 MEMORY = "memory://"
 COPY_BYTES = 1 << 24
 PLAN = "plan.json"
+# What a job writes into its folder of unfinished work, beside the parts of its output; all else stays.
+UNFINISHED = (
+    *(PLAN, "scan-*.json", "spool-*", "counts-*/*.npy", "table/*.npy", "part-*.json", "part-*/*.npy"),
+    *(".*/*", ".*/new/*", ".*/old/*"),  # what a lost process was writing
+)
 
 
 @dataclass(frozen=True)
@@ -234,10 +240,13 @@ def paths_of(sources: Sequence[Source], folder: Path) -> Iterator[list[Path]]:
 def scratch_of(output: Path, plan: Mapping[str, Any]) -> Path:
     """The folder of unfinished work, emptied where it is of another job."""
     scratch = output.with_name(f".{output.name}.cluster")
-    text = json.dumps(plan)
-    if scratch.exists() and (not (scratch / PLAN).exists() or (scratch / PLAN).read_text("utf-8") != text):
-        shutil.rmtree(scratch)
-    scratch.mkdir(exist_ok=True)
+    text = json.dumps(plan).encode()
+    if os.path.lexists(scratch) and not ((scratch / PLAN).is_file() and (scratch / PLAN).read_bytes() == text):
+        ours = (*UNFINISHED, "part-*.parquet")
+        check_replaceable(scratch, ours, "an unfinished job")
+        remove_ours(scratch.resolve(), ours)
+    with clear_disk_errors(scratch):
+        scratch.mkdir(exist_ok=True)
     with atomic_file(scratch / PLAN) as file:
-        file.write_text(text, "utf-8")
+        file.write_bytes(text)
     return scratch

@@ -51,6 +51,7 @@ def convert(
     reading = known.format_to_read(path, source_format)
     if path.resolve() == output.resolve():
         raise SettingsError(f"{path} is both source and target; choose another name for the target")
+    known.check_output(writing, output)
     messages = _Messages(progress)
     model = open_model(path, kind=reading.name, progress=messages)
     notes = (*messages.said, *_absent(model, reading), *_lost(model, writing))
@@ -61,6 +62,7 @@ def convert(
 def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None = None) -> tuple[str, ...]:
     """Writes a model in any format that can be written; returns what is lost: `write_model(model, "books.bin")`."""
     writing = known.format_to_write(Path(path), kind)
+    known.check_output(writing, Path(path))
     _write(writing, model, Path(path))
     return tuple(_lost(model, writing))
 

@@ -15,13 +15,14 @@ from lzma import LZMAError
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from siamese_cbow.base.disk import check_file_replaceable
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.formats.onnx import write_onnx
+from siamese_cbow.formats.onnx import is_our_graph, write_onnx
 from siamese_cbow.formats.pickled import is_keyed_vectors, read_keyed_vectors, read_original
 from siamese_cbow.formats.static_folder import find_table, read_json, read_static_folder
-from siamese_cbow.formats.vector_files import read_vector_file, write_vector_file
+from siamese_cbow.formats.vector_files import holds_word_vectors, read_vector_file, write_vector_file
 from siamese_cbow.formats.vector_layouts import COMPRESSIONS, VectorLayout, find_layout
-from siamese_cbow.formats.word_table import read_word_table, write_word_table
+from siamese_cbow.formats.word_table import is_word_table, read_word_table, write_word_table
 from siamese_cbow.model.folder_format import CONFIG
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import FORMAT, MODEL_FILES, VOCABULARY, load, save
@@ -160,6 +161,16 @@ def format_to_read(path: Path, name: str | None = None) -> Format:
         return next(form for form in FORMATS if form.is_it(look))
     except (OSError, EOFError, LZMAError, zlib.error) as error:
         raise InputError(f"can't read {path}: {error}; check the path, or download the file again") from error
+
+
+def check_output(form: Format, path: Path) -> None:
+    """Raises an error unless `path` is free for this format; of a folder, its writer says what may stand there."""
+    if form.name == "parquet":
+        check_file_replaceable(path, is_word_table, "is not a table of words and vectors")
+    elif form.name == "onnx":
+        check_file_replaceable(path, is_our_graph, "is not a graph that siamese-cbow wrote")
+    elif form.is_vector_file:
+        check_file_replaceable(path, holds_word_vectors, "holds no word vectors")
 
 
 def format_to_write(path: Path, name: str | None = None) -> Format:

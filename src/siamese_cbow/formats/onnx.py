@@ -25,6 +25,7 @@ OPSET = 18  # ScatterND with a sum came with 16; 18 is what every runtime of the
 IR_VERSION = 9
 LARGEST = 2_000_000_000  # bytes; a protobuf message ends at 2 GiB
 TOKENIZER = "tokenizer.json"
+PRODUCER = "siamese-cbow"
 
 
 def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
@@ -37,6 +38,12 @@ def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
     graph = onnx_graph(model, normalize=normalize)
     with atomic_file(Path(path)) as target:
         target.write_bytes(graph.SerializeToString())
+
+
+def is_our_graph(path: Path) -> bool:
+    """Whether we have written an ONNX file: it says so in its first bytes."""
+    with path.open("rb") as file:
+        return PRODUCER.encode() in file.read(64)
 
 
 def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
@@ -88,7 +95,7 @@ def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
     arrays = [numpy_helper.from_array(value, name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "siamese-cbow", inputs, outputs, arrays)
     opsets = [helper.make_opsetid("", OPSET)]
-    made = helper.make_model(graph, opset_imports=opsets, producer_name="siamese-cbow", ir_version=IR_VERSION)
+    made = helper.make_model(graph, opset_imports=opsets, producer_name=PRODUCER, ir_version=IR_VERSION)
     sizes = {"unknown_id": str(len(model.vocabulary)), "dim": str(model.dim)}
     helper.set_model_props(made, {TOKENIZER: model.tokenizer.to_json(model.vocabulary.words), **sizes})
     onnx.checker.check_model(made)

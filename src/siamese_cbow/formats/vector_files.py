@@ -93,6 +93,14 @@ def write_word_vectors(
             file.write(word.encode("utf-8") + b" " + numbers + b"\n")
 
 
+def holds_word_vectors(path: Path) -> bool:
+    """Whether the first row of a file is a word and its numbers; a file of prose is not, though it looks like GloVe."""
+    layout = find_layout(path)
+    with opened(path) as file:
+        row = next(layout.rows(file), None)
+    return row is None or bool(np.isfinite(layout.parse(row[1])).all())
+
+
 def spaced_words(words: Sequence[str]) -> list[str]:
     """The words that no such file can hold: those with white space of ASCII in them, and empty ones."""
     return [word for word in words if not word or SPACE.search(word)]

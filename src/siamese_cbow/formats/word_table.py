@@ -47,6 +47,14 @@ def write_word_table(model: Model, path: Path) -> None:
         pq.write_table(table, target, compression="zstd", use_dictionary=False)
 
 
+def is_word_table(path: Path) -> bool:
+    """Whether a file is a Parquet table with the columns `word` and `vector`."""
+    with needs("pyarrow", "tables"):
+        import pyarrow.parquet as pq
+
+    return {"word", "vector"} <= set(pq.read_schema(path).names)
+
+
 def read_word_table(path: Path, progress: Progress = SILENT) -> Model:
     """The model in a Parquet table with the columns `word`, `vector` and, if there are counts, `count`."""
     with needs("pyarrow", "tables"):

@@ -17,7 +17,7 @@
       file, and back, mapped into memory [ANEW, CONFIG, FolderFormat, map_float32, read_table, write_rows]
     card          what there is to say of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read
-      [FORMAT, MODEL_FILES, PRETRAINED, RUN, VOCABULARY, check_target, load, save]
+      [FORMAT, MODEL_FILES, PRETRAINED, RUN, RUN_FILE, VOCABULARY, check_target, load, save]
 
 Does not train, knows no other file format, and makes no new model: those are `training`, `formats` and `transform`.
 """

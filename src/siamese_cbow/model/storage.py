@@ -51,10 +51,11 @@ VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt",
 CARD, LOG, UNDO = "README.md", "training.jsonl", "postprocessing.safetensors"
 NGRAMS = "ngrams.safetensors"
 RUN = "training"  # the folder of an unfinished run, which the model takes the place of
+RUN_FILE = "run.json"
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
 MODEL_FILES = (  # all that a model's folder may hold for another model to take its place
     *(*HASHED, CONFIG, CARD, LOG, UNDO, NGRAMS),
-    *(f"{RUN}/{name}" for name in ("run.json", "log.jsonl", "checkpoint-*/state.json", "checkpoint-*/*.npy")),
+    *(f"{RUN}/{name}" for name in (RUN_FILE, "log.jsonl", "checkpoint-*/state.json", "checkpoint-*/*.npy")),
     *(f"{RUN}/.*.tmp/{name}" for name in ("*", "new/*", "old/*")),  # what a killed run was writing
 )
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
@@ -68,7 +69,7 @@ _MODULES = [
 def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log: Path | None = None) -> None:
     """Writes a model to a folder, completely or not at all; the same model gives the same bytes.
 
-    An existing siamese-cbow model is replaced; anything else there is an error.
+    An existing siamese-cbow model is replaced; anything else there, or an unfinished training, is an error.
 
     int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
     log   the log of its training, which goes into the folder
@@ -77,7 +78,7 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     from siamese_cbow.model.card import model_card
 
     target = Path(path)
-    check_target(target)
+    check_target(target, trains=log is not None)
     words = _as_bytes(model.vocabulary)
     if isinstance(model.rows, PackedRows) and model.dtype == "int4" and not int4:
         rows, ngrams = model.rows.as_int8(), model.given_ngrams
@@ -143,11 +144,19 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 # writing
 
 
-def check_target(path: Path) -> None:
-    """Raises an error unless a model may be written to `path`: what stands there would be deleted."""
+def check_target(path: Path, *, trains: bool = False) -> None:
+    """Raises an error unless a model may be written to `path`: what stands there would be deleted.
+
+    trains  by a training, which decides itself what becomes of an unfinished one
+    """
     from siamese_cbow.base.disk import check_replaceable
 
     check_replaceable(path, MODEL_FILES, "a model")
+    if not trains and (path / RUN / RUN_FILE).exists():
+        raise InputError(
+            f"{path} holds a training that is not finished; give its command again to finish it, or choose another "
+            "folder"
+        )
     if path.is_dir() and {entry.name for entry in path.iterdir()} - {RUN}:
         try:
             _read_config(path)

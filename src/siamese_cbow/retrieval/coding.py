@@ -56,6 +56,11 @@ class Coding:
         """What the codes of a row are multiplied with to get about its cosine with a direction, (codes,)."""
         return ((direction @ self.basis) * self.steps * self.steps).astype(np.float32)
 
+    def in_memory(self) -> Coding:
+        """The same without files behind it."""
+        fit = Fit(*map(np.array, (self.fit.weights, self.fit.matrix, self.fit.sample, self.fit.lengths)))
+        return Coding(fit, np.array(self.basis), np.array(self.steps))
+
     def save(self, folder: Path) -> None:
         """Writes FILES."""
         fit = self.fit

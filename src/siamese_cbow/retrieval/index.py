@@ -89,6 +89,13 @@ class Index:
         )
         return cls(folder, model=model)
 
+    def in_memory(self) -> Index:
+        """This index with its files read, for whoever serves for long: what becomes of them later does not matter."""
+        for segment in self._segments:
+            segment.take_in()
+        self._codings = [coding.in_memory() for coding in self._codings]
+        return self
+
     def __len__(self) -> int:
         return self.manifest.n_live()
 
@@ -131,7 +138,7 @@ class Index:
 
     def _best(self, query: str, terms: list[Term], wanted: Wanted, threads: int) -> list[tuple[int, float, float]]:
         """The best rows with the two halves of their scores, counted through all segments."""
-        fit = self._fitted.fit if wanted.mode != "exact" else None
+        fit = self._codings[-1].fit if wanted.mode != "exact" else None
         direction = None if fit is None else query_direction(self._words, fit, query)
         memory = self._borrowed_memory()
         scored = self._score_terms(terms, memory)
@@ -183,9 +190,11 @@ class Index:
 
         assert halves.direction is not None
         vector = halves.direction.vector
-        if self._coding.fit is not self._fitted.fit:
-            vector = query_direction(self._words, self._coding.fit, query).vector
-        coded = self._coding.query(in_spreads(vector, halves.direction.spread) if wanted.mode == "hybrid" else vector)
+        if self._codings[0].fit is not self._codings[-1].fit:
+            vector = query_direction(self._words, self._codings[0].fit, query).vector
+        coded = self._codings[0].query(
+            in_spreads(vector, halves.direction.spread) if wanted.mode == "hybrid" else vector
+        )
         weight = float(halves.exact(np.ones(1))[0])
         factors = self._short if wanted.mode == "hybrid" else np.ones_like(self._short)
         memory.maxima[:] = -np.inf
@@ -256,14 +265,11 @@ class Index:
         return length_norms(self._lengths.astype(np.float64), float(live.mean()) if len(live) else 0.0)
 
     @cached_property
-    def _coding(self) -> Coding:
-        return Coding.load(self.folder / next(iter(self.manifest.fits)), self.model, advice=how_to_rebuild(self.folder))
-
-    @cached_property
-    def _fitted(self) -> Coding:
-        if len(self.manifest.fits) == 1:
-            return self._coding
-        return Coding.load(self.folder / list(self.manifest.fits)[-1], self.model, advice=how_to_rebuild(self.folder))
+    def _codings(self) -> list[Coding]:
+        """The one that the codes were made with, and the fit of today, if that is another."""
+        names, anew = list(self.manifest.fits), how_to_rebuild(self.folder)
+        used = [*names[:1], *names[1:][-1:]]
+        return [Coding.load(self.folder / name, self.model, advice=anew) for name in used]
 
     def _place(self, row: int) -> tuple[int, int]:
         """The segment of a row, and its number there."""

@@ -8,7 +8,7 @@
     codes.npy      (n_rows, codes) int8: its vector (`coding`); zeros where no word of it has one
     words.npy, word_starts.npy, word_rows.npy, word_counts.npy    which rows hold a word (`postings`)
 
-All files are mapped into memory, none is read as a whole.
+All files are mapped into memory, none is read as a whole, unless `take_in` is called.
 """
 
 from __future__ import annotations
@@ -126,6 +126,10 @@ class SegmentText:
         with (self._folder / TEXT).open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._n_rows else b""
 
+    def take_in(self) -> None:
+        """See `Segment.take_in`."""
+        self.starts, self.data = np.array(self.starts), bytes(self.data)
+
     def text(self, row: int) -> str:
         """The text of a row."""
         return self.data[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
@@ -159,6 +163,12 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def take_in(self) -> None:
+        """Reads all files, so that one that is cut short or deleted later ends no search, nor the process (SIGBUS)."""
+        self._numbers, self.hashes, self.lengths = map(np.array, (self._numbers, self.hashes, self.lengths))
+        self.codes, self.postings = np.array(self.codes), Postings(*map(np.array, self.postings))
+        self.text.take_in()
 
     def line(self, row: int) -> Line:
         """A row and its number."""

@@ -45,6 +45,7 @@ def build(
     warm   load the bulk path in a thread once the application starts
     """
     limits, registry, metrics, jobs = limits or Limits(), Registry(models), Metrics(), Jobs()
+    index = index and index.in_memory()
     parts = (Api(registry, limits, metrics, jobs, index), Explorer(registry, limits, jobs), _About(registry, metrics))
     endpoints = [endpoint for part in parts for endpoint in part.endpoints]
     document = description(endpoints, limits, importlib.metadata.version("siamese-cbow"), has_key=api_key is not None)

@@ -7,6 +7,7 @@ Errors have the shape that OpenAI's clients expect:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -63,6 +64,7 @@ class Reader(Generic[Record]):
 
     def __init__(self, kind: type[Record], max_bytes: int) -> None:
         self._decoder = msgspec.json.Decoder(kind)
+        self._fields = ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
         self._max_bytes = max_bytes
 
     async def __call__(self, request: Request) -> Record:
@@ -79,6 +81,9 @@ class Reader(Generic[Record]):
         try:
             return self._decoder.decode(body)
         except msgspec.ValidationError as error:
+            if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", str(error), re.DOTALL):
+                message = f"there is no field {unknown[1][:80]!r}; expected some of {self._fields}"
+                raise Problem(400, message, param=unknown[1][:80]) from None
             what, _, place = str(error).partition(" - at ")
             param = place.strip("`").removeprefix("$").removeprefix(".") or None
             raise Problem(400, f"{what} at {place.strip('`') or 'the top'}; see /openapi.json", param=param) from None

@@ -1,6 +1,7 @@
 """What may stand in the bodies of requests and answers; msgspec checks requests by it, OpenAPI describes both.
 
-Fields of a request that are not named here are ignored, as OpenAI does: clients send more than they document.
+A field of a request that is not named here is an error, as it may be a slip: `treshold` would change nothing. Only
+/v1/embeddings ignores it, as servers for OpenAI's clients do: those send more than they document.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class EmbeddingsRequest(Struct, frozen=True):
     normalize: bool = True
 
 
-class SimilarityRequest(Struct, frozen=True):
+class SimilarityRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Two texts, or two lists: a matrix of cosines, or with `pairwise` one for each pair of neighbours in the lists."""
 
     a: Text | Texts
@@ -48,7 +49,7 @@ class SimilarityRequest(Struct, frozen=True):
     explain: bool = False
 
 
-class NeighboursRequest(Struct, frozen=True):
+class NeighboursRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The words nearest to a text, or to the sum of `positive` words less the `negative` ones; one form of each."""
 
     text: Text | None = None
@@ -59,7 +60,7 @@ class NeighboursRequest(Struct, frozen=True):
     model: ModelName | None = None
 
 
-class SearchRequest(Struct, frozen=True):
+class SearchRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The texts that match a query by exact words and meaning, or by one of them; without texts, rows of the index."""
 
     query: Text
@@ -70,7 +71,7 @@ class SearchRequest(Struct, frozen=True):
     model: ModelName | None = None
 
 
-class MapRequest(Struct, frozen=True):
+class MapRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Texts of one's own on a plane, or frequent words, with those named in `words` and their neighbours."""
 
     texts: Annotated[list[str], Meta(min_length=1, examples=[["a cat", "a dog"]])] | None = None

@@ -27,7 +27,7 @@ from siamese_cbow.base.files import atomic_file, one_writer
 from siamese_cbow.base.option_fields import options
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SiameseCBOWError
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.storage import MODEL_FILES, RUN, check_target, load, save
+from siamese_cbow.model.storage import MODEL_FILES, RUN, RUN_FILE, check_target, load, save
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
@@ -39,7 +39,7 @@ from siamese_cbow.training.recipe import Recipe, Saving
 from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
 
-LOG, ABOUT = "log.jsonl", "run.json"
+LOG = "log.jsonl"
 FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # the older one is gone on with as it began, see `Plan.in_turn`
 TOGETHER = ("workers", "average_every")  # of a run that several workers of a cluster share
 LOG_LINES = 1000  # of a run, about
@@ -69,7 +69,7 @@ def train_into(
     if not restart and is_finished(folder, about):
         progress.say(f"{folder} is up to date: the recipe and the text have not changed")
         return load(folder)
-    check_target(folder)  # before any work
+    check_target(folder, trains=True)  # before any work
     with one_writer(folder):
         if restart:
             clear_run(folder)
@@ -90,7 +90,7 @@ def _train_into(
     state = first_state(recipe, plan.vocabulary, progress, stems=plan.stems)
     log = TrainingLog(folder / RUN / LOG)
     checkpoints = open_run(folder, about)
-    plan = replace(plan, in_turn=_read_about(folder / RUN / ABOUT)["format_version"] != WITH_DRAWN_OFFSETS)
+    plan = replace(plan, in_turn=_read_about(folder / RUN / RUN_FILE)["format_version"] != WITH_DRAWN_OFFSETS)
     checkpoint = checkpoints.newest()
     if checkpoint:
         state.restore(checkpoint.arrays, checkpoint.state)
@@ -245,7 +245,7 @@ def _values(recipe: dict[str, Any]) -> dict[str, Any]:
 
 def open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
     """The checkpoints of the run in `folder`, begun now or before; refuses a run of something else."""
-    path, checkpoints = folder / RUN / ABOUT, Checkpoints(folder / RUN)
+    path, checkpoints = folder / RUN / RUN_FILE, Checkpoints(folder / RUN)
     if path.exists() or checkpoints.paths():
         begun = _read_about(path)
         changed = _differences(begun, about)
@@ -288,5 +288,5 @@ def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 def clear_run(folder: Path) -> None:
     """Removes an unfinished run, also a damaged one; a finished model is replaced when the new one is there."""
-    check_target(folder)
+    check_target(folder, trains=True)
     remove_ours(folder / RUN, [name.removeprefix(f"{RUN}/") for name in MODEL_FILES if name.startswith(f"{RUN}/")])

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese_cbow.base.disk import what_reads, written_by
+from siamese_cbow.base.disk import check_file_replaceable, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.option_fields import options
 from siamese_cbow.errors import InputError, SettingsError
@@ -186,10 +186,16 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
-    """Writes a recipe to a TOML file, for `read_recipe`."""
+    """Writes a recipe to a TOML file, for `read_recipe`; the only file it replaces is one written like this."""
+    check_file_replaceable(Path(path), _is_ours, "is not a recipe that siamese-cbow wrote")
     with atomic_file(Path(path)) as file:
         head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
         file.write_text(head + recipe_text(recipe), encoding="utf-8")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a recipe was written by us: a hand-written one has comments, which would be lost."""
+    return "written_by" in tomllib.loads(path.read_text("utf-8"))
 
 
 def _toml(value: Any) -> str:
