@@ -16,7 +16,6 @@ words apart, and misses more that belong together).
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -178,6 +177,8 @@ def fitted(
     threads: int | None = None,
 ) -> NGramVectors:
     """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
+    from concurrent.futures import ThreadPoolExecutor  # not for the first answer: it takes logging with it
+
     from siamese_cbow.kernels.ngram_rows import BLOCK
 
     counts = np.asarray(vocabulary.counts)
