@@ -152,8 +152,8 @@ def _add_code(codes: NDArray[np.int8], bucket: int, totals: NDArray[np.int16]) -
             totals[d] += codes[bucket, d]
 
 
-# Both products work on BLOCK columns, as the loops of `_compose` do: six times as fast as columns that are counted. The
-# number of a bucket is read once, before its columns: read again for each, in case `out` lay on it, it kept the compiler
+# Both products work on BLOCK columns, as the loops of `_compose` do: six times as fast as columns that are counted. A
+# bucket's number is read once, before its columns. Read again for each, in case `out` lay on it, it kept the compiler
 # from vector instructions, and a product took seven times as long.
 
 
@@ -173,9 +173,9 @@ def transposed_product(buckets: Ids, starts: Offsets, values: Vectors, out: Vect
 @njit(**LEAN)
 def normal_product(buckets: Ids, starts: Offsets, penalty: float, values: Vectors, row: Vectors, out: Vectors) -> None:
     """out becomes (transposed X times X + penalty) values, all (n_buckets, BLOCK); row (BLOCK,) to work in."""
-    for bucket in range(len(out)):
+    for k in range(len(out)):
         for d in range(BLOCK):
-            out[bucket, d] = np.float32(penalty) * values[bucket, d]
+            out[k, d] = np.float32(penalty) * values[k, d]
     for word in range(len(starts) - 1):
         weight = np.float32(1 / np.float64(max(1, starts[word + 1] - starts[word])))
         row[:] = 0
