@@ -180,8 +180,12 @@ def first_run(text: Path, folder: Path) -> str:
         )  # fmt: skip
         watch.note(name)
         rows.append([name, *(f"{seconds:.1f}" for seconds in watch.whole())])
-    return "`siamese-cbow train` on 1 MB of text, from the command line:\n\n" + markdown(
-        ["", "seconds", "of the processors"], rows
+    n_functions = len(list(kernels.rglob("*.nbi")))
+    return (
+        "`siamese-cbow train` on 1 MB of text, from the command line:\n\n"
+        + markdown(["", "seconds", "of the processors"], rows)
+        + f"\n\nThe first run compiles {n_functions} functions one after the other, as Numba does it under one lock. "
+        "What was tried to make it less is said in `machine/compiling.py`."
     )
 
 

@@ -168,6 +168,18 @@ def test_a_missing_extra_names_itself_and_what_to_type(folder: Path) -> None:
     assert not [path for path in folder.iterdir() if path.name.startswith(("out", "model", "stream", "words"))]
 
 
+def test_what_groups_and_compares_is_missed_before_the_text_is_read(folder: Path) -> None:
+    (folder / "many.txt").write_text("".join(f"The cat of street {i} sat down.\n" for i in range(5_000)))
+    (folder / "unread.csv").write_text("id,body\n1,a\n")  # an error of its own, if it were read
+    grouped, compared, few = outcomes(
+        folder, [["cluster", "unread.csv"], ["dedup", "many.txt", "unread.csv"], ["dedup", "a.txt"]]
+    )
+    assert grouped.code == 2
+    assert grouped.err.startswith("siamese-cbow: scikit-learn is not installed")
+    assert compared.err.splitlines()[0].startswith("up to 4,096 lines can be kept: usearch is not installed")
+    assert "usearch" not in few.err
+
+
 def test_pdfs_of_a_folder_are_left_out_and_said(folder: Path) -> None:
     (folder / "a.parquet").unlink()
     (result,) = outcomes(folder, [["search", "cat", "."]])

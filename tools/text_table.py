@@ -190,7 +190,14 @@ REFUSED = {
     "is a PDF": "refused: not text",
     "directory": "refused: a folder",
 }
-REMARKS = ("read as", "skipped ", "wrapped", "documents", "replaced")  # how lines begin that say how text was read
+REMARKS = (
+    "read as",
+    "rows of zeros",
+    "skipped ",
+    "wrapped",
+    "documents",
+    "replaced",
+)  # how lines begin that say how text was read
 
 
 def run(*arguments: str) -> Result:

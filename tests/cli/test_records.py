@@ -276,6 +276,16 @@ def test_a_folder_and_a_glob_are_encoded_file_by_file(folder: Path, capsys: pyte
     assert not Path("c.npy").exists()
 
 
+def test_rows_of_zeros_are_counted_aloud(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.jsonl").write_text('{"text": "a ship"}\n{"id": 2}\n{"text": " "}\n')
+    (folder / "b.txt").write_text("a ship\n")
+    main(["encode", "a.jsonl", "-o", "a.npy"])
+    assert "rows of zeros, without a word that has a vector: 2 of 3\n" in capsys.readouterr().err
+    assert np.load("a.npy").any(axis=1).tolist() == [True, False, False]
+    main(["encode", "b.txt", "-o", "b.npy"])
+    assert "zeros" not in capsys.readouterr().err
+
+
 def test_the_table_of_formats_names_each_ending_once() -> None:
     endings = [ending for each in FORMATS for ending in each.endings]
     assert len(endings) == len(set(endings))

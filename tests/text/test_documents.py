@@ -113,6 +113,18 @@ def test_html(tmp_path: Path) -> None:
     assert rows(write(tmp_path, "d.html", "<div>" * 20_000 + "deep")) == [(1, "deep")]
 
 
+def test_a_page_without_text_is_left_out_of_folders_and_refused_by_name(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "a.html", "<html><head><title>x</title></head><frameset><frame src='b.html'></frameset></html>"
+    )
+    with pytest.raises(NoText, match=r"a\.html has no text of its own"):
+        rows(path)
+    write(tmp_path, "b.html", "<p>The cat sat.")
+    reader = RowReader(tmp_path, say=lambda message: None)
+    assert list(reader.texts()) == ["The cat sat."]
+    assert any(f"left out 1 file without text that can be read: {path}" in each for each in reader.remarks)
+
+
 @pytest.mark.parametrize(
     ("declared", "encoding", "text"),
     [

@@ -230,6 +230,8 @@ def test_mixed_up_compressions_name_the_right_ending(tmp_path: Path) -> None:
         (b"PAR1\x15\x04", r"is a Parquet file.*end in \.parquet"),
         (b"words and " * 20 + bytes(range(32)) * 9, "looks binary: .* control bytes"),
         (b"\0" * 5000, "looks binary"),
+        (b"\1\2\3", "looks binary: 3 of its first 3 bytes"),
+        (b"\1\n\2\n", "looks binary: 2 of its first 4 bytes"),
     ],
 )
 def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -239,6 +241,22 @@ def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, message: str
         text_of(file)
     with pytest.raises(InputError, match=message):
         list(iter_lines(file))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.docx", r"is a Word document, not text; .*: pandoc -t plain .*a\.docx -o a\.txt"),
+        ("a.ODT", "is an ODT document, .*: pandoc"),
+        ("a.epub", r"is an e-book \(EPUB\), .*: pandoc"),
+        ("a.xlsx", "is an Excel workbook, not text; save the sheet as CSV first"),
+        ("a.zip", "is a zip archive"),
+    ],
+)
+def test_zipped_documents_are_refused_by_name(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04\x14\0")
+    with pytest.raises(InputError, match=message):
+        list(iter_lines(tmp_path / name))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import pytest
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import json_files
 from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.json_files import table_rows
 from siamese_cbow.text.reader import read_columns
 from siamese_cbow.text.records import TextSettings
 
@@ -346,6 +347,14 @@ def test_nested_records_by_a_path(tmp_path: Path) -> None:
     assert cells(tmp_path / "a.jsonl", "notes.t") == ["x\ny", ""]
     (tmp_path / "b.jsonl").write_text('{"user.bio": "flat"}\n{"user": {"bio": "deep"}}\n')
     assert cells(tmp_path / "b.jsonl", "user.bio") == ["flat", "deep"]
+
+
+def test_an_object_is_no_column_though_some_records_lack_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ({"d": {"a": "x"}}, {"d": {}}, {"d": None}, {"e": None})))
+    with pytest.raises(InputError, match=r"no column 'text'; it has 'd\.a', 'e': choose"):
+        cells(path, "text")
+    assert table_rows(path) == ([["d.a", "e"], ["x", ""], ["", ""], ["", ""], ["", ""]], True)
 
 
 def test_a_json_file_may_be_one_array(tmp_path: Path) -> None:

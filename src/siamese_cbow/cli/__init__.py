@@ -24,7 +24,6 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -105,8 +104,21 @@ class Grouped(click.Command):
                     formatter.write_dl(lines)
 
 
+class WideContext(click.Context):
+    """Help as wide as the terminal, where click's own limit is 80; asked for only when help is shown."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """What writes the help."""
+        import shutil
+
+        self.max_content_width = shutil.get_terminal_size().columns
+        return super().make_formatter()
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    context_class = WideContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the table, which is the order of use."""
@@ -119,6 +131,7 @@ class LazyGroup(click.Group):
             return None
         module, function = COMMANDS[cmd_name][0].split(":")
         command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        command.context_class = WideContext
         return command
 
     def resolve_command(
@@ -154,7 +167,6 @@ class LazyGroup(click.Group):
 
 _CONTEXT = {
     "help_option_names": ["-h", "--help"],
-    "max_content_width": shutil.get_terminal_size().columns,  # click's own limit is 80
     "show_default": True,
 }
 

@@ -37,6 +37,7 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
 if TYPE_CHECKING:
+    from siamese_cbow.base.arrays import Vectors
     from siamese_cbow.model.model import Model
 
 EXPLAINED = 200  # unknown words of which `--unknown` says what they count as: a look at all known words for each
@@ -96,6 +97,7 @@ def encode(
     is_matrix = output is not None and output.suffix == ".npy"
     columns = None if is_matrix else carried_columns(reader.files, text, vector_column, say)
     unknown_counts: Counter[str] = Counter()
+    n_rows = n_zero = 0
     dim = len(model.encode("", truncate_dim=truncate_dim))
     watched = output is not None or not sys.stdout.isatty()  # else the rows themselves are on the screen
     with (
@@ -107,12 +109,20 @@ def encode(
             texts = [row for _, row in batch]
             vectors = model.encode(texts, normalize_embeddings=normalize, truncate_dim=truncate_dim, threads=threads)
             write(_records(batch, columns), vectors)
+            n_rows, n_zero = n_rows + len(texts), n_zero + _n_zero(vectors)
             if unknown is not None:
                 unknown_counts.update(model.unknown_counts(texts))
     for line in reader.remarks:
         say(line)
+    if n_zero:
+        say(f"rows of zeros, without a word that has a vector: {n_zero:,} of {n_rows:,}")
     if unknown is not None:
         _write_unknown(unknown, unknown_counts, model)
+
+
+def _n_zero(vectors: Vectors) -> int:
+    """How many rows are zeros; few have a zero to begin with, and only they are looked at."""
+    return int((~vectors[vectors[:, 0] == 0].any(axis=1)).sum())
 
 
 def _encode_on(cluster: str, workers: int | None, source: str, output: Path | None, **how: Any) -> None:

@@ -109,12 +109,13 @@ def part_factors(
     return of_ngrams * factor, of_word * factor
 
 
-def signs(key: int, dim: int) -> NDArray[np.int64]:
-    """As many signs as a row has numbers, from splitmix64: `signs(1, 4)` -> [1, -1, -1, -1]."""
+def signs(key: int | NDArray[np.uint64], dim: int) -> NDArray[np.int64]:
+    """As many signs as a row has numbers, from splitmix64: `signs(1, 4)` -> [1, -1, -1, -1]; of n keys, (n, dim)."""
     with np.errstate(over="ignore"):
-        bits = np.uint64(key) + np.arange(1, -(-dim // 64) + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+        steps = np.arange(1, -(-dim // 64) + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+        bits = np.asarray(key, np.uint64)[..., None] + steps
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         bits ^= bits >> np.uint64(31)
-    listed = np.unpackbits(bits.astype("<u8").view(np.uint8), bitorder="little")[:dim]
+    listed = np.unpackbits(bits.astype("<u8").view(np.uint8), axis=-1, bitorder="little")[..., :dim]
     return 2 * listed.astype(np.int64) - 1

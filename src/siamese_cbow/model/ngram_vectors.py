@@ -16,7 +16,6 @@ words apart, and misses more that belong together).
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,6 +32,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 RULE = 1  # how words are cut into n-grams and put together again; a change of either is a new rule
 N_BUCKETS = 8_192
+SOME_BUCKETS = 512  # whose vectors stay in the cache while something is done to them
 FITTED_WORDS = 20_000  # the most frequent ones: more help little, and only where there are many
 ROUNDS = 8  # of conjugate gradients; the fit is not to be exact, and more did not help
 PENALTY = 1.0
@@ -177,6 +177,8 @@ def fitted(
     threads: int | None = None,
 ) -> NGramVectors:
     """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
+    from concurrent.futures import ThreadPoolExecutor  # not for the first answer: it takes logging with it
+
     from siamese_cbow.kernels.ngram_rows import BLOCK
 
     counts = np.asarray(vocabulary.counts)
@@ -191,11 +193,14 @@ def fitted(
         targets[:, : some.shape[1]] = some
         solved[:, first : first + BLOCK] = _conjugate_gradients(buckets, starts, rounds, targets)[:, : some.shape[1]]
 
+    def add_random_part(first: int) -> None:
+        buckets = np.arange(first, first + SOME_BUCKETS, dtype=np.uint64)
+        solved[first : first + SOME_BUCKETS] += share * signs(buckets, vectors.shape[1])
+
+    share = np.float32(RANDOM_SHARE * length / vectors.shape[1] ** 0.5)
     with ThreadPoolExecutor(thread_count(threads)) as pool:
         list(pool.map(solve, range(0, vectors.shape[1], BLOCK)))
-    share = np.float32(RANDOM_SHARE * length / vectors.shape[1] ** 0.5)
-    for bucket in range(N_BUCKETS):
-        solved[bucket] += share * signs(bucket, vectors.shape[1])
+        list(pool.map(add_random_part, range(0, N_BUCKETS, SOME_BUCKETS)))
     return _packed(solved, OWN_SHARE * length, length)
 
 

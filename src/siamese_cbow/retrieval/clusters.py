@@ -73,9 +73,10 @@ def clusters(
     assigned  called with the rows of each block and the group of each, a position in the result
     """
     model = open_model(model)
+    k_means = _k_means()  # before any text is read: it may not be installed
     with _readable_again(inputs, text, progress) as reader:
         sample = _sample(encoded_blocks(reader, model, threads, SILENT), seed)
-        centres = _centres(sample, k, seed)
+        centres = _centres(sample, k, seed, k_means)
         tally = _Tally(model, centres)
         for rows, vectors in encoded_blocks(reader, model, threads, progress):
             tally.take(rows, vectors)
@@ -122,13 +123,17 @@ def _sample(blocks: Iterator[tuple[Rows, Vectors]], seed: int) -> Vectors:
     return np.array(sample)
 
 
-def _centres(sample: Vectors, k: int | None, seed: int) -> Vectors:
+def _k_means() -> Any:
+    with needs("scikit-learn", "search"):
+        from sklearn.cluster import MiniBatchKMeans
+    return MiniBatchKMeans
+
+
+def _centres(sample: Vectors, k: int | None, seed: int, k_means: Any) -> Vectors:
     """Centres of length 1, (at most k, dim)."""
     n_different = len(set(fingerprints(shrunk(sample))))
     k = max(2, min(MOST, round((len(sample) / 2) ** 0.5))) if k is None else at_least_1("k", k)
-    with needs("scikit-learn", "search"):
-        from sklearn.cluster import MiniBatchKMeans
-    means = MiniBatchKMeans(min(k, n_different), random_state=seed, n_init=3, batch_size=4096, max_iter=50).fit(sample)
+    means = k_means(min(k, n_different), random_state=seed, n_init=3, batch_size=4096, max_iter=50).fit(sample)
     centres: Vectors = means.cluster_centers_.astype(np.float32)
     lengths = np.linalg.norm(centres, axis=1, keepdims=True)
     centres /= np.maximum(lengths, 1e-12)

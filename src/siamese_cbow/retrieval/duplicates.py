@@ -25,13 +25,14 @@ from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.agreement import Agreement, Word
-from siamese_cbow.retrieval.graph import Graph, add, nearest, new_graph, shrunk
+from siamese_cbow.retrieval.graph import Graph, add, nearest, new_graph, shrunk, what_is_missing
 from siamese_cbow.retrieval.search import encoded_blocks
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
 BATCH = 512  # rows that are compared at a time
 FEW = 4_096  # kept rows of a drawer that are compared one by one: 5 MB of vectors in 300 dimensions
+MANY_BYTES = 20 * FEW  # of text that may hold so many
 SOME = 32  # nearest rows that are looked at
 LOOSE = 0.6  # the cosine from which on rows are looked at for slips of the keys, which vectors take for other words
 
@@ -71,6 +72,9 @@ def duplicates(
         raise SettingsError(f"threshold is {threshold}; expected a cosine, more than 0 and at most 1")
     model = open_model(model)
     reader = RowReader.of(inputs, text, progress.say)
+    missing = what_is_missing()
+    if missing and (reader.total_bytes is None or reader.total_bytes > MANY_BYTES):
+        progress.say(f"up to {FEW:,} lines can be kept: {missing}")  # now: the error comes when many were read
     kept = Kept(model, threshold, thread_count(threads))
     for block, vectors in encoded_blocks(reader, model, threads, progress):
         for start in range(0, len(block), BATCH):

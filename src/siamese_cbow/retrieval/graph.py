@@ -7,6 +7,7 @@ cut. Cosines don't mind the stretching.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import needs
+from siamese_cbow.errors import MissingExtra, needs
 
 Graph: TypeAlias = Any  # usearch.index.Index
 Keys: TypeAlias = NDArray[np.int64]
@@ -23,6 +24,11 @@ Keys: TypeAlias = NDArray[np.int64]
 # Half of usearch's own effort when adding halves the time, and more connections and a higher effort when searching make
 # up for it: recall@10 over 74,000 sentences of speeches is .977 (16 and 64, the library's own: .979; 16 and 32: .965).
 CONNECTIVITY, EXPANSION_ADD = 24, 32
+
+
+def what_is_missing() -> MissingExtra | None:
+    """The error to come where usearch is not installed; without loading it, which may never be needed."""
+    return None if importlib.util.find_spec("usearch") else MissingExtra("usearch", "search")
 
 
 def new_graph(dim: int) -> Graph:

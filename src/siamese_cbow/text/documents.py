@@ -67,7 +67,10 @@ _UNCLOSED = {"area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed
 def html_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
     """The paragraphs of a page: the texts of its blocks."""
     page = _whole(path, decoding, "split it, or save it as plain text (.txt)")
-    return list(enumerate(html_texts(page, code=code, name=str(path)), 1))
+    texts = html_texts(page, code=code, name=str(path))
+    if page.strip() and not texts:
+        raise NoText(f"{path} has no text of its own, only frames, scripts, pictures or code; give the pages it shows")
+    return list(enumerate(texts, 1))
 
 
 def html_texts(page: str, *, code: bool, name: str = "the page") -> list[str]:

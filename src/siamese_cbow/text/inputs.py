@@ -25,6 +25,12 @@ from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, NoText, RawBlock
 
 ITERABLE = "the iterable"
+# Files that are plain text to us, though much of it is not for readers: ending -> what it is.
+MARKUP = {
+    ".tex": "LaTeX", ".rst": "reStructuredText", ".xml": "XML", ".ipynb": "notebooks", ".srt": "subtitles",
+    ".vtt": "subtitles", ".eml": "mail", ".mbox": "mail",
+}  # fmt: skip
+PANDOC = {"LaTeX", "reStructuredText", "notebooks"}  # what that program turns into text
 _LOOK_AT = 100  # documents that are looked at to tell sentences from words
 
 
@@ -64,8 +70,12 @@ class Inputs:
 
     @property
     def remarks(self) -> list[str]:
-        """What was left out of folders: a line of counts, and one of files without text, known when all was read."""
-        return [*left_out_remark(self._left_out), *no_text_remark(list(self._without_text))]
+        """A line of counts of what was left out of folders, one of files without text, one of markup read as text.
+
+        Known when all was read.
+        """
+        without_text = no_text_remark(list(self._without_text))
+        return [*left_out_remark(self._left_out), *without_text, *markup_remark(self.paths)]
 
     def blocks(self, read: Callable[[Path | None], Iterator[RawBlock]]) -> Iterator[RawBlock]:
         """The blocks of all files; those without text are left out where a folder has brought them in."""
@@ -107,6 +117,15 @@ def no_text_remark(names: Sequence[str]) -> list[str]:
     advice = "name one of them to see why; tables have --text-column"
     without = f"skipped {counted(len(names), 'file')} without readable text: {listed(names)}; {advice}"
     return [without] if names else []
+
+
+def markup_remark(paths: Sequence[Path | None]) -> list[str]:
+    """The line about files of formats that nothing here parses, if there are any."""
+    marked = [path for path in paths if path is not None and ending_of(path) in MARKUP]
+    kinds = list(dict.fromkeys(MARKUP[ending_of(path)] for path in marked))
+    names = f"{listed([str(path) for path in marked])} ({', '.join(kinds)})"
+    how = ": pandoc -t plain FILE -o FILE.txt" if PANDOC.intersection(kinds) else ""
+    return [f"read as plain text, markup and all: {names}; to leave it out, convert them first{how}"] if marked else []
 
 
 # Names of files

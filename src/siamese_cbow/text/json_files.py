@@ -104,12 +104,19 @@ def value_at(row: Any, column: str) -> Any:
 
 
 def column_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """All keys in the order in which they come, those of nested objects with dots."""
+    """All keys in the order in which they come, those of nested objects with dots.
+
+    An object is no column itself, nor where it is empty or missing: {"a": {"b": 1}}, {"a": {}}, {"a": None} -> ["a.b"].
+    """
+    rows = list(rows)
+    objects = {key for row in rows for key, value in row.items() if isinstance(value, Mapping)}
     names: dict[str, None] = {}
     for row in rows:
         for key, value in row.items():
-            inner = column_names([value]) if isinstance(value, Mapping) else ()
-            names.update(dict.fromkeys([f"{key}.{each}" for each in inner] or [key]))
+            if isinstance(value, Mapping):
+                names.update(dict.fromkeys(f"{key}.{each}" for each in column_names([value])))
+            elif value is not None or key not in objects:
+                names[key] = None
     return list(names)
 
 

@@ -15,7 +15,6 @@ single sentence may mislead it, so pieces from all over a text are asked.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -197,6 +196,8 @@ def _n_bytes(text: str) -> int:
 @cache
 def _identifier() -> Any:
     """py3langid, among the languages of the table; it takes half a second to load."""
+    import tempfile
+
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     with clear_disk_errors(Path(tempfile.gettempdir())):  # it unpacks its model there

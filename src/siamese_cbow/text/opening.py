@@ -229,6 +229,16 @@ _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
     (b"PAR1", "a Parquet file", "rename it to end in .parquet"),
     (b"ARROW1\0", "an Arrow file", "write it as .parquet"),
 )
+# Zip archives that people take for text, by the ending of their names.
+_PANDOC = "write its text first: pandoc -t plain {name} -o {stem}.txt"
+_ZIPPED = {
+    ".docx": ("a Word document", _PANDOC),
+    ".odt": ("an ODT document", _PANDOC),
+    ".epub": ("an e-book (EPUB)", _PANDOC),
+    ".xlsx": ("an Excel workbook", "save the sheet as CSV first"),
+    ".ods": ("an ODS spreadsheet", "save the sheet as CSV first"),
+    ".pptx": ("a PowerPoint presentation", "save its outline as text first"),
+}
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b") | {127})  # escape stays: coloured logs are text
 
 
@@ -238,14 +248,17 @@ def check_is_no_other_file(start: bytes, name: str) -> None:
         raise InputError(f"{name} is compressed, but its name does not say so; rename it to end in {ending}")
     for known, what, advice in _KNOWN_FILES:
         if start.startswith(known):
-            raise InputError(f"{name} is {what}, not text; {advice.format(name=name)}")
+            if known == b"PK\x03\x04":
+                what, advice = _ZIPPED.get(Path(name).suffix.lower(), (what, advice))
+            raise InputError(f"{name} is {what}, not text; {advice.format(name=name, stem=Path(name).stem)}")
 
 
 def check_is_text(head: bytes, name: str) -> None:
     """Raise an InputError when `head`, decoded to UTF-8, is clearly no text."""
     head = head[:_HEAD_BYTES]
-    n_control = len(head) - len(head.translate(None, _CONTROL))
-    if n_control >= 16 and n_control > 0.1 * len(head):
+    rest = head.translate(None, _CONTROL)
+    n_control = len(head) - len(rest)
+    if n_control and (not rest.strip() or (n_control >= 16 and n_control > 0.1 * len(head))):
         raise InputError(
             f"{name} looks binary: {n_control:,} of its first {len(head):,} bytes are control bytes; give text files"
         )
