@@ -34,7 +34,7 @@ REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
 EXPLICIT = "hf:/{1,2}(.+)"  # a Path has swallowed one of the slashes
 
 
-def open_model(
+def load(
     name: Model | str | os.PathLike[str] | None = None,
     *,
     verify: bool = False,
@@ -75,7 +75,7 @@ def open_model(
     return form.read(path, progress)
 
 
-load = open_model  # its public name
+open_model = load  # its name inside of the package
 
 
 def is_vector_file(name: str | os.PathLike[str]) -> bool:
