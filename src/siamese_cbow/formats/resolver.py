@@ -52,8 +52,9 @@ def load(
     kind      the format, instead of detecting it: "glove", "word2vec-binary", ...
     keep      read only these words of a word vector file, to save memory
     progress  receives the progress of reading a word vector file, and remarks
-    revision, token, endpoint
-              for the Hub: a branch or commit, an access token, a server other than huggingface.co
+    revision  a branch or commit on the Hub
+    token     an access token for the Hub
+    endpoint  a Hub other than huggingface.co
     """
     if isinstance(name, Model):
         return name
