@@ -100,7 +100,7 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
             print_json({"source": row.source, "line": row.line, "text": row.text, **of})
         elif row.of and review:
             click.echo(f"{row.score:.4f}\tkept\t{row.of[0]}:{row.of[1]}:{row.of_text}")
-            click.echo(f"\tleft out\t{row.source}:{row.line}:{row.text}\n")
+            click.echo(f"\tdropped\t{row.source}:{row.line}:{row.text}\n")
         elif row.of:
             click.echo(f"{row.score:.4f}\t{row.source}:{row.line}:{row.text}\t{row.of[0]}:{row.of[1]}")
         else:
