@@ -119,15 +119,18 @@ def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path],
         for batch in batched(rows, length=lambda row: len(row.text)):
             n, n_kept = n + len(batch), n_kept + sum(row.of is None for row in batch)
             if columns is None:
-                kept = [row for row in batch if row.of is None]
-                write([[{"source": valid_text(row.source), "line": row.line, "text": row.text} for row in kept]], None)
+                unique_rows = [row for row in batch if row.of is None]
+                write(
+                    [[{"source": valid_text(row.source), "line": row.line, "text": row.text} for row in unique_rows]],
+                    None,
+                )
                 continue
             for source, each in itertools.groupby(batch, key=lambda row: row.source):
                 mask = [row.of is None for row in each]
                 parts = columns.take(source, len(mask))
                 ends = list(itertools.accumulate(map(len, parts)))
                 masks = [mask[end - len(part) : end] for end, part in zip(ends, parts, strict=True)]
-                write([chosen_records(part, one) for part, one in zip(parts, masks, strict=True)], None)
+                write([chosen_records(part, mask) for part, mask in zip(parts, masks, strict=True)], None)
     return n, n_kept
 
 
