@@ -70,22 +70,22 @@ def each_way(systems: dict[str, System], sets: Sequence[PairSet]) -> dict[str, S
 
 def by_number_of_texts(model: Model, sets: Sequence[PairSet]) -> str:
     """Adapted to some of the sentences of each set, on those sets that have enough."""
-    large = [one for one in sets if len(one.sentences) >= max(N_TEXTS)]
+    large = [pair_set for pair_set in sets if len(pair_set.sentences) >= max(N_TEXTS)]
     rows = [["none", f"{mean_pearson(evaluate(model, large).sets):.4f}"]]
     for n in N_TEXTS:
-        found = []
-        for one in large:
+        pearsons = []
+        for pair_set in large:
             rng = np.random.default_rng(1)
-            some = rng.choice(one.sentences, n, replace=False).tolist()
-            found.append(evaluate(model.adapt(some), [one]).sets[0])
-        rows.append([f"{n:,}", f"{mean_pearson(found):.4f}"])
+            some = rng.choice(pair_set.sentences, n, replace=False).tolist()
+            pearsons.append(evaluate(model.adapt(some), [pair_set]).sets[0])
+        rows.append([f"{n:,}", f"{mean_pearson(pearsons):.4f}"])
     rows.append(["all", f"{mean_pearson(evaluate(model, large, adapt='set').sets):.4f}"])
     return markdown(["texts", f"mean of the {len(large)} sets with {max(N_TEXTS):,} sentences and more"], rows)
 
 
 def to_another_kind(model: Model, sets: Sequence[PairSet]) -> tuple[float, float]:
     """What a model adapted to a set gains on that set and on sets of other names, in the mean: (own, others)."""
-    before = np.array([one.pearson for one in evaluate(model, sets).sets], float)
+    before = np.array([score.pearson for score in evaluate(model, sets).sets], float)
     own, others = [], []
     for i, source in enumerate(sets):
         gains = np.array([one.pearson for one in evaluate(model.adapt(source.sentences), sets).sets], float) - before
@@ -97,7 +97,7 @@ def to_another_kind(model: Model, sets: Sequence[PairSet]) -> tuple[float, float
 def from_elsewhere(model: Model, sets: Sequence[PairSet], files: Sequence[Path]) -> str:
     """Captions that are in no set, for the sets of captions."""
     captions = [caption for file in files for line in iter_lines(str(file)) for caption in line.split("\t")]
-    chosen = [one for one in sets if one.dataset in IMAGES]
+    chosen = [pair_set for pair_set in sets if pair_set.dataset in IMAGES]
     systems = {"as it is": model, f"to {len(captions):,} captions": model.adapt(captions)}
     rows = [
         [name, *(f"{one.pearson:.4f}" for one in evaluate(system, chosen).sets)] for name, system in systems.items()
@@ -108,20 +108,22 @@ def from_elsewhere(model: Model, sets: Sequence[PairSet], files: Sequence[Path])
 
 def tried(models: dict[str, Model], sets: Sequence[PairSet]) -> str:
     """Other numbers, on 2012 and 2013 only."""
-    chosen_on = [one for one in sets if one.year <= 2013]
+    chosen_on = [pair_set for pair_set in sets if pair_set.year <= 2013]
     rows = [["not adapted", *(f"{mean_pearson(evaluate(model, chosen_on).sets):.4f}" for model in models.values())]]
     chosen = {name: getattr(adaptation, name) for constants in TRIED.values() for name in constants}
     for name, constants in TRIED.items():
         with patch.multiple(adaptation, **{**chosen, **constants}):
-            found = [mean_pearson(evaluate(model, chosen_on, adapt="set").sets) for model in models.values()]
-        rows.append([name, *(f"{one:.4f}" for one in found)])
+            means = [mean_pearson(evaluate(model, chosen_on, adapt="set").sets) for model in models.values()]
+        rows.append([name, *(f"{one:.4f}" for one in means)])
         print(*rows[-1], sep=" | ", flush=True)
     return markdown(["", *models], rows)
 
 
 def packed_again(model: Model, sets: Sequence[PairSet]) -> float:
     """The mean with each adapted model made as small as it was before."""
-    return mean_pearson([evaluate(model.adapt(one.sentences).compress(model.dtype), [one]).sets[0] for one in sets])
+    return mean_pearson(
+        [evaluate(model.adapt(pair_set.sentences).compress(model.dtype), [pair_set]).sets[0] for pair_set in sets]
+    )
 
 
 def main() -> None:
@@ -133,7 +135,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     wikipedia, novels = Stream.load(options.wikipedia), Stream.load(options.novels)
-    sets = [counted(one, "official") for one in sts(options.sts)]
+    sets = [counted(pair_set, "official") for pair_set in sts(options.sts)]
     shipped = load()
     table = [*rows_of("**the model in the package**", [shipped], sets)]
     models = {"the package's": shipped}

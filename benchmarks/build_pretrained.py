@@ -137,14 +137,15 @@ def scores(model: Model, folder: Path) -> dict[str, Any]:
     """Mean Pearson over the STS sets of each year, and over all."""
     from siamese_cbow import evaluate, sts
 
-    found = evaluate(model, sts(folder)).sets
+    set_scores = evaluate(model, sts(folder)).sets
     years = {
-        f"STS {year}": round(mean_pearson(found, year), 4) for year in sorted({one.year for one in found if one.year})
+        f"STS {year}": round(mean_pearson(set_scores, year), 4)
+        for year in sorted({score.year for score in set_scores if score.year})
     }
     return {
         "measure": "mean Pearson, protocol official",
         **years,
-        f"all {len(found)} sets": round(mean_pearson(found), 4),
+        f"all {len(set_scores)} sets": round(mean_pearson(set_scores), 4),
     }
 
 
@@ -182,11 +183,11 @@ def main() -> None:
             model = with_ngrams(small(combined(continued(trained(wikipedia, SEEDS), novels))))
     vectors = content_hash(model)
     if options.sts:
-        kept = {"vectors": vectors, "scores": scores(model, options.sts)}
-        SCORES.write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
-    kept = json.loads(SCORES.read_text("utf-8"))
+        recorded = {"vectors": vectors, "scores": scores(model, options.sts)}
+        SCORES.write_text(json.dumps(recorded, indent=2) + "\n", "utf-8")
+    recorded = json.loads(SCORES.read_text("utf-8"))
     # The scores of other vectors would be wrong in the card.
-    measured = kept["scores"] if kept["vectors"] == vectors else {"measure": "none: build it with --sts"}
+    measured = recorded["scores"] if recorded["vectors"] == vectors else {"measure": "none: build it with --sts"}
     first = {"data": CARD["data"], "licence": CARD["licence"], "scores": measured}
     info = {**first, **dict(model.info), **CARD, "scores": measured}
     Model(model.vocabulary, model.rows, model.tokenizer, info, ngrams=model.ngrams).save(options.output, int4=True)

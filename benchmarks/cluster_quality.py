@@ -138,16 +138,16 @@ def parts_of(run: str) -> tuple[str, str, str]:
 def result_of(run: str, seed: int, options: argparse.Namespace) -> dict[str, float]:
     """Of a run that was done before, or is done now."""
     n_workers, every, rule = parts_of(run)
-    kept = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
-    known: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    score_file = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
+    known: dict[str, Any] = json.loads(score_file.read_text("utf-8")) if score_file.exists() else {}
     key = f"{n_workers},{every},{rule},{seed}"
     if key not in known:
         command = [sys.executable, "-m", "benchmarks.cluster_quality", options.stream, "--sts", options.sts]
         command += ["--one", f"{n_workers},{every},{rule}", "--seed", seed, "--threads", options.threads]
         done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
-        known = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+        known = json.loads(score_file.read_text("utf-8")) if score_file.exists() else {}
         known[key] = json.loads(done.stdout.splitlines()[-1])
-        kept.write_text(json.dumps(known, indent=1), "utf-8")
+        score_file.write_text(json.dumps(known, indent=1), "utf-8")
         print(key, known[key], flush=True)
     return dict(known[key])
 

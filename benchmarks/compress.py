@@ -28,8 +28,8 @@ LIMIT = 20e6  # bytes: what may come with the package
 
 def scores(model: Model, sets: list) -> tuple[float, float, float]:  # type: ignore[type-arg]
     """Mean Pearson of the sets of 2012-2013, of 2014-2015, and of all."""
-    found = evaluate(model, sets).sets
-    return mean_pearson(found, 2012, 2013), mean_pearson(found, 2014, 2015), mean_pearson(found)
+    set_scores = evaluate(model, sets).sets
+    return mean_pearson(set_scores, 2012, 2013), mean_pearson(set_scores, 2014, 2015), mean_pearson(set_scores)
 
 
 def size(model: Model) -> int:
@@ -87,11 +87,11 @@ def plot(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4))
-    for name, found in points.items():
+    for name, curve in points.items():
         best: list[tuple[float, float]] = []  # what nothing smaller beats
-        for one in sorted(found):
-            if not best or one[1] > best[-1][1]:
-                best.append(one)
+        for point in sorted(curve):
+            if not best or point[1] > best[-1][1]:
+                best.append(point)
         axes.plot(*zip(*best, strict=True), marker="o", markersize=3, label=name)
     axes.axvline(LIMIT / 1e6, color="grey", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xlabel="megabytes", ylabel="mean Pearson, STS 2014-2015", title="Quality against size")

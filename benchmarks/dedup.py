@@ -109,13 +109,13 @@ UNCHANGED: dict[str, Edit] = {
 
 
 def originals(path: Path, n: int) -> list[str]:
-    found: list[str] = []
+    sentences: list[str] = []
     with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
         for line in file:
-            found += [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", line.strip()) if 8 <= len(s.split()) <= 40]
-            if len(found) >= n:
-                return found[:n]
-    return found
+            sentences += [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", line.strip()) if 8 <= len(s.split()) <= 40]
+            if len(sentences) >= n:
+                return sentences[:n]
+    return sentences
 
 
 def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int, int]:

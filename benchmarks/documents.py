@@ -56,7 +56,9 @@ class Averaged:
         if self._mean == MEANS[0]:
             return normalize(self._model.encode([" ".join(text) for text in texts]))
         lengths = [len(text) for text in texts]
-        flat = self._model.encode([one for text in texts for one in text], normalize_embeddings=self._mean == MEANS[2])
+        flat = self._model.encode(
+            [sentence for text in texts for sentence in text], normalize_embeddings=self._mean == MEANS[2]
+        )
         return normalize(np.add.reduceat(flat, np.cumsum([0, *lengths[:-1]]), axis=0))
 
 
@@ -64,7 +66,9 @@ class TfIdf:
     """Documents as sparse counts of words, weighted by their document frequency in the articles of the training."""
 
     def __init__(self, texts: Sequence[Document]) -> None:
-        self._vectorizer = TfidfVectorizer(analyzer=str.split, sublinear_tf=True).fit(" ".join(one) for one in texts)
+        self._vectorizer = TfidfVectorizer(analyzer=str.split, sublinear_tf=True).fit(
+            " ".join(sentences) for sentences in texts
+        )
 
     def fitted(self, texts: Sequence[Document]) -> TfIdf:
         return self
@@ -86,13 +90,13 @@ class Task:
         system = system.fitted(self.pool)
         cosines = system.vectors(self.queries) @ system.vectors(self.pool).T
         ranks = ranks_of_right(np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines))
-        return [f"{found:.3f}" for found in ((ranks == 1).mean(), (ranks <= 10).mean(), (1 / ranks).mean())]
+        return [f"{share:.3f}" for share in ((ranks == 1).mean(), (ranks <= 10).mean(), (1 / ranks).mean())]
 
 
 def tasks(articles: Sequence[Document], seed: int = 1) -> list[Task]:
     rng = np.random.default_rng(seed)
     first, second = [one[: len(one) // 2] for one in articles], [one[len(one) // 2 :] for one in articles]
-    single = [[one[rng.integers(len(one))]] for one in first]
+    single = [[article[rng.integers(len(article))]] for article in first]
     return [
         Task("half of an article finds the other half", first, second),
         Task("five sentences find the next five", [one[5:10] for one in articles], [one[10:15] for one in articles]),
@@ -113,13 +117,13 @@ def texts_of(stream: Stream, first: int, end: int) -> list[Document]:
 
 def passages(novels: Stream, seed: int = 1) -> tuple[list[Document], list[str]]:
     """Passages of the longest novels, and which novel each is of."""
-    rng, found, labels = np.random.default_rng(seed), list[Document](), list[str]()
+    rng, passages, labels = np.random.default_rng(seed), list[Document](), list[str]()
     for novel in np.argsort(-np.diff(novels.documents), kind="stable")[:N_NOVELS].tolist():
         sentences = texts_of(novels, novel, novel + 1)[0]
         for place in rng.permutation(len(sentences) // PASSAGE)[:N_PASSAGES].tolist():
-            found.append(sentences[place * PASSAGE : (place + 1) * PASSAGE])
+            passages.append(sentences[place * PASSAGE : (place + 1) * PASSAGE])
             labels.append(str(novel))
-    return found, labels
+    return passages, labels
 
 
 class _AsSystem:
@@ -153,7 +157,7 @@ def main() -> None:
     seen = documents(wikipedia, 0, options.train)
     long_ones = np.flatnonzero(np.diff(wikipedia.documents) >= SHORTEST)
     chosen = long_ones[long_ones >= options.train][:N_ARTICLES].tolist()
-    articles = [texts_of(wikipedia, one, one + 1)[0] for one in chosen]
+    articles = [texts_of(wikipedia, number, number + 1)[0] for number in chosen]
     texts, labels = passages(Stream.load(options.novels))
 
     ours, skipgram = SiameseCBOW().train(seen), Word2Vec("skipgram").train(seen)
@@ -166,13 +170,13 @@ def main() -> None:
         "random vectors, mean of all words": Averaged(RandomVectors().train(seen)),
         "tf-idf (scikit-learn)": TfIdf(texts_of(wikipedia, 0, options.train)),
     }
-    found = tasks(articles)
+    article_tasks = tasks(articles)
     tables = [
         f"### {task.name.capitalize()}\n\n"
         + markdown(
             ["", "first", "among ten", "mean of 1 / rank"], [[name, *task.score(one)] for name, one in systems.items()]
         )
-        for task in found
+        for task in article_tasks
     ]
     text = [
         f"Vectors learnt from {options.train:,} articles of Wikipedia ({seen.n_tokens:,} words), ours in one epoch, "
@@ -187,7 +191,7 @@ def main() -> None:
         "the others only those that Wikipedia has.",
         markdown(
             ["", "accuracy", "agreement of groups"],
-            [[name, *by_novel(one, texts, labels)] for name, one in systems.items()],
+            [[name, *by_novel(system, texts, labels)] for name, system in systems.items()],
         ),
         machine("numpy", "scikit-learn", "gensim"),
     ]

@@ -28,10 +28,10 @@ def main() -> None:
     rows, best = [], (0.0, 0.0, 0.0)
     for rate in RATES:
         model = FastSent(learning_rate=rate).train(stream)
-        found = evaluate(model, sets).sets
-        score = mean_pearson(found, *CHOSEN_ON)
+        set_scores = evaluate(model, sets).sets
+        score = mean_pearson(set_scores, *CHOSEN_ON)
         rows.append([f"{rate:g}", f"{score:.4f}"])
-        best = max(best, (score, rate, mean_pearson(found, *REPORTED)))
+        best = max(best, (score, rate, mean_pearson(set_scores, *REPORTED)))
     page = (
         f"One epoch on {stream.n_tokens:,} tokens, 300 dimensions, seed 1, protocol official.\n\n"
         + markdown(["learning rate", "mean Pearson, 2012 and 2013"], rows)

@@ -159,7 +159,7 @@ def main() -> None:
             for seed in options.seeds if kind in SEEDED else [1]:
                 for name, encode in SYSTEMS[kind](options.folder, language, stream, seed).items():
                     keep(name, language, seed, score(encode, options.folder, language))
-    rows = [row for name, found in kept().items() if (row := row_of(name, found, options.languages))]
+    rows = [row for name, by_seed in kept().items() if (row := row_of(name, by_seed, options.languages))]
     text = (
         "STS-b dev pairs of each language, machine-translated; text of another domain (novels, documentation), two to "
         "eight million words, so that `auto` means a min_count of 2 and 3 to 10 epochs; Pearson. Where seeds are "
@@ -184,11 +184,11 @@ def keep(name: str, language: str, seed: int, score: float) -> None:
     print(name, language, seed, f"{score:.4f}", flush=True)
 
 
-def row_of(name: str, found: dict[str, dict[str, float]], languages: Sequence[str]) -> list[str]:
+def row_of(name: str, by_seed: dict[str, dict[str, float]], languages: Sequence[str]) -> list[str]:
     """The line of a system; empty where a language is missing."""
-    if any(language not in found for language in languages):
+    if any(language not in by_seed for language in languages):
         return []
-    scores = [list(found[language].values()) for language in languages]
+    scores = [list(by_seed[language].values()) for language in languages]
     cells = [f"{np.mean(each):.3f}" + (f" ± {np.std(each, ddof=1):.3f}" if len(each) > 1 else "") for each in scores]
     return [name, *cells, f"{np.mean([np.mean(each) for each in scores]):.3f}", str(min(map(len, scores)))]
 

@@ -27,9 +27,14 @@ SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 def figures(stream: Stream, seed: int, sets: list[PairSet]) -> list[float]:
     """Mean Pearson of 2012 and 2013, of 2014 and 2015, of all; then the same with unknown words by prefix."""
     model = SiameseCBOW(seed=seed).train(stream)
-    found = evaluate(model, sets).sets
+    set_scores = evaluate(model, sets).sets
     known = evaluate(model.with_fallback("prefix"), sets).sets
-    return [mean_pearson(found, 2012, 2013), mean_pearson(found, 2014, 2015), mean_pearson(found), mean_pearson(known)]
+    return [
+        mean_pearson(set_scores, 2012, 2013),
+        mean_pearson(set_scores, 2014, 2015),
+        mean_pearson(set_scores),
+        mean_pearson(known),
+    ]
 
 
 def main() -> None:

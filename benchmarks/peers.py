@@ -40,7 +40,7 @@ class Preprocessed:
 
 def best_served(system: System, sets: Sequence[PairSet]) -> Preprocessed:
     """The system with the preprocessing that is best on the sets of 2012 and 2013."""
-    chosen_on = [one for one in sets if one.year <= 2013]
+    chosen_on = [pair_set for pair_set in sets if pair_set.year <= 2013]
     ways = [Preprocessed(system, how) for how in PREPROCESSING]
     return max(ways, key=lambda way: mean_pearson(evaluate(way, chosen_on).sets))
 

@@ -48,8 +48,8 @@ def main() -> None:
     variants.insert(3, ("components=1, from counts instead of sentences", {"components": 1}, None))  # type: ignore[arg-type]
     for name, steps, where in variants:
         changed = [model.postprocess(where, **steps) if steps else model for model in models]
-        found = np.array([scores(model, sets) for model in changed])
-        mean = found.mean(axis=0)
+        figures = np.array([scores(model, sets) for model in changed])
+        mean = figures.mean(axis=0)
         first = mean if not rows else first
         rows.append([name, *(f"{score:.4f}" for score in mean), *(f"{gain:+.4f}" for gain in (mean - first)[:2])])
     recipe = models[0].info["recipe"]

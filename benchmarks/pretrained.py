@@ -36,19 +36,22 @@ def pearsons(system: System, sets: list[PairSet]) -> list[float]:
     return by_year(evaluate(system, sets).sets)
 
 
-def by_year(found: Sequence[SetScore]) -> list[float]:
-    return [mean_pearson(found), *(mean_pearson(found, year) for year in YEARS)]
+def by_year(set_scores: Sequence[SetScore]) -> list[float]:
+    return [mean_pearson(set_scores), *(mean_pearson(set_scores, year) for year in YEARS)]
 
 
-def set_by_set(found: dict[str, Sequence[SetScore]]) -> str:
+def set_by_set(by_system: dict[str, Sequence[SetScore]]) -> str:
     """Where each system is strong."""
-    rows = [[one[0].name, *(f"{score.pearson:.3f}" for score in one)] for one in zip(*found.values(), strict=True)]
-    return markdown(["", *found], rows)
+    rows = [
+        [scores_of_set[0].name, *(f"{score.pearson:.3f}" for score in scores_of_set)]
+        for scores_of_set in zip(*by_system.values(), strict=True)
+    ]
+    return markdown(["", *by_system], rows)
 
 
 def sizes(parts: Sequence[Model], sets: list[PairSet]) -> str:
     """More words or more dimensions, in as many bytes: only what 2012 and 2013 say."""
-    chosen_on = [one for one in sets if one.year <= 2013]
+    chosen_on = [pair_set for pair_set in sets if pair_set.year <= 2013]
     rows = []
     for words, dim in SIZES:
         model = small(combined(parts, dim), words)
@@ -67,7 +70,7 @@ def ours(wikipedia: Stream, novels: Stream, sets: list[PairSet]) -> tuple[list[l
     rows = [row("one seed, Wikipedia, 300 dimensions (five seeds)", *first)]
     parts = continued(first, novels)
     rows.append(row("+ then the novels", *parts))
-    rows.append(row("+ unknown words by prefix", *(one.with_fallback("prefix") for one in parts)))
+    rows.append(row("+ unknown words by prefix", *(part.with_fallback("prefix") for part in parts)))
     whole, shipped = combined(parts), load()
     rows.append(row("+ five seeds made one", whole))
     assert np.array_equal(small(whole).vectors, shipped.vectors), "the model in the package is another one: build it"
@@ -87,8 +90,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     wikipedia, novels, sets = Stream.load(options.wikipedia), Stream.load(options.novels), list(sts(options.sts))
-    found = {name: evaluate(system, sets).sets for name, system in peers(sets)}
-    theirs = [spread_row(name, [by_year(scores)]) for name, scores in found.items()]
+    by_system = {name: evaluate(system, sets).sets for name, system in peers(sets)}
+    theirs = [spread_row(name, [by_year(scores)]) for name, scores in by_system.items()]
     rows, other_sizes = ours(wikipedia, novels, sets)
     page = (
         f"Mean Pearson over {len(sets)} STS sets, protocol official, and over those of each year. Ours learnt from "
@@ -96,7 +99,7 @@ def main() -> None:
         "±: standard deviation.\n\n"
         f"{markdown(['', f'{len(sets)} sets', *map(str, YEARS)], rows + theirs)}\n\n"
         f"The same five seeds in other sizes:\n\n{other_sizes}\n\nSet by set:\n\n"
-        f"{set_by_set({'the model in the package': evaluate(load(), sets).sets, **found})}\n\n"
+        f"{set_by_set({'the model in the package': evaluate(load(), sets).sets, **by_system})}\n\n"
         f"{machine('numpy', 'model2vec', 'wordllama', 'sentence-transformers')}"
     )
     report("pretrained", "The model in the package", page, write=options.write)

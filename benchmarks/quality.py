@@ -47,14 +47,14 @@ YEARS = ("2012", "2013", "2014", "2015")
 
 def years(model: Any, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
     scores = evaluate(model, sets)
-    found = {str(year): mean_pearson(scores.sets, year) for year in (2012, 2013, 2014, 2015)}
-    return {"all": scores.mean_pearson, "spearman": scores.mean_spearman, **found}
+    by_year = {str(year): mean_pearson(scores.sets, year) for year in (2012, 2013, 2014, 2015)}
+    return {"all": scores.mean_pearson, "spearman": scores.mean_spearman, **by_year}
 
 
 def row(name: str, models: list[Any], seconds: float, sets: list) -> list[str]:  # type: ignore[type-arg]
-    found = [years(model, sets) for model in models]
-    means = {key: np.mean([one[key] for one in found]) for key in found[0]}
-    spread = f" ± {np.std([one['all'] for one in found], ddof=1):.4f}" if len(found) > 1 else ""
+    of_models = [years(model, sets) for model in models]
+    means = {key: np.mean([of_model[key] for of_model in of_models]) for key in of_models[0]}
+    spread = f" ± {np.std([of_model['all'] for of_model in of_models], ddof=1):.4f}" if len(of_models) > 1 else ""
     cells = [f"{means[key]:.4f}" for key in ("spearman", *YEARS)]
     return [name, f"{means['all']:.4f}{spread}", *cells, f"{seconds:.0f}"]
 
@@ -140,7 +140,7 @@ def main() -> None:
     ]
     if options.novels:
         novels = Stream.load(options.novels)
-        found = [
+        norm_rows = [
             [f"{rate:g}", *norms(novels, SiameseCBOW.paper(learning_rate=rate))]
             for rate in (SiameseCBOW.paper().learning_rate, matched(novels)["learning_rate"])
         ]
@@ -148,7 +148,7 @@ def main() -> None:
             f"Norms after one epoch of the paper's recipe on {novels.n_tokens:,} tokens of novels, among the 300 most "
             "frequent words. The paper found function words lightest and personal pronouns heaviest, after 74 million "
             "sentences; on a text this small the published rate hardly moves the vectors, and the rate that matches "
-            "its updates shows it:\n\n" + markdown(["learning rate", "lightest", "heaviest"], found)
+            "its updates shows it:\n\n" + markdown(["learning rate", "lightest", "heaviest"], norm_rows)
         )
     parts.append(machine("numpy", "numba"))
     report("quality", "Quality of the recipes", "\n\n".join(parts), write=options.write)

@@ -38,12 +38,12 @@ class Pairs:
     def of(cls, stream: Stream) -> Pairs:
         """The most frequent of those that stand together 20 times as often as chance would have it."""
         n_words, counts = len(stream.vocabulary), np.asarray(stream.vocabulary.counts, np.float64)
-        found, seen = np.unique(_keys(np.asarray(stream.ids), stream.sentences, n_words)[0], return_counts=True)
-        found, seen = found[seen >= RAREST_PAIR], seen[seen >= RAREST_PAIR]
-        expected = counts[found // n_words] * counts[found % n_words] / counts.sum() ** 2 * stream.n_tokens
+        pair_keys, seen = np.unique(_keys(np.asarray(stream.ids), stream.sentences, n_words)[0], return_counts=True)
+        pair_keys, seen = pair_keys[seen >= RAREST_PAIR], seen[seen >= RAREST_PAIR]
+        expected = counts[pair_keys // n_words] * counts[pair_keys % n_words] / counts.sum() ** 2 * stream.n_tokens
         lifted = np.flatnonzero(seen > LIFT * expected)
-        kept = np.sort(lifted[np.argsort(-seen[lifted], kind="stable")[:MOST_PAIRS]])
-        return cls(found[kept], seen[kept], n_words)
+        strongest = np.sort(lifted[np.argsort(-seen[lifted], kind="stable")[:MOST_PAIRS]])
+        return cls(pair_keys[strongest], seen[strongest], n_words)
 
     def insert(self, ids: Ids, sentences: Offsets) -> tuple[Ids, Offsets]:
         """Each pair that has a row after its second word."""
@@ -99,11 +99,11 @@ def train_with_pieces(recipe: SiameseCBOW, stream: Stream) -> Model:
     """Every word is the sum of its row and those of its pieces. One epoch: frequent words are left out beforehand."""
     vocabulary, ids = stream.vocabulary, np.asarray(stream.ids)
     counts = np.asarray(vocabulary.counts)
-    kept = np.random.default_rng(recipe.seed).random(len(ids)) < keep_chances(counts, recipe.subsample)[ids]
-    sentences = np.concatenate([[0], np.cumsum(kept)])[np.asarray(stream.sentences)]
-    ids = ids[kept]
+    sampled = np.random.default_rng(recipe.seed).random(len(ids)) < keep_chances(counts, recipe.subsample)[ids]
+    sentences = np.concatenate([[0], np.cumsum(sampled)])[np.asarray(stream.sentences)]
+    ids = ids[sampled]
     parts = [_pieces(word) for word in vocabulary.words]
-    starts = np.concatenate([[0], np.cumsum([1 + len(one) for one in parts])])
+    starts = np.concatenate([[0], np.cumsum([1 + len(pieces) for pieces in parts])])
     flat = np.concatenate([[i, *(len(counts) + piece for piece in one)] for i, one in enumerate(parts)]).astype(
         np.int32
     )
@@ -120,5 +120,5 @@ def train_with_pieces(recipe: SiameseCBOW, stream: Stream) -> Model:
 
 def _pieces(word: str) -> NDArray[np.int64]:
     marked = f"<{word}>"
-    found = sorted({marked[i : i + LETTERS] for i in range(len(marked) - LETTERS + 1)}) if len(word) >= LETTERS else []
-    return np.array([crc32(piece.encode()) % N_BUCKETS for piece in found], np.int64)
+    grams = sorted({marked[i : i + LETTERS] for i in range(len(marked) - LETTERS + 1)}) if len(word) >= LETTERS else []
+    return np.array([crc32(piece.encode()) % N_BUCKETS for piece in grams], np.int64)

@@ -41,7 +41,7 @@ class Search:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._sets, self._cache = sts(options.sts), options.cache
-        self._tuning = [one for one in self._sets if one.year in (2012, 2013)]
+        self._tuning = [pair_set for pair_set in self._sets if pair_set.year in (2012, 2013)]
         self._options, self._known = options, dict(self._read())
         self._learnt: dict[str, Model] = {}
 
@@ -68,8 +68,8 @@ class Search:
         key = self._key(row, seed, final)
         if key not in self._known:
             start = time.perf_counter()
-            found = self._scores(self._system(row, seed, final), final)
-            self._known[key] = {"seconds": time.perf_counter() - start, **found}
+            figures = self._scores(self._system(row, seed, final), final)
+            self._known[key] = {"seconds": time.perf_counter() - start, **figures}
             with self._cache.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([key, self._known[key]]) + "\n")
             print(row.name, seed, self._known[key], flush=True)
@@ -104,7 +104,7 @@ class Search:
         sets = evaluate(system, self._sets if final else self._tuning).sets
         return {
             "all": mean_pearson(sets),
-            **{str(year): mean_pearson(sets, year) for year in {one.year for one in sets}},
+            **{str(year): mean_pearson(sets, year) for year in {score.year for score in sets}},
         }
 
 
@@ -118,7 +118,7 @@ def cells(figures: list[dict[str, float]], years: tuple[str, ...]) -> list[str]:
         return ["not run"] * (len(years) + 1)
 
     def shown(key: str) -> str:
-        values = [one[key] for one in figures]
+        values = [figure[key] for figure in figures]
         return f"{np.mean(values):.4f}" + (f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else "")
 
     return [shown(key) for key in ("all", *years)]

@@ -66,10 +66,10 @@ def write_formats(paragraphs: list[str], folder: Path) -> dict[str, tuple[Path, 
     table = pa.table({"id": range(len(paragraphs)), "text": paragraphs})
     pyarrow.csv.write_csv(table, folder / "rows.csv")
     pyarrow.parquet.write_table(table, folder / "rows.parquet")
-    found = {what: (folder / name, layout) for what, (name, layout, _) in files.items()}
-    found["CSV"] = (folder / "rows.csv", "sentences")
-    found["Parquet"] = (folder / "rows.parquet", "sentences")
-    return found
+    paths = {what: (folder / name, layout) for what, (name, layout, _) in files.items()}
+    paths["CSV"] = (folder / "rows.csv", "sentences")
+    paths["Parquet"] = (folder / "rows.parquet", "sentences")
+    return paths
 
 
 def read(path: Path, layout: str) -> int:

@@ -155,8 +155,8 @@ def scores_of(collection: TestCollection, ranking: list[list[int]]) -> dict[str,
 
     wanted = {str(q): {str(d): 1 for d in relevant} for q, relevant in enumerate(collection.relevant) if relevant}
     run = {str(q): {str(d): float(-place) for place, d in enumerate(ranking[int(q)])} for q in wanted}
-    found = pytrec_eval.RelevanceEvaluator(wanted, set(MEASURES)).evaluate(run)
-    return {measure: np.array([found.get(q, {}).get(measure, 0.0) for q in wanted]) for measure in MEASURES}
+    by_query = pytrec_eval.RelevanceEvaluator(wanted, set(MEASURES)).evaluate(run)
+    return {measure: np.array([by_query.get(q, {}).get(measure, 0.0) for q in wanted]) for measure in MEASURES}
 
 
 def interval(mine: np.ndarray, other: np.ndarray) -> str:

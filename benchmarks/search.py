@@ -120,14 +120,14 @@ def warm(index: Index, queries: list[str]) -> tuple[float, float, float]:
 
 def built(text: Path, model: Path, folder: Path) -> tuple[Index, tuple[float, float]]:
     """The index, and how long it took to make it, now or (in a folder that is kept) earlier: by the clock, and CPU."""
-    kept = folder.with_suffix(".json")
-    if kept.exists():
-        clock, cpu = json.loads(kept.read_text())
+    measured_file = folder.with_suffix(".json")
+    if measured_file.exists():
+        clock, cpu = json.loads(measured_file.read_text())
         return Index(folder, model=load(model)), (clock, cpu)
     start, busy = time.perf_counter(), time.process_time()
     index = Index.update(folder, text, model=load(model))
     building = time.perf_counter() - start, time.process_time() - busy
-    kept.write_text(json.dumps(building))
+    measured_file.write_text(json.dumps(building))
     return index, building
 
 
@@ -157,7 +157,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         [f"recall@10 of a search without index, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
         ["making the index", f"{building[1]:.0f} s of CPU time on two cores, {size / 1e6:,.0f} MB"],
     ]  # fmt: skip
-    found = {
+    hits = {
         "median_ms": median,
         "p95_ms": slow,
         "cpu_ms": busy,
@@ -165,7 +165,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         "starting": starting,
         "building": building,
     }
-    return markdown(["with an index", ""], rows), {**found, "recall": checked}
+    return markdown(["with an index", ""], rows), {**hits, "recall": checked}
 
 
 def main() -> None:

@@ -142,8 +142,8 @@ def measure(servers: dict[str, Process], bodies: list[bytes], n_clients: int, op
             speed = len(times) / (time.perf_counter() - began)
             assert lost == 0
             middle, late = np.quantile(times, [0.5, 0.99]) * 1e3
-            found = (speed, middle, late, (server.cpu() - busy) / len(times) * 1e3)
-            best[name] = max(best.get(name, found), found)
+            measured = (speed, middle, late, (server.cpu() - busy) / len(times) * 1e3)
+            best[name] = max(best.get(name, measured), measured)
     return [best[name] for name in SYSTEMS]
 
 
@@ -205,9 +205,9 @@ def main() -> None:
         with ExitStack() as running:
             servers = {name: running.enter_context(Process(name, folder)) for name in SYSTEMS}
             for title, (bodies, n_clients) in loads.items():
-                found = measure(servers, [json.dumps(body).encode() for body in bodies], n_clients, options)
-                for name, (speed, middle, late, cpu) in zip(SYSTEMS, found, strict=True):
-                    ratio, thrift = speed / found[1][0], found[1][3] / cpu
+                measured = measure(servers, [json.dumps(body).encode() for body in bodies], n_clients, options)
+                for name, (speed, middle, late, cpu) in zip(SYSTEMS, measured, strict=True):
+                    ratio, thrift = speed / measured[1][0], measured[1][3] / cpu
                     rows.append([title, name, f"{speed:,.0f}", f"{ratio:.1f}x", f"{middle:.2f}", f"{late:.2f}"])
                     rows[-1] += [f"{cpu:.2f}", f"{thrift:.1f}x"]
             digits, (ours, theirs) = writing(), (float(row[6]) for row in rows[-2:])

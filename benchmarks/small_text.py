@@ -116,9 +116,9 @@ def table(path: Path, sizes: Sequence[int], n_documents: int, seeds: Sequence[in
             for name, encode in systems(task, seed).items():
                 scores.setdefault(name, []).append(task.score(encode))
                 print(f"{n:,}", seed, name, *(f"{number:.4f}" for number in scores[name][-1]), flush=True)
-        for name, found in scores.items():
-            first, rank = np.mean(found, axis=0)
-            more = np.array(found)[:, 1] - np.array(scores[PRETRAINED])[:, 1]
+        for name, by_way in scores.items():
+            first, rank = np.mean(by_way, axis=0)
+            more = np.array(by_way)[:, 1] - np.array(scores[PRETRAINED])[:, 1]
             against = "" if name == PRETRAINED else f"{more.mean():+.3f} ({more.min():+.3f} to {more.max():+.3f})"
             rows.append([f"{n:,}", f"{len(task.queries):,}", name, f"{first:.3f}", f"{rank:.3f}", against])
     return rows

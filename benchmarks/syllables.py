@@ -51,11 +51,11 @@ class Icu:
         cutter = self._open(WORDS, language, ctypes.c_char_p(units), len(units) // 2, ctypes.byref(status))
         if status.value > 0:
             raise SystemExit(f"ICU can't cut {self._language}: error {status.value}")
-        found = set()
+        starts = set()
         while (end := self._next(cutter)) >= 0:
-            found.add(end)
+            starts.add(end)
         self._close(cutter)
-        return found
+        return starts
 
 
 def token_ends(tokenizer: Tokenizer, run: str) -> set[int]:

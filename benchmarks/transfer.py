@@ -53,11 +53,11 @@ def rows_of(model: Model, folder: Path) -> list[Sequence[str]]:
     sets = {task.name: task.data for task in transfer_sets(folder)}
     rows: list[Sequence[str]] = []
     for name, data in (("MR", sets["mr"]), ("SUBJ", sets["subj"]), ("SST-2", sets["sst-2"])):
-        found = {way: told_right(model.with_fallback(way), data) for way in WAYS}
+        by_way = {way: told_right(model.with_fallback(way), data) for way in WAYS}
         words = [word for text in data.texts[-data.n_test :] for word in model.tokenizer.words(text)]
         share = sum(word not in model.vocabulary for word in words) / len(words)
-        for way, right in found.items():
-            difference = ["", ""] if way == BEFORE else compared(right, found[BEFORE])
+        for way, right in by_way.items():
+            difference = ["", ""] if way == BEFORE else compared(right, by_way[BEFORE])
             rows.append([name, f"{share:.1%}", f"`{way}`", f"{right.mean():.4f}", *difference])
             print(*rows[-1], flush=True)
     return rows

@@ -38,8 +38,8 @@ def scores(folder: Path, first: str, second: str, rule: int, seed: int) -> tuple
     chosen = np.flatnonzero(held_out).tolist()
     left = [model.language(first).encode([a[side][i] for i in chosen]) for side in (0, 1)]
     right = [model.language(second).encode([b[side][i] for i in chosen]) for side in (0, 1)]
-    found = cosines(np.concatenate(left), np.concatenate(right)).argmax(axis=1) == np.arange(2 * len(chosen))
-    return float(found.mean()), float(pearson(paired_cosines(left[0], right[1]), a[2][held_out]) or 0)
+    is_right = cosines(np.concatenate(left), np.concatenate(right)).argmax(axis=1) == np.arange(2 * len(chosen))
+    return float(is_right.mean()), float(pearson(paired_cosines(left[0], right[1]), a[2][held_out]) or 0)
 
 
 def row(folder: Path, first: str, second: str, seeds: Sequence[int]) -> list[str]:

@@ -42,26 +42,26 @@ def near_words(k: int, in_common: int, left_over: int = 4) -> Guess:
         for i, word in enumerate(model.vocabulary.words):
             for length in range(max(in_common, len(word) - left_over), len(word) + 1):
                 beginnings.setdefault(word[:length], []).append(i)
-        found = {}
+        guesses = {}
         for word in unknown:
             for length in range(len(word), max(in_common, len(word) - left_over) - 1, -1):
                 if word[:length] in beginnings:
-                    found[word] = model.vectors[beginnings[word[:length]][:k]].mean(axis=0)
+                    guesses[word] = model.vectors[beginnings[word[:length]][:k]].mean(axis=0)
                     break
-        return found
+        return guesses
 
     return guess
 
 
 def two_words(model: Model, unknown: Sequence[str]) -> dict[str, np.ndarray]:
     """snowboard -> the mean of snow and board, the split whose rarer word is the most frequent."""
-    index, found = model.vocabulary.index, {}
+    index, guesses = model.vocabulary.index, {}
     for word in unknown:
         cuts = [(index.get(word[:i], -1), index.get(word[i:], -1)) for i in range(3, len(word) - 2)]
         cuts = [cut for cut in cuts if min(cut) >= 0]
         if cuts:
-            found[word] = model.vectors[list(min(cuts, key=max))].mean(axis=0)
-    return found
+            guesses[word] = model.vectors[list(min(cuts, key=max))].mean(axis=0)
+    return guesses
 
 
 def regression(model: Model, unknown: Sequence[str]) -> dict[str, np.ndarray]:
@@ -106,10 +106,10 @@ WAYS: dict[str, Guess] = {
 
 def extended(model: Model, guess: Guess, words: Sequence[str]) -> tuple[Model, int]:
     """The model with guessed vectors for those of the words that it lacks, and how many there are."""
-    found = guess(model, [word for word in words if word not in model.vocabulary])
-    listed, rows = [*model.vocabulary.words, *found], [np.asarray(model.vectors)]
-    rows += [np.array(list(found.values()), np.float32)] if found else []
-    return Model(Vocabulary.of_words(listed), np.concatenate(rows), model.tokenizer), len(found)
+    guesses = guess(model, [word for word in words if word not in model.vocabulary])
+    listed, rows = [*model.vocabulary.words, *guesses], [np.asarray(model.vectors)]
+    rows += [np.array(list(guesses.values()), np.float32)] if guesses else []
+    return Model(Vocabulary.of_words(listed), np.concatenate(rows), model.tokenizer), len(guesses)
 
 
 def texts_of(path: Path) -> list[list[str]]:

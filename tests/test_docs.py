@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 import shlex
 from itertools import pairwise
 from pathlib import Path
@@ -180,3 +181,9 @@ def test_the_quickstart_works(
     for text in blocks(page, "python"):
         exec(compile(text, page.name, "exec"), {})
     capsys.readouterr()
+
+
+def test_columns_of_parameters_become_lists() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "docs_parameters.py"))["listed"]
+    text = "Reads text.\n\na, b   one\n         and more\nlong_name  two\n\nNot  so.\nNor this."
+    assert tool(text) == ("Reads text.\n\n- **a, b**: one and more\n- **long_name**: two\n\nNot  so.\nNor this.")

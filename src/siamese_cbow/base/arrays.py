@@ -37,8 +37,8 @@ def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advic
         raise FormatError(f"can't read {path} ({error}); {advice}") from None
     fits = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
     if array.dtype != dtype or not fits:
-        found, wanted = f"{array.dtype} {array.shape}", f"{np.dtype(dtype)} {shape}"
-        raise FormatError(f"{path} holds {found}, expected {wanted}; {advice}")
+        actual, wanted = f"{array.dtype} {array.shape}", f"{np.dtype(dtype)} {shape}"
+        raise FormatError(f"{path} holds {actual}, expected {wanted}; {advice}")
     return array
 
 

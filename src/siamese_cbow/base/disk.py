@@ -95,12 +95,12 @@ def take_lock(handle: int) -> bool | None:
     return True
 
 
-def swap(one: Path, other: Path) -> bool:
+def swap(first: Path, other: Path) -> bool:
     """Exchanges two names in one step, so that neither is ever missing; False where the system or the disk can't."""
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
-    names = os.fsencode(one), os.fsencode(other)
+    names = os.fsencode(first), os.fsencode(other)
     if sys.platform == "linux" and hasattr(library, "renameat2"):
         failed = library.renameat2(HERE, names[0], HERE, names[1], SWAP)
     elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
@@ -109,7 +109,7 @@ def swap(one: Path, other: Path) -> bool:
         return False
     number = ctypes.get_errno()
     if failed and number not in UNSWAPPABLE:
-        raise OSError(number, os.strerror(number), str(one), None, str(other))
+        raise OSError(number, os.strerror(number), str(first), None, str(other))
     return not failed
 
 
@@ -196,7 +196,7 @@ def strangers(folder: Path, ours: Collection[str]) -> list[str]:
     A link to a folder and an empty folder count, too; the latter is ours where a pattern leads into it.
     """
     parents = {str(parent) for pattern in ours for parent in PurePosixPath(pattern).parents}
-    found: list[str] = []
+    strangers: list[str] = []
 
     def refuse(error: OSError) -> None:
         raise error
@@ -205,19 +205,19 @@ def strangers(folder: Path, ours: Collection[str]) -> list[str]:
         inside = Path(place).relative_to(folder)
         links = [name for name in folders if (Path(place) / name).is_symlink()]
         names = [(inside / name).as_posix() for name in (*files, *links)]
-        found += [name for name in names if not _matches(name, ours)]
+        strangers += [name for name in names if not _matches(name, ours)]
         if place != str(folder) and not (folders or files) and not _matches(inside.as_posix(), parents):
-            found.append(inside.as_posix())
-    return sorted(found)
+            strangers.append(inside.as_posix())
+    return sorted(strangers)
 
 
 def remove_ours(folder: Path, ours: Collection[str]) -> list[str]:
     """Deletes a folder with all in it that matches our patterns; returns what is left, as `strangers` does."""
     left = strangers(folder, ours) if folder.is_dir() else []
-    kept = {folder / name for name in left} | {parent for name in left for parent in (folder / name).parents}
+    remaining = {folder / name for name in left} | {parent for name in left for parent in (folder / name).parents}
     for place, folders, files in os.walk(folder, topdown=False):
         for path in (Path(place) / name for name in (*files, *folders)):
-            if path not in kept:
+            if path not in remaining:
                 path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     if not left and folder.is_dir():
         folder.rmdir()

@@ -109,7 +109,7 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
             print_json({"source": row.source, "line": row.line, "text": row.text, **of})
         elif row.of and review:
             click.echo(f"{row.score:.4f}\tkept\t{row.of[0]}:{row.of[1]}:{row.of_text}")
-            click.echo(f"\tleft out\t{row.source}:{row.line}:{row.text}\n")
+            click.echo(f"\tdropped\t{row.source}:{row.line}:{row.text}\n")
         elif row.of:
             click.echo(f"{row.score:.4f}\t{row.source}:{row.line}:{row.text}\t{row.of[0]}:{row.of[1]}")
         else:
@@ -127,15 +127,18 @@ def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path],
         for batch in batched(rows, length=lambda row: len(row.text)):
             n, n_kept = n + len(batch), n_kept + sum(row.of is None for row in batch)
             if columns is None:
-                kept = [row for row in batch if row.of is None]
-                write([[{"source": valid_text(row.source), "line": row.line, "text": row.text} for row in kept]], None)
+                unique_rows = [row for row in batch if row.of is None]
+                write(
+                    [[{"source": valid_text(row.source), "line": row.line, "text": row.text} for row in unique_rows]],
+                    None,
+                )
                 continue
             for source, each in itertools.groupby(batch, key=lambda row: row.source):
                 mask = [row.of is None for row in each]
                 parts = columns.take(source, len(mask))
                 ends = list(itertools.accumulate(map(len, parts)))
                 masks = [mask[end - len(part) : end] for end, part in zip(ends, parts, strict=True)]
-                write([chosen_records(part, one) for part, one in zip(parts, masks, strict=True)], None)
+                write([chosen_records(part, mask) for part, mask in zip(parts, masks, strict=True)], None)
     return n, n_kept
 
 

@@ -156,8 +156,8 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.manifest import kept_model
 
-    kept, fallback = kept_model(index)
-    opened = Index(index, model=open_model(folder or kept, fallback=fallback))
+    model_folder, fallback = kept_model(index)
+    opened = Index(index, model=open_model(folder or model_folder, fallback=fallback))
     if changed := opened.stale():
         say(
             f"{counted(len(changed), 'file')} changed or deleted since {index} was built ({listed(changed)}); "
@@ -278,13 +278,13 @@ def index(
     from siamese_cbow.retrieval.updating import update
 
     is_new = not (folder_of_index / NAME).exists()
-    kept, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
-    folder = folder or kept
+    model_folder, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
+    folder = folder or model_folder
     model = open_model(folder, fallback=fallback)
-    said = text if text != TextSettings(unit="auto") else None
+    given_text = text if text != TextSettings(unit="auto") else None
     with bar("indexing", None, unit="B") as progress:
         changes = update(
-            folder_of_index, files, model=model, text=said, rebuild=rebuild, model_folder=folder, threads=threads,
+            folder_of_index, files, model=model, text=given_text, rebuild=rebuild, model_folder=folder, threads=threads,
             progress=progress,
         )  # fmt: skip
     files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} deleted"

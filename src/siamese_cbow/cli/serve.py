@@ -105,12 +105,12 @@ def _models(given: tuple[str, ...], folder: Path | None, index: Path | None) -> 
     if index is not None:
         from siamese_cbow.retrieval.manifest import kept_model
 
-        kept, fallback = kept_model(index)
-        folder = folder or (kept if not given else None)
-    for one in given or ("",):
-        name, equals, path = one.partition("=")
-        if not equals or Path(one).exists():
-            name, path = "", one
+        model_folder, fallback = kept_model(index)
+        folder = folder or (model_folder if not given else None)
+    for argument in given or ("",):
+        name, equals, path = argument.partition("=")
+        if not equals or Path(argument).exists():
+            name, path = "", argument
         at = Path(path) if path else folder
         name = name or (at.resolve().name if at else "siamese-cbow")
         if name in models:

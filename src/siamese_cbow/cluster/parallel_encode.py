@@ -82,8 +82,8 @@ def encode(
         raise InputError(f"{output} already exists; choose another output or remove it")
     session.check_shared(output.parent)
     if settings.text.unit == "sentence":
-        found = language_of(session, sources, settings.text)
-        settings = replace(settings, text=replace(settings.text, language=found.language.code))
+        detected = language_of(session, sources, settings.text)
+        settings = replace(settings, text=replace(settings.text, language=detected.language.code))
     model = settings.opened()  # an error comes before any work
     plan = {
         "sources": [source.entry() for source in sources],

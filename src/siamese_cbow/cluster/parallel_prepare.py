@@ -136,7 +136,7 @@ def scan(scratch: Path, number: int, shard: Shard, settings: Settings) -> dict[s
         by_name = dict(zip(map(str, names), (source.name for source in shard.sources), strict=True))
         save_arrays(scratch / f"counts-{number:06d}", CountedWords.of(counter).arrays())
         layouts = {by_name.get(name, name): layout for name, layout in corpus.layouts.items()}
-        encodings = {by_name.get(name, name): found for name, found in corpus.decoding.found.items()}
+        encodings = {by_name.get(name, name): encoding for name, encoding in corpus.decoding.found.items()}
     tallies = {**asdict(spool.tallies), "layouts": layouts}
     content = {"n_blocks": spool.n_blocks, "tallies": tallies, "encodings": encodings}
     with atomic_file(about) as file:
@@ -212,13 +212,13 @@ def _count(session: Session, shards: Sequence[Shard], settings: Settings, scratc
 
 def _messages(scans: Sequence[Mapping[str, Any]], settings: Settings, sources: Sequence[Source]) -> list[str]:
     """What one process would say."""
-    tallies, found = Tallies(settings.text.languages), dict[str, str]()
+    tallies, encodings = Tallies(settings.text.languages), dict[str, str]()
     layouts: dict[str, str] = {}
     for each in scans:
         layouts |= each["tallies"]["layouts"]
-        found |= each["encodings"]
+        encodings |= each["encodings"]
         for name in ("n_broken", "n_cut", "n_short"):
             setattr(tallies, name, getattr(tallies, name) + each["tallies"][name])
         tallies.short_at = [*tallies.short_at, *each["tallies"]["short_at"]][:3]
     tallies.layouts = {source.name: layouts[source.name] for source in sources if source.name in layouts}
-    return [*Decoding(found=found).remarks(), *tallies.messages()]
+    return [*Decoding(found=encodings).remarks(), *tallies.messages()]

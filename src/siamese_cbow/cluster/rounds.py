@@ -122,20 +122,20 @@ def _train_alone(session: Session, job: TrainingJob, saving: Saving, restart: bo
             [worker] = _place(session, job, LoneWorker, saving, restart and not lost, max_concurrency=2)
             done, n_said = worker.run.remote(), 0
             while not session.ray.wait([done], timeout=PEEK_SECONDS)[0]:
-                so_far, note, said = session.ray.get(worker.peek.remote())
+                so_far, note, remarks = session.ray.get(worker.peek.remote())
                 progress.advance(max(0.0, so_far - words), note)
-                words, n_said = max(words, so_far), _say_rest(said, n_said, progress)
-            so_far, note, said = session.ray.get(worker.peek.remote())
+                words, n_said = max(words, so_far), _say_rest(remarks, n_said, progress)
+            so_far, note, remarks = session.ray.get(worker.peek.remote())
             progress.advance(max(0.0, so_far - words), note)
-            _say_rest(said, n_said, progress)
+            _say_rest(remarks, n_said, progress)
             _checked(session, done)
             return
 
 
-def _say_rest(said: Sequence[str], n_said: int, progress: Progress) -> int:
-    for message in said[n_said:]:
+def _say_rest(remarks: Sequence[str], n_said: int, progress: Progress) -> int:
+    for message in remarks[n_said:]:
         progress.say(message)
-    return len(said)
+    return len(remarks)
 
 
 def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:

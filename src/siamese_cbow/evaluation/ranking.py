@@ -98,11 +98,11 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
     counts = np.array([n for words in counted for n in words.values()], np.float64)
     lengths = np.array([words.total() for words in counted], np.float64)
     asks = np.repeat(norms(lengths / max(1.0, lengths.mean()), K1), np.diff(ends))
-    found = np.bincount(columns, minlength=len(place))
-    worth = idf(found, len(documents))[columns] * saturated(counts, asks, K1)
+    frequencies = np.bincount(columns, minlength=len(place))
+    worth = idf(frequencies, len(documents))[columns] * saturated(counts, asks, K1)
     by_word = np.argsort(columns, kind="stable")  # a word's documents side by side, from starts[word] on
     postings = np.repeat(np.arange(len(documents)), np.diff(ends))[by_word]
-    starts, worth = np.concatenate(([0], np.cumsum(found))), worth[by_word]
+    starts, worth = np.concatenate(([0], np.cumsum(frequencies))), worth[by_word]
     scores = np.zeros((len(queries), len(documents)))
     for row, query in zip(scores, queries, strict=True):
         for word, n in Counter(word for word in _WORDS.words(query) if word in place).items():

@@ -63,7 +63,9 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
         raise InputError(f"no folder {path}; download the sets: siamese-cbow download sts --to {path}")
     every = _find(path)
     sets = [_read(files) for files in every if files.input and files.gold]
-    sets.sort(key=lambda one: (one.year, ORDER.get((one.year, one.dataset), len(ORDER)), one.dataset))
+    sets.sort(
+        key=lambda pair_set: (pair_set.year, ORDER.get((pair_set.year, pair_set.dataset), len(ORDER)), pair_set.dataset)
+    )
     for file in _files(path):
         if is_benchmark(file):
             sets += [part for part in _read_benchmark(file) if part.dataset == "test"]

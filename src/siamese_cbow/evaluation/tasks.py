@@ -67,8 +67,8 @@ class Documents:
         first, second = self._halves()
         passages, _ = self._passages()
         vectorizer = TfidfVectorizer(sublinear_tf=True).fit([*first, *second])
-        one, other, each = (vectorizer.transform(texts) for texts in (first, second, passages))
-        return {"tf-idf of words": self._scored((one @ other.T).toarray(), (each @ each.T).toarray())}
+        half, other, each = (vectorizer.transform(texts) for texts in (first, second, passages))
+        return {"tf-idf of words": self._scored((half @ other.T).toarray(), (each @ each.T).toarray())}
 
     def sample(self, n: int) -> Documents:
         """The same with fewer documents, for a quick look."""
@@ -216,14 +216,14 @@ class Tasks:
 def read_tasks(folder: str | Path) -> Tasks:
     """The tasks of a folder: `read_tasks("data/tasks").scores(model, "books")`."""
     folder = Path(folder)
-    found = {kind: read(folder / kind) for kind, read in READERS.items() if (folder / kind).is_dir()}
-    found = {kind: tasks for kind, tasks in found.items() if tasks}
-    if not found:
+    by_kind = {kind: read(folder / kind) for kind, read in READERS.items() if (folder / kind).is_dir()}
+    by_kind = {kind: tasks for kind, tasks in by_kind.items() if tasks}
+    if not by_kind:
         raise InputError(
             f"{folder} contains no tasks; expected folders transfer, retrieval or documents with files in "
             f"them, such as {folder}/transfer/mr.tsv"
         )
-    return Tasks(found)  # type: ignore[arg-type]
+    return Tasks(by_kind)  # type: ignore[arg-type]
 
 
 def task_rows(scores: Iterable[TaskScore]) -> dict[tuple[str, str, str], dict[str, TaskScore]]:

@@ -73,11 +73,11 @@ class Transfer:
 
 def transfer_sets(folder: Path) -> list[Transfer]:
     """Every set in a folder, by name; files of no known kind are left alone."""
-    found = [*_tables(folder), *_by_ending(folder), *_questions(folder), *_paraphrases(folder)]
-    names = [data.name for data in found]
+    datasets = [*_tables(folder), *_by_ending(folder), *_questions(folder), *_paraphrases(folder)]
+    names = [data.name for data in datasets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"{folder} contains {twice[0]} twice, in two file formats; remove one of them")
-    return [Transfer(data) for data in sorted(found, key=lambda data: data.name)]
+    return [Transfer(data) for data in sorted(datasets, key=lambda data: data.name)]
 
 
 def _named(name: str) -> str:

@@ -106,7 +106,9 @@ def resampled_pearsons(runs: Sequence[Scores], *, n: int = RESAMPLES, seed: int 
     for scores in zip(*(run.sets for run in runs), strict=True):
         gold = scores[0].gold - scores[0].gold.mean()
         drawn = np.concatenate(list(resamples(len(gold), n, set_rng(scores[0].name, seed))))
-        columns.append([weighted_pearson(drawn, one.predictions - one.predictions.mean(), gold) for one in scores])
+        columns.append(
+            [weighted_pearson(drawn, score.predictions - score.predictions.mean(), gold) for score in scores]
+        )
     return np.moveaxis(np.array(columns), 0, -1)
 
 

@@ -34,7 +34,7 @@ REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
 EXPLICIT = "hf:/{1,2}(.+)"  # a Path has swallowed one of the slashes
 
 
-def open_model(
+def load(
     name: Model | str | os.PathLike[str] | None = None,
     *,
     verify: bool = False,
@@ -52,8 +52,9 @@ def open_model(
     kind      the format, instead of detecting it: "glove", "word2vec-binary", ...
     keep      read only these words of a word vector file, to save memory
     progress  receives the progress of reading a word vector file, and remarks
-    revision, token, endpoint
-              for the Hub: a branch or commit, an access token, a server other than huggingface.co
+    revision  a branch or commit on the Hub
+    token     an access token for the Hub
+    endpoint  a Hub other than huggingface.co
     """
     if isinstance(name, Model):
         return name
@@ -75,7 +76,7 @@ def open_model(
     return form.read(path, progress)
 
 
-load = open_model  # its public name
+open_model = load  # its name inside of the package
 
 
 def is_vector_file(name: str | os.PathLike[str]) -> bool:

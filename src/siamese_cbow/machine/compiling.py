@@ -167,10 +167,10 @@ def _is_private(folder: Path) -> bool:
 
 def _digest(package: Path) -> str:
     """A hash of all sources of kernels."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in _sources(package):
-        found.update(f"{path.relative_to(package).as_posix()}\n".encode() + path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(f"{path.relative_to(package).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _remove(folder: Path, process: int) -> None:

@@ -110,8 +110,8 @@ def read_table(
         raise FormatError(f"{path} is not the {path.stem} of a {name}; {written}")
     version = table.get("format_version")
     if version not in readable:
-        found = f"format version {version!r}, but this siamese-cbow reads {' and '.join(map(str, readable))}"
-        raise FormatError(f"{path} has {found}; {what_reads(table)}{or_else}")
+        mismatch = f"format version {version!r}, but this siamese-cbow reads {' and '.join(map(str, readable))}"
+        raise FormatError(f"{path} has {mismatch}; {what_reads(table)}{or_else}")
     return table
 
 

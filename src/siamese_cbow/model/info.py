@@ -83,8 +83,8 @@ class ModelInfo(Mapping[str, Any]):
         return cls(**known, extra={name: value for name, value in table.items() if name not in _KNOWN})
 
     def _table(self) -> dict[str, Any]:
-        said = {name: value for name in _KNOWN if (value := getattr(self, name)) is not None}
-        return said | dict(self.extra)
+        known = {name: value for name in _KNOWN if (value := getattr(self, name)) is not None}
+        return known | dict(self.extra)
 
     def __getitem__(self, key: str) -> Any:
         return self._table()[key]

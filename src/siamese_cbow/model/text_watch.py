@@ -73,10 +73,10 @@ class TextWatch:
             )
         if share <= (MOST if self._n_words < FEW_WORDS else MANY):
             return ""
-        found = detect(["\n".join(self._seen).encode("utf-8", "replace")])
+        detected = detect(["\n".join(self._seen).encode("utf-8", "replace")])
         own = language_of(self._vocabulary, self._language)
-        if not found.doubt and found.language != own:
-            why = f"the text looks {found.language}, but the model is {own}"
+        if not detected.doubt and detected.language != own:
+            why = f"the text looks {detected.language}, but the model is {own}"
         elif share > MOST:
             why = "choose a model for such text, or train one"
         else:

@@ -175,9 +175,9 @@ class WordVectors:
             raise InputError(f"neighbours got {word_or_text!r:.60}; expected a word, a text or a vector")
         self._check_one_language()
         words = self.tokenizer.words(word_or_text)
-        found = list(map(finder(self.vocabulary, self.fallback, few=True), words))
-        ids = [i for i in found if i is not None]
-        unknown = [word for word, i in zip(words, found, strict=True) if i is None and self.fallback == "ngrams"]
+        each_id = list(map(finder(self.vocabulary, self.fallback, few=True), words))
+        ids = [i for i in each_id if i is not None]
+        unknown = [word for word, i in zip(words, each_id, strict=True) if i is None and self.fallback == "ngrams"]
         if not ids and not unknown:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         rows = np.array([self.ngrams.row(word) for word in unknown]) if unknown else None

@@ -193,7 +193,10 @@ class Endpoint:
             for name in re.findall(r"{(\w+)}", path)
         ]
         if parameters or self.query:
-            operation["parameters"] = [*parameters, *({"in": "query", "required": False, **one} for one in self.query)]
+            operation["parameters"] = [
+                *parameters,
+                *({"in": "query", "required": False, **parameter} for parameter in self.query),
+            ]
         if self.body is not None:
             operation["requestBody"] = {"required": True, "content": _json(self.body.__name__)}
         content = {"text/plain": {"schema": STRING}} if self.answer is None else _json(self.answer)

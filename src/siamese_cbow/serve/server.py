@@ -183,7 +183,10 @@ class Server(uvicorn.Server):
         while time.monotonic() < until and self.server_state.connections and not self.force_exit:
             await asyncio.sleep(0.02)
         for _ in range(100):  # the event loop reads what has arrived
-            if not any(isinstance(one, Connection) and one.has_unread() for one in self.server_state.connections):
+            if not any(
+                isinstance(connection, Connection) and connection.has_unread()
+                for connection in self.server_state.connections
+            ):
                 break
             await asyncio.sleep(0)
         await super().shutdown(sockets)

@@ -76,7 +76,7 @@ class SkipThoughtEncoder:
             (self.tokenizer, self.n_trained, self.info) == (other.tokenizer, other.n_trained, other.info)
             and self.vocabulary == other.vocabulary
             and len(self.parts) == len(other.parts)
-            and all(one.is_same(another) for one, another in zip(self.parts, other.parts, strict=True))
+            and all(mine.is_same(another) for mine, another in zip(self.parts, other.parts, strict=True))
         )
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, which is too large to hash

@@ -239,9 +239,9 @@ class _Run:
         theirs = checkpoint.state["run"]
         changed = [name for name in self._about if theirs.get(name) != self._about[name]]
         if changed:
-            said = ", ".join(f"{name} {theirs.get(name)!r}, now {self._about[name]!r}" for name in changed)
+            differences = ", ".join(f"{name} {theirs.get(name)!r}, now {self._about[name]!r}" for name in changed)
             raise InputError(
-                f"{self._folder} has checkpoints of a different run ({said}); choose another folder or delete it"
+                f"{self._folder} has checkpoints of a different run ({differences}); choose another folder or delete it"
             )
         trainer.restore(checkpoint.arrays)
         totals = Totals(**checkpoint.state["tally"])

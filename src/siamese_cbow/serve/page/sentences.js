@@ -43,7 +43,7 @@ function heat({ a, b, shares }, look) {
   const rowTotals = shares.map((row) => row.reduce((sum, share) => sum + share, 0));
   const columnTotals = b.map((_, j) => shares.reduce((sum, row) => sum + row[j], 0));
   const long = b.length > 5;
-  const word = (one, up) => make("span", { class: `${origin(one) ? "unknown" : ""} ${up ? "up" : ""}`, title: origin(one) },
+  const word = (one, up) => make("span", { class: `${one.norm === null ? "ignored" : origin(one) ? "unknown" : ""} ${up ? "up" : ""}`, title: origin(one) },
     make("button", { type: "button", class: "word", tabindex: "-1", click: () => look(one.word) }, one.word));
 
   const table = make("table", { class: b.length > 9 ? "heat many" : "heat", role: "grid", "aria-label": "Share of each pair of words in the similarity" },
