@@ -32,7 +32,7 @@ EXTRAS = {
     "tables": Extra("Parquet", "every command that reads or writes `.parquet`; `encode --cluster`"),
     "pdf": Extra("the text of PDFs", "every command that reads `.pdf`"),
     "search": Extra(
-        "clusters, and duplicates among many texts", "`cluster`; `dedup`, where it keeps more than 4,096 lines"
+        "clusters, and duplicates among many texts", "`cluster`; `dedup`, where it keeps thousands of lines"
     ),
     "stats": Extra("statistical tests", "`evaluate --compare`, `evaluate --pairs --json`"),
     "sklearn": Extra(

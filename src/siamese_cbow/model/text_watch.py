@@ -18,7 +18,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 LOOK_AT = 300  # texts, and characters of each
 SINGLE = 50  # texts that come one by one and wait to be looked at: the first answers should be fast
-FEW_WORDS = 20  # say nothing of them, unless most are unknown
+FEW_WORDS = 20  # what is said of fewer may be said once more of many
 MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
 NAMED = 3  # unknown words of a few
 
@@ -69,7 +69,7 @@ class TextWatch:
                 " ..." if len(self._unknown) > NAMED else ""
             )
             return f"none of the words has a vector of its own ({named}): choose a model of such text, or train one"
-        if share <= (MOST if self._n_words < FEW_WORDS else MANY):
+        if share <= MANY:
             return ""
         found = detect(["\n".join(self._seen).encode("utf-8", "replace")])
         own = language_of(self._vocabulary, self._language)
