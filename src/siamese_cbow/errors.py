@@ -32,7 +32,7 @@ EXTRAS = {
     "tables": Extra("Parquet", "every command that reads or writes `.parquet`; `encode --cluster`"),
     "pdf": Extra("reading PDF files", "every command that reads `.pdf`"),
     "search": Extra(
-        "clustering, and deduplication of large inputs", "`cluster`; `dedup` with more than 4,096 remaining lines"
+        "clustering, and deduplication of large inputs", "`cluster`; `dedup`, if it keeps thousands of lines"
     ),
     "stats": Extra("statistical tests", "`evaluate --compare`, `evaluate --pairs --json`"),
     "sklearn": Extra(

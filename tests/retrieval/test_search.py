@@ -121,13 +121,13 @@ def test_no_cosine_is_above_its_bound(seed: int, dim: int, n: int) -> None:
     ids = rng.integers(0, 50, 8 * n).astype(np.int32)
     ends = np.sort(rng.integers(0, 8 * n + 1, n)).astype(np.int64)
     basis = scoring.main_directions(query, model.encode(["w3 w4", "w5", "w6 w7 w8"], normalize_embeddings=True))
-    low = scoring.on_basis(model.vectors, basis)
+    low = scoring.of_all_columns(model.vectors @ basis)
     extra, extra_ends = rng.standard_normal((n, dim), dtype=np.float32), np.sort(rng.integers(0, n + 1, n))
     extra_offsets = np.concatenate([np.zeros(1, np.int64), extra_ends]).astype(np.int64)
     assert low.shape == (50, COLUMNS)
     np.testing.assert_allclose(low[:, 0], model.vectors @ query, atol=1e-5)
     out = np.empty(n, np.float32)
-    bounds(low, ids, ends, scoring.on_basis(extra, basis), extra_offsets, np.empty(COLUMNS, np.float32), out)
+    bounds(low, ids, ends, scoring.of_all_columns(extra @ basis), extra_offsets, np.empty(COLUMNS, np.float32), out)
     for i, (start, end) in enumerate(itertools.pairwise([0, *ends])):
         added = extra[extra_offsets[i] : extra_offsets[i + 1]]
         if end > start or len(added):

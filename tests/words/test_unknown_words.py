@@ -16,7 +16,16 @@ from siamese_cbow.cli import group
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.kernels.means import means
 from siamese_cbow.kernels.means_reference import compose, mean_of_rows, signs
-from siamese_cbow.kernels.ngram_rows import BLOCK, compose_rows, normal_product, padded, transposed_product
+from siamese_cbow.kernels.ngram_rows import (
+    BLOCK,
+    LATEST,
+    compose_rows,
+    made_rows,
+    normal_product,
+    padded,
+    rows_as_asked_for,
+    transposed_product,
+)
 from siamese_cbow.model import encoding
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
@@ -240,9 +249,30 @@ def test_means_with_unknown_words(n_known: int, n_unknown: int, normalize: bool)
     for dim in (20, 7):
         out = np.empty((1, dim), np.float32)
         offsets = [np.array([0, n], np.int64) for n in (n_known, n_unknown)]
-        means(vectors, ids, offsets[0], normalize, out, (extra, offsets[1]))
+        means(vectors, ids, offsets[0], normalize, out, made_rows(extra, offsets[1]))
         expected = mean_of_rows(vectors, ids, dim, normalize=normalize, unknown=extra)
         np.testing.assert_array_equal(out[0], expected)
+
+
+def test_means_with_rows_composed_on_the_way() -> None:
+    rng, dim, n_texts = np.random.default_rng(5), 70, 60
+    ngram_vectors = NGramVectors(rng.integers(0, 256, (16, 35), np.uint8), dim, 0.3, 0.2, 5.0)
+    known = rng.standard_normal((50, dim), dtype=np.float32)
+    n_words = rng.integers(0, 2 * LATEST, len(known))  # more different words than are kept, and some that come again
+    words = ["".join(map(chr, rng.integers(97, 100, rng.integers(1, 6)))) for _ in range(int(n_words.sum()))]
+    texts = [list(part) for part in np.split(np.array(words), np.cumsum(n_words)[:-1])][:n_texts]
+    flat = [word for text in texts for word in text]
+    starts = np.array(list(itertools.accumulate((len(ngrams(word, 16)) for word in flat), initial=0)), np.int64)
+    buckets = np.array([bucket for word in flat for bucket in ngrams(word, 16)], np.int32)
+    offsets = np.array(list(itertools.accumulate(map(len, texts), initial=0)), np.int64)
+    unknown = UnknownWords(buckets, starts, np.array(list(map(key_of, flat)), np.uint64), offsets)
+    ids, out = np.arange(len(texts), dtype=np.int32) % 50, np.empty((len(texts), dim), np.float32)
+    numbers = np.array([0.3, 0.2, 5.0])
+    made = rows_as_asked_for(unknown, padded(ngram_vectors.codes), dim, numbers)
+    means(known, ids, np.arange(len(texts) + 1), False, out, made)
+    for i, text in enumerate(texts):
+        rows = np.array([ngram_vectors.row(word) for word in text], np.float32).reshape(-1, dim)
+        np.testing.assert_array_equal(out[i], mean_of_rows(known, ids[i : i + 1], dim, unknown=rows))
 
 
 def test_the_sums_of_the_fit() -> None:
@@ -334,19 +364,8 @@ def test_commands_say_what_an_unknown_word_was_made_of(tmp_path: Path) -> None:
     assert lines[0].startswith("2 somi\tits letters (near ")
     assert lines[1] == "1 77\tbuilt from its letters; no known word is near"
     assert "somi (built from its letters" in run(group, ["neighbours", "somi", "--model", str(tmp_path / "m")]).output
+    several = run(group, ["neighbours", "kalo", "Somi", "--model", str(tmp_path / "m")])
+    assert several.exit_code == 0
+    assert "somi (built from its letters" in several.output
     lost = run(group, ["convert", str(tmp_path / "m"), str(tmp_path / "v.bin")]).output
     assert "vectors of n-grams" in lost
-
-
-def test_stretches_of_texts() -> None:
-    offsets = np.array([0, 3, 3, 9, 10, 12, 30, 30])
-    starts = np.arange(0, 62, 2)
-    words = UnknownWords(np.arange(60, dtype=np.int32), starts, np.arange(30, dtype=np.uint64), offsets)
-    assert list(words.stretches(10)) == [(0, 4), (4, 5), (5, 6), (6, 7)]
-    assert list(words.stretches(100)) == [(0, 7)]
-    some = words.of_texts(3, 5)
-    assert (some.keys.tolist(), some.offsets.tolist(), some.starts.tolist()) == (
-        [9, 10, 11],
-        [0, 1, 3],
-        [18, 20, 22, 24],
-    )

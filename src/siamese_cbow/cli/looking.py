@@ -23,6 +23,8 @@ from siamese_cbow.cli.options import (
 from siamese_cbow.errors import InputError, counted
 
 if TYPE_CHECKING:
+    from siamese_cbow.base.arrays import Vectors
+    from siamese_cbow.model.model import Model
     from siamese_cbow.text.encodings import Decoding
 
 # How unknown words are treated, in general terms: `neighbours` says more and takes longer.
@@ -119,13 +121,26 @@ def neighbours(
     if is_plain:
         nearest = model.neighbours(words[0], k, all_forms=all_forms)
         tell_unknown(model, words[0])
-    else:
+    elif model.languages:
         nearest = model.most_similar(words, negative, topn=k, all_forms=all_forms)
+    else:
+        terms = ([_term(model, word) for word in each] for each in (words, negative))
+        nearest = model.most_similar(*terms, topn=k, all_forms=all_forms)
+        tell_unknown(model, " ".join((*words, *negative)))
     for word, cosine in nearest:
         if as_json:
             print_json({"word": word, "cosine": round(cosine, 6)})
         else:
             click.echo(f"{cosine:.4f}\t{word}")
+
+
+def _term(model: Model, word: str) -> str | Vectors:
+    """A word as the vocabulary has it; for an unknown word its vector, unless that is zero."""
+    cut = model.tokenizer.words(word)
+    if word in model.vocabulary or (len(cut) == 1 and cut[0] in model.vocabulary):
+        return word if word in model.vocabulary else cut[0]
+    vector: Vectors = model.encode(word)
+    return vector if vector.any() else word
 
 
 @click.command(name="info", cls=Grouped)

@@ -160,7 +160,7 @@ def _of_model(model: Model, texts: list[str]) -> Adapted:
         change = adaptation(rows, None if shares is None else shares[used], chosen_ids, chosen_offsets)
         vectors, extra = np.empty((len(texts), model.dim), np.float32), None
         if len(unknown.keys):
-            extra = model.ngrams.along(change.directions, change.factors).rows(unknown), unknown.offsets
+            extra = model.ngrams.along(change.directions, change.factors).as_asked_for(unknown)
         known = scaled_along(rows * change.weights[:, None], change.directions, change.factors)
         means(known, places, offsets, False, vectors, extra)
         return vectors

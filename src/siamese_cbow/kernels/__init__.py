@@ -6,14 +6,14 @@
     objectives/      losses, gradients and the kernels that train
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
-    means            the same at the speed of the memory, and a bound that spares most of them [bounds, means]
+    ngram_rows       rows of unknown words, made of their n-grams
+          [BLOCK, UnknownRows, compose_rows, made_rows, normal_product, padded, rows_as_asked_for, transposed_product]
+    means            means at the speed of the memory, and a bound that spares most of them [bounds, means]
     bm25             what words that stand in a row say about it, in NumPy [MOST, idf, norms, saturated]
     row_scores       rows compared with a query, by postings and by vectors of one byte a number
-          [GROUP, add_scores, code_scores, count_rows]
+          [GROUP, add_scores, code_scores, count_rows, count_terms]
     merging          rows that several workers have moved become one
           [NOBODY, merge_means, merge_moves, put_rows, take_rows]
-    ngram_rows       rows of unknown words, made of their n-grams
-          [BLOCK, compose_rows, normal_product, padded, transposed_product]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that
 kernels train in, and `machine` for how they are compiled.

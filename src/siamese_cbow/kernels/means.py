@@ -23,6 +23,7 @@ from numba import njit
 
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.kernels.means_reference import COLUMNS, GROUP, NO_WORDS
+from siamese_cbow.kernels.ngram_rows import UnknownRows, made_rows, row_of
 from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.machine.intrinsics import prefetch_item
 
@@ -35,17 +36,17 @@ def means(
     offsets: Offsets,
     normalize: bool,
     out: Vectors,
-    unknown: tuple[Vectors, Offsets] | None = None,
+    unknown: UnknownRows | None = None,
 ) -> None:
     """out[i] becomes the mean of the rows of text i, and of length 1 if `normalize`; zeros where it has no ids.
 
     vectors  (n_words, at least dim) float32
     offsets  (n_texts + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
     out      (n_texts, dim) float32; with fewer columns than `vectors`, the first ones are taken
-    unknown  rows of words out of the vocabulary, and the offsets of each text in them
+    unknown  rows of words out of the vocabulary
     """
-    extra, ends = unknown or (vectors[:0], np.zeros(len(out) + 1, np.int64))
-    _means(vectors, ids, offsets, extra, ends, normalize, np.empty(out.shape[1], np.float64), out)
+    unknown = unknown or made_rows(np.empty((0, out.shape[1]), np.float32), np.zeros(len(out) + 1, np.int64))
+    _means(vectors, ids, offsets, unknown, normalize, np.empty(out.shape[1], np.float64), out)
 
 
 @njit(**LEAN)
@@ -53,20 +54,20 @@ def _means(
     vectors: Vectors,
     ids: Ids,
     offsets: Offsets,
-    extra: Vectors,
-    extra_offsets: Offsets,
+    unknown: UnknownRows,
     normalize: bool,
     total: np.ndarray,
     out: Vectors,
 ) -> None:
+    ends = unknown.words.offsets
     for i in range(len(out)):
-        start, end, first, last = offsets[i], offsets[i + 1], extra_offsets[i], extra_offsets[i + 1]
+        start, end, first, last = offsets[i], offsets[i + 1], ends[i], ends[i + 1]
         n = (end - start) + (last - first)
         if n > GROUP:
-            _long_mean(vectors, ids, start, end, extra, first, last, total, out, i)
+            _long_mean(vectors, ids, start, end, unknown, first, last, total, out, i)
         else:
             _sum(vectors, ids, start, end, out, i)
-            _add(extra, first, last, out, i)
+            _add(unknown, first, last, out, i)
             if not normalize and n > 0:
                 divisor = np.float32(n)
                 for d in range(out.shape[1]):
@@ -76,10 +77,12 @@ def _means(
 
 
 @njit(**INLINE)
-def _add(extra: Vectors, first: int, last: int, out: Vectors, row: int) -> None:
+def _add(unknown: UnknownRows, first: int, last: int, out: Vectors, row: int) -> None:
+    """Adds the rows of unknown words first to last - 1 to out[row]."""
     for k in range(first, last):
+        place = row_of(unknown, k)
         for d in range(out.shape[1]):
-            out[row, d] += extra[k, d]
+            out[row, d] += unknown.rows[place, d]
 
 
 @njit(**INLINE)
@@ -122,7 +125,7 @@ def _long_mean(
     ids: Ids,
     start: int,
     end: int,
-    extra: Vectors,
+    unknown: UnknownRows,
     first: int,
     last: int,
     total: np.ndarray,
@@ -136,7 +139,7 @@ def _long_mean(
             total[d] += out[row, d]
     for group in range(first, last, GROUP):
         out[row] = 0
-        _add(extra, group, min(group + GROUP, last), out, row)
+        _add(unknown, group, min(group + GROUP, last), out, row)
         for d in range(len(total)):
             total[d] += out[row, d]
     for d in range(len(total)):

@@ -9,7 +9,7 @@ The rows are those of `means_reference.compose` in every bit.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Floats, Ids, Offsets, Vectors
 from siamese_cbow.kernels.batch.random import bits
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.words.unknown_words import UnknownWords
+from siamese_cbow.words.unknown_words import UnknownWords, no_unknown_words
 
 BLOCK = 64  # columns: a cache line of codes
+LATEST = 128  # rows that are kept while texts are gone through: they stay in the second-level cache
 
 
 def padded(codes: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -33,76 +34,98 @@ def padded(codes: NDArray[np.int8]) -> NDArray[np.int8]:
     return lines
 
 
-class ComposeWork(NamedTuple):
-    """Memory that rows are composed in. Loops over all of a block, without an end to look for, are what the compiler
-    makes vector instructions of."""
+class UnknownRows(NamedTuple):
+    """Rows of unknown words: all of them, or the memory in which they are composed as they are asked for.
 
-    seen: Ids  # all -1, more than twice as many as words, a power of two
-    totals: NDArray[np.int16]  # zeros, dim numbers or more
+    Loops over all of a block, without an end to look for, are what the compiler makes vector instructions of.
+    """
+
+    words: UnknownWords
+    rows: Vectors  # (n_words, dim or more); or (LATEST, dim rounded up to 64), the last ones that were composed
+    latest: Ids  # () where `rows` has all words; or (LATEST,) the word in each of its rows, -1 for none
+    codes: NDArray[np.int8]  # (n_buckets, dim rounded up to 64) of few bits, see `padded`: sums stay below 2^15
+    dim: int
+    numbers: Floats  # (3,) scale, own, length
+    totals: NDArray[np.int16]  # (dim rounded up to 64,)
     total_blocks: NDArray[np.int16]  # (n, 64) the same memory
     signs: NDArray[np.int16]
     sign_blocks: NDArray[np.int16]
 
 
+def made_rows(rows: Vectors, offsets: Offsets) -> UnknownRows:
+    """Rows (n_words, dim or more) that are there: text i has those from offsets[i] to offsets[i + 1]."""
+    words = no_unknown_words(0)._replace(offsets=offsets)
+    nothing, blocks = np.zeros(0, np.int16), np.zeros((0, BLOCK), np.int16)
+    composed = np.zeros(0, np.int32), np.zeros((0, BLOCK), np.int8), rows.shape[1], np.zeros(3)
+    return UnknownRows(words, np.require(rows, np.float32, ["C", "W"]), *composed, nothing, blocks, nothing, blocks)
+
+
+def rows_as_asked_for(unknown: UnknownWords, codes: NDArray[np.int8], dim: int, numbers: Floats) -> UnknownRows:
+    """Rows that are composed when a text needs them. For one thread, and one call of `means`."""
+    width = codes.shape[1]
+    totals, signs = np.zeros((2, width // BLOCK, BLOCK), np.int16)
+    rows, latest = np.empty((LATEST, width), np.float32), np.full(LATEST, -1, np.int32)
+    flat = totals.reshape(-1), signs.reshape(-1)
+    return UnknownRows(unknown, rows, latest, codes, dim, numbers, flat[0], totals, flat[1], signs)
+
+
 def compose_rows(unknown: UnknownWords, codes: NDArray[np.int8], dim: int, numbers: Floats, out: Vectors) -> None:
-    """out[k, :dim] becomes the row of unknown word k.
-
-    codes    (n_buckets, dim rounded up to 64) of few bits, see `padded`: sums of them stay below 2^15
-    dim      what is beyond it in a row of `out`, which is as wide as the codes, is of no meaning
-    numbers  (3,) scale, own, length
-
-    A word that stands there several times is composed once, and copied.
-    """
-    seen = np.full(1 << (2 * len(unknown.keys)).bit_length(), -1, np.int32)
-    totals, signs = np.zeros((2, codes.shape[1] // BLOCK, BLOCK), np.int16)
-    work = ComposeWork(seen, totals.reshape(-1), totals, signs.reshape(-1), signs)
-    _compose(unknown, codes, dim, numbers, work, out)
+    """out[k, :dim] becomes the row of unknown word k; what it has beyond `dim`, as `codes` have, says nothing."""
+    _compose(rows_as_asked_for(unknown, codes, dim, numbers), out)
 
 
 @njit(**LEAN)
-def _compose(
-    unknown: UnknownWords, codes: NDArray[np.int8], dim: int, numbers: Floats, work: ComposeWork, out: Vectors
-) -> None:
-    buckets, starts, keys = unknown.buckets, unknown.starts, unknown.keys
-    seen, totals, total_blocks, signs, sign_blocks = work
-    width = codes.shape[1]
-    scale, own, length = numbers[0], numbers[1], numbers[2]
-    of_word = own / np.float64(dim) ** 0.5
-    mask = np.uint64(len(seen) - 1)
-    for k in range(len(keys)):
-        place = np.int64((keys[k] ^ (keys[k] >> np.uint64(29))) & mask)
-        while seen[place] >= 0 and not _same_word(buckets, starts, keys, np.int64(seen[place]), k):
-            place = np.int64(np.uint64(place + 1) & mask)
-        before = np.int64(seen[place])
-        if before >= 0:
-            for d in range(width):
-                out[k, d] = out[before, d]
-            continue
-        seen[place] = np.int32(k)
-        _add_codes(buckets, starts[k], starts[k + 1], codes, totals)
-        squares, along = np.int64(0), np.int64(0)
-        for block in range(len(sign_blocks)):
-            drawn = bits(keys[k], np.uint64(block))  # a sign each
-            for d in range(64):
-                sign_blocks[block, d] = np.int16(2 * np.int64((drawn >> np.uint64(d)) & np.uint64(1)) - 1)
-            some_squares, some_along = np.int32(0), np.int32(0)  # of 64 numbers, which 32 bits hold
-            for d in range(64):
-                total = np.int32(total_blocks[block, d])
-                some_squares = np.int32(some_squares + np.int32(total * total))
-                some_along = np.int32(some_along + np.int32(total * np.int32(sign_blocks[block, d])))
-            squares += some_squares
-            along += some_along
-        of_ngrams = scale / np.float64(max(1, starts[k + 1] - starts[k])) ** 0.5
-        square = of_ngrams * of_ngrams * squares + 2 * of_ngrams * of_word * along + of_word * of_word * dim
-        factor = length / square**0.5 if square > 0 else 0.0
-        one, other = np.float32(of_ngrams * factor), np.float32(of_word * factor)
-        for d in range(width):
-            out[k, d] = np.float32(totals[d]) * one + np.float32(signs[d]) * other
+def _compose(unknown: UnknownRows, out: Vectors) -> None:
+    for k in range(len(out)):
+        place = row_of(unknown, k)
+        for d in range(out.shape[1]):
+            out[k, d] = unknown.rows[place, d]
 
 
 @njit(**INLINE)
-def _same_word(buckets: Ids, starts: Offsets, keys: NDArray[np.uint64], a: int, b: int) -> bool:
+def row_of(unknown: UnknownRows, k: int) -> Any:
+    """Where the row of word k stands in `unknown.rows`. A word that comes again soon is composed once."""
+    latest, keys = unknown.latest, unknown.words.keys
+    if len(latest) == 0:
+        return k
+    place = np.int64((keys[k] ^ (keys[k] >> np.uint64(29))) & np.uint64(len(latest) - 1))
+    if latest[place] < 0 or not _same_word(unknown.words, np.int64(latest[place]), k):
+        latest[place] = np.int32(k)
+        _compose_row(unknown, k, place)
+    return place
+
+
+@njit(**INLINE)
+def _compose_row(unknown: UnknownRows, k: int, place: int) -> None:
+    (buckets, starts, keys, _), rows, _, codes, dim, numbers, totals, total_blocks, signs, sign_blocks = unknown
+    scale, own, length = numbers[0], numbers[1], numbers[2]
+    of_word = own / np.float64(dim) ** 0.5
+    for block in range(len(sign_blocks)):
+        drawn = bits(keys[k], np.uint64(block))  # a sign each
+        for d in range(BLOCK):
+            sign_blocks[block, d] = np.int16(2 * np.int64((drawn >> np.uint64(d)) & np.uint64(1)) - 1)
+    _add_codes(buckets, starts[k], starts[k + 1], codes, totals)
+    squares, along = np.int64(0), np.int64(0)
+    for block in range(len(total_blocks)):
+        some_squares, some_along = np.int32(0), np.int32(0)  # of 64 numbers, which 32 bits hold
+        for d in range(BLOCK):
+            total = np.int32(total_blocks[block, d])
+            some_squares = np.int32(some_squares + np.int32(total * total))
+            some_along = np.int32(some_along + np.int32(total * np.int32(sign_blocks[block, d])))
+        squares += some_squares
+        along += some_along
+    of_ngrams = scale / np.float64(max(1, starts[k + 1] - starts[k])) ** 0.5
+    square = of_ngrams * of_ngrams * squares + 2 * of_ngrams * of_word * along + of_word * of_word * dim
+    factor = length / square**0.5 if square > 0 else 0.0
+    one, other = np.float32(of_ngrams * factor), np.float32(of_word * factor)
+    for d in range(codes.shape[1]):
+        rows[place, d] = np.float32(totals[d]) * one + np.float32(signs[d]) * other
+
+
+@njit(**INLINE)
+def _same_word(words: UnknownWords, a: int, b: int) -> bool:
     """Whether two words have the same row: all that it depends on is the same."""
+    buckets, starts, keys = words.buckets, words.starts, words.keys
     n = starts[a + 1] - starts[a]
     if keys[a] != keys[b] or n != starts[b + 1] - starts[b]:
         return False

@@ -1,10 +1,11 @@
-"""The rows of an index compared with a query: by the words they hold, and by vectors of one byte a number.
+"""Rows compared with a query: by the words they hold, and by vectors of one byte a number.
 
+    count_terms  words of rows            ->   how often each word of a query stands in them
     count_rows   postings of one word     ->   how often it stands in each row
     add_scores    those of all its forms   ->   scores of the rows, by `bm25`
     code_scores  codes of all rows        ->   their dot products with the query, with these scores added
 
-Rows without a word of the query are not touched by the first two, and callers put back what was touched: nothing goes
+Rows without a word of the query are not touched by the next two, and callers put back what was touched: nothing goes
 through a million zeros but `code_scores`, once. Nothing here starts threads: callers give each thread its own rows.
 """
 
@@ -14,12 +15,43 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.base.arrays import Floats, Ids, Vectors
 from siamese_cbow.kernels.bm25 import K1, MOST
 from siamese_cbow.machine.compiling import LEAN
 
 GROUP = 64  # rows whose highest score is kept
 _LOWEST = np.float32(-np.inf)
+
+
+@njit(**LEAN)
+def count_terms(
+    term_of: NDArray[np.int16],
+    ids: Ids,
+    ends: NDArray[np.int64],
+    tally: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> int:
+    """out[:, i] becomes a row, a term that it has, and how often, MOST at most; the number of such i.
+
+    term_of  (n_words,) the term that each word is a form of, or -1
+    ends     (n_rows,) row i is ids[ends[i - 1] : ends[i]]
+    tally    (n_terms,) zeros
+    out      (3, len(ids) or more)
+    """
+    n, start = 0, 0
+    for row in range(len(ends)):
+        has_terms = False
+        for j in range(start, ends[row]):
+            if term_of[ids[j]] >= 0:
+                tally[term_of[ids[j]]] += 1
+                has_terms = True
+        for term in range(len(tally) if has_terms else 0):
+            if tally[term] > 0:
+                out[0, n], out[1, n], out[2, n] = row, term, min(tally[term], MOST)
+                tally[term] = 0
+                n += 1
+        start = ends[row]
+    return n
 
 
 @njit(**LEAN)

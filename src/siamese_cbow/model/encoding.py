@@ -45,7 +45,6 @@ MUCH_RAW_TEXT = 1_500_000
 # Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
 BATCH_SIZE = 4_096
 BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
-UNKNOWN_ROWS = 1_024  # unknown words whose rows are made at a time: they are read again while the cache has them
 
 
 def is_much(size: int, *, raw: bool = False) -> bool:
@@ -214,21 +213,18 @@ class Encoder:
             self._fill(texts[:middle], normalize, out[:middle])
             self._fill(texts[middle:], normalize, out[middle:])
         else:
-            self._bulk_means(*self._lookup.words(texts), normalize, out)
+            for first, last, ids, offsets, unknown in self._lookup.pieces(texts):
+                self._bulk_means(ids, offsets, unknown, normalize, out[first:last])
 
     def _bulk_means(
         self, ids: Ids, offsets: Offsets, unknown: UnknownWords | None, normalize: bool, out: Vectors
     ) -> None:
         from siamese_cbow.kernels.means import means
 
-        rows = as_array(self._rows)
-        if self._ngrams is None or unknown is None or not len(unknown.keys):
-            means(rows, ids, offsets, normalize, out)
-        else:
-            for first, last in unknown.stretches(UNKNOWN_ROWS):
-                some = unknown.of_texts(first, last)
-                extra = self._ngrams().rows(some), some.offsets
-                means(rows, ids, offsets[first : last + 1], normalize, out[first:last], extra)
+        extra = None
+        if self._ngrams is not None and unknown is not None and len(unknown.keys):
+            extra = self._ngrams().as_asked_for(unknown)
+        means(as_array(self._rows), ids, offsets, normalize, out, extra)
         check_finite(out)
 
 

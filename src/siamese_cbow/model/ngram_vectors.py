@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from siamese_cbow.kernels.means_reference import compose, signs
 from siamese_cbow.model.packed_rows import LARGEST_NUMBER, codes_of_bytes, is_mapped, two_a_byte
 from siamese_cbow.words.unknown_words import UnknownWords, key_of, ngrams
 from siamese_cbow.words.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.kernels.ngram_rows import UnknownRows
 
 RULE = 1  # how words are cut into n-grams and put together again; a change of either is a new rule
 N_BUCKETS = 8_192
@@ -91,6 +94,10 @@ class NGramVectors:
     def _numbers(self) -> tuple[int, float, float, float]:
         return self.dim, self.scale, self.own, self.length
 
+    @property
+    def _lengths(self) -> Floats:
+        return np.array([self.scale, self.own, self.length])
+
     # words
 
     def row(self, word: str) -> Vectors:
@@ -111,10 +118,15 @@ class NGramVectors:
         """The vectors of many words, (n_words, dim), the same bits."""
         from siamese_cbow.kernels.ngram_rows import compose_rows
 
-        out = np.empty((len(unknown.keys), self._padded.shape[1]), np.float32)
-        numbers = np.array([self.scale, self.own, self.length])
-        compose_rows(unknown, self._padded, self.dim, numbers, out)
-        return out[:, : self.dim]
+        out = np.empty((len(unknown.keys), self.dim), np.float32)
+        compose_rows(unknown, self._padded, self.dim, self._lengths, out)
+        return out
+
+    def as_asked_for(self, unknown: UnknownWords) -> UnknownRows:
+        """The same for `kernels.means`, which composes each row where a text has the word."""
+        from siamese_cbow.kernels.ngram_rows import rows_as_asked_for
+
+        return rows_as_asked_for(unknown, self._padded, self.dim, self._lengths)
 
     def rows_of_known(self, vocabulary: Vocabulary, first: int, last: int) -> Vectors:
         """What words first to last - 1 of a vocabulary would have if they were unknown, (n, dim)."""

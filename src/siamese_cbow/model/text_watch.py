@@ -18,7 +18,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 LOOK_AT = 300  # texts, and characters of each
 SINGLE = 50  # texts that come one by one and wait to be looked at: the first answers should be fast
-FEW_WORDS = 20  # say nothing of them, unless most are unknown
+FEW_WORDS = 20  # what is said of fewer may be said once more of many
 MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
 NAMED = 3  # unknown words of a few
 
@@ -71,7 +71,7 @@ class TextWatch:
             return (
                 f"none of the words is in the model's vocabulary ({named}); choose a model for such text, or train one"
             )
-        if share <= (MOST if self._n_words < FEW_WORDS else MANY):
+        if share <= MANY:
             return ""
         detected = detect(["\n".join(self._seen).encode("utf-8", "replace")])
         own = language_of(self._vocabulary, self._language)

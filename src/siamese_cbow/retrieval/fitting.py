@@ -25,6 +25,8 @@ from siamese_cbow.retrieval.row_words import RowWords, Words
 from siamese_cbow.transform.adaptation import evened, shares_of, word_weights
 
 SAMPLE = 4_096  # rows
+ENOUGH = 100  # rows, for a standard deviation
+USUAL_SPREAD = 0.09  # of cosines: the median over queries is .084 on passages of Wikipedia, .092 on Cranfield
 TINY = 1e-9
 
 
@@ -47,17 +49,18 @@ class Fit:
     def of(cls, model: Model, words: Words, sample: RowWords, n_rows: int) -> Fit:
         """The fit of a collection of `n_rows` rows, by the words of its sample."""
         weights, matrix = np.ones(len(model.vocabulary), np.float32), np.eye(model.dim, dtype=np.float32)
-        if "adapted_to" not in (model.info.postprocessing or {}):
+        is_adapted = "adapted_to" in (model.info.postprocessing or {})
+        if not is_adapted:
             shares = shares_of(model.vocabulary.counts)
             if shares is not None:
                 counts = np.bincount(sample.vector_ids, minlength=len(shares))
                 weights = word_weights(shares, counts).astype(np.float32)
-            means = words.means(sample, weights)
+        means = words.means(sample, weights)
+        if not is_adapted:
             with one_thread():
                 directions, factors = evened(gram_of(means, np.asarray(means.any(axis=1))), n_rows)
                 matrix = ((directions.T * factors) @ directions).astype(np.float32)
-        empty = cls(weights, matrix, np.empty((0, model.dim), np.float32), np.empty(0, np.int64))
-        return cls(weights, matrix, empty.units(words.means(sample, weights)), sample.lengths)
+        return cls(weights, matrix, _of_length_1(means @ matrix), sample.lengths)
 
     def units(self, means: Vectors) -> Vectors:
         """Means of rows, (n, dim), fitted and of length 1; zeros stay zeros."""
@@ -88,7 +91,7 @@ class QueryDirection(NamedTuple):
         """The direction of a vector of length 1; of zeros, everything is 0."""
         scores = np.einsum("ij,j->i", fit.sample, vector) * shortened(fit.lengths)
         spread = float(scores.std(dtype=np.float64)) if len(scores) else 0.0
-        return cls(vector, spread)
+        return cls(vector, steadied(spread, USUAL_SPREAD, len(scores)))
 
     def scores(self, units: Vectors, lengths: NDArray[np.int64]) -> Vectors:
         """The meaning half of the scores of rows: cosines, less for very short rows, in units of their spread."""
@@ -102,6 +105,17 @@ def shortened(lengths: NDArray[np.int64]) -> Vectors:
     """
     factors: Vectors = (lengths / (lengths + 1)).astype(np.float32)
     return factors
+
+
+def steadied(spread: float, usual: float, n_rows: int) -> float:
+    """A standard deviation over few rows says little: the fewer, the nearer to the usual one; from ENOUGH on, as it is.
+
+    `steadied(0.01, 0.09, 2)` -> 0.089; `steadied(0.01, 0.09, 100)` -> 0.01
+    """
+    if n_rows >= ENOUGH:
+        return spread
+    share = n_rows / ENOUGH
+    return float((share * spread**2 + (1 - share) * usual**2) ** 0.5)
 
 
 def in_spreads(scores: Vectors, spread: float) -> Vectors:

@@ -142,7 +142,7 @@ class Index:
         direction = None if fit is None else query_direction(self._words, fit, query)
         memory = self._borrowed_memory()
         scored = self._score_terms(terms, memory)
-        halves = Halves(wanted.mode, direction, spread_of(memory.scores[scored]))
+        halves = Halves(wanted.mode, direction, spread_of(memory.scores[scored], len(self)))
         rows = self._candidates(query, wanted, halves, scored, memory, threads)
         exact = halves.exact(memory.scores[rows])
         memory.scores[scored] = 0

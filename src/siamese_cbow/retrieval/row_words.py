@@ -6,6 +6,7 @@ the scanner as it was read, without making strings.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -18,7 +19,9 @@ from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import is_much
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.unknown_words import finder, key_of
+from siamese_cbow.words.unknown_words import KEYS_ONLY, finder, key_of
+
+WORTH_A_TABLE = 300_000  # bytes that plain Python takes longer over than the scanner, once loaded, over its table
 
 
 class RowWords(NamedTuple):
@@ -31,6 +34,20 @@ class RowWords(NamedTuple):
     vector_ids: Ids  # the words whose rows make up the vector: `ids`, or with the fallback "prefix" more
     vector_ends: Offsets  # (n_rows,)
     extra: Vectors  # (n_unknown, dim) rows of unknown words, where these have any; else (0, dim)
+
+    @classmethod
+    def joined(cls, parts: Sequence[RowWords]) -> RowWords:
+        """The rows of several blocks, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        ids, keys, vector_ids, extra = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys", "vector_ids", "extra")
+        )
+        ends, vector_ends, key_ends = (
+            np.cumsum(np.concatenate([np.diff(part_ends, prepend=0) for part_ends in of_parts]))
+            for of_parts in zip(*((part.ends, part.vector_ends, part.key_offsets[1:]) for part in parts), strict=True)
+        )
+        return cls(ids, ends, keys, np.append(0, key_ends), vector_ids, vector_ends, extra)
 
     @property
     def extra_offsets(self) -> Offsets:
@@ -53,15 +70,14 @@ class Words(Protocol):
         """The mean of the rows of each text, each word's row times its weight; (n_texts, dim)."""
 
 
-def words_of(model: Model, n_bytes: int) -> PlainWords | BulkWords:
-    """The path for so much text."""
-    if type(model.tokenizer) is Tokenizer and is_much(n_bytes, raw=True):
-        return BulkWords(model)
-    return PlainWords(model)  # also where another library cuts text into words, which has no scanner
+def words_of(model: Model, n_bytes: int) -> PlainWords | FewWords:
+    """The path for so much text, of which few rows are encoded."""
+    is_loaded = "siamese_cbow.words.lookup" in sys.modules and n_bytes > WORTH_A_TABLE
+    return few_words_of(model) if is_loaded or is_much(n_bytes, raw=True) else PlainWords(model)
 
 
-def few_words_of(model: Model) -> PlainWords | BulkWords:
-    """The path for some hundred rows at a time, again and again."""
+def few_words_of(model: Model) -> PlainWords | FewWords:
+    """The path for some hundred rows at a time, again and again; another library's tokenizer has no scanner."""
     return FewWords(model) if type(model.tokenizer) is Tokenizer else PlainWords(model)
 
 
@@ -130,7 +146,7 @@ class BulkWords:
         from siamese_cbow.words.lookup import Lookup
 
         self._model, self._has_rows = model, model.fallback == "ngrams"
-        n_buckets = model.ngrams.n_buckets if self._has_rows else 1  # of one bucket, only the keys are wanted
+        n_buckets = model.ngrams.n_buckets if self._has_rows else KEYS_ONLY
         self._own = Lookup(model.vocabulary, model.tokenizer, "ngrams", n_buckets)
         self._weighted: tuple[Vectors, Vectors] | None = None
 
@@ -161,13 +177,14 @@ class BulkWords:
     def means(self, words: RowWords, weights: Vectors) -> Vectors:
         """The mean of the rows of each text."""
         from siamese_cbow.kernels.means import means
+        from siamese_cbow.kernels.ngram_rows import made_rows
 
         out = np.empty((len(words.ends), self._model.dim), np.float32)
         offsets = np.append(0, words.vector_ends)
-        means(self.table(weights), words.vector_ids, offsets, False, out, (words.extra, words.extra_offsets))
+        means(self._table(weights), words.vector_ids, offsets, False, out, made_rows(words.extra, words.extra_offsets))
         return out
 
-    def table(self, weights: Vectors) -> Vectors:
+    def _table(self, weights: Vectors) -> Vectors:
         """All rows times the weights of their words; kept for the same weights."""
         if self._weighted is None or self._weighted[0] is not weights:
             same = bool((weights == 1).all())
@@ -179,13 +196,18 @@ class BulkWords:
 class FewWords(BulkWords):
     """The same without a weighted copy of all rows: of the words at hand only."""
 
+    def all_on(self, basis: Vectors, weights: Vectors) -> Vectors:
+        """All rows, weighted, on a basis (dim, n): (n_words, n)."""
+        return (self._model.vectors @ basis) * weights[:, np.newaxis]
+
     def means(self, words: RowWords, weights: Vectors) -> Vectors:
         """The mean of the rows of each text."""
         from siamese_cbow.kernels.means import means
+        from siamese_cbow.kernels.ngram_rows import made_rows
 
         own, places = np.unique(words.vector_ids, return_inverse=True)
         table = self._model.rows.take(own, 0) * weights[own, np.newaxis]
         out = np.empty((len(words.ends), self._model.dim), np.float32)
         offsets = np.append(0, words.vector_ends)
-        means(table, places.astype(np.int32), offsets, False, out, (words.extra, words.extra_offsets))
+        means(table, places.astype(np.int32), offsets, False, out, made_rows(words.extra, words.extra_offsets))
         return out

@@ -22,7 +22,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Fit, QueryDirection, row_hashes, sample_rows, shortened
 from siamese_cbow.retrieval.fusion import TIE, Halves, Wanted, ranked, spread_of
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, RowWords, words_of
+from siamese_cbow.retrieval.row_words import FewWords, PlainWords, RowWords, words_of
 from siamese_cbow.retrieval.terms import LONGEST, Matches, Term, TermFinder, bm25, joined
 from siamese_cbow.text.row_reader import Rows
 
@@ -62,7 +62,7 @@ class SearchedText:
         n_rows, mean = self.text.n_rows, float(lengths.mean()) if len(lengths) else 0.0
         worth = bm25(matches, terms, lengths[matches.rows].astype(np.float64), mean, n_rows)
         scores: Floats = np.bincount(matches.rows, worth, minlength=n_rows).astype(np.float64)
-        halves = Halves(wanted.mode, direction, spread_of(scores))
+        halves = Halves(wanted.mode, direction, spread_of(scores, n_rows))
         exact = halves.exact(scores)
         bounds = np.concatenate([np.empty(0, np.float32), *(each.bounds for each in seen)])
         rows, units = self._pool(wanted, halves, fit, exact, bounds, lengths)
@@ -70,6 +70,9 @@ class SearchedText:
 
     @cached_property
     def _fit(self) -> Fit:
+        if self.text.n_rows <= SAMPLE and isinstance(self._words, PlainWords):  # which cut all of it into words anyway
+            sample = RowWords.joined([words for words, _ in self._plain_blocks(None)])
+            return Fit.of(self.model, self._words, sample, self.text.n_rows)
         rows = np.arange(self.text.n_rows)
         if len(rows) > SAMPLE:
             hashes = in_threads(lambda i: _hashes(self.text.block(i)), range(len(self.text)), self._threads)
@@ -132,7 +135,7 @@ class SearchedText:
         return fit.units_one_by_one(means) if one_by_one else fit.units(means)
 
 
-def query_direction(words: PlainWords | BulkWords, fit: Fit, query: str) -> QueryDirection:
+def query_direction(words: PlainWords | FewWords, fit: Fit, query: str) -> QueryDirection:
     """Where a query points in a collection."""
     return QueryDirection.of(fit, fit.units(words.means(words.of([query]), fit.weights))[0])
 
@@ -167,24 +170,21 @@ def _plain_look(words: RowWords, units: Vectors | None, finder: TermFinder, dire
     bounds = np.full(len(words.ends), NO_WORDS, np.float32)
     if units is not None and direction is not None:
         bounds = np.where(units.any(axis=1), units @ direction.vector, NO_WORDS).astype(np.float32)
-    return Seen(bounds, np.minimum(words.lengths, LONGEST), _matches(finder, words))
-
-
-def _matches(finder: TermFinder, found: RowWords) -> Matches:
-    return finder.matches(found.ids, found.ends, found.keys, found.key_offsets[1:])
+    matches = finder.matches(words.ids, words.ends, words.keys, words.key_offsets[1:])
+    return Seen(bounds, np.minimum(words.lengths, LONGEST), matches)
 
 
 class BulkLook:
     """The first look at much text: scanner, bound, words of the query."""
 
-    def __init__(self, words: BulkWords, finder: TermFinder, fit: Fit | None, direction: QueryDirection | None) -> None:
+    def __init__(self, words: FewWords, finder: TermFinder, fit: Fit | None, direction: QueryDirection | None) -> None:
         from siamese_cbow.kernels.means import bounds
 
         self._words, self._finder, self._bounds = words, finder, bounds
         self._low: Vectors | None = None
         if fit is not None and direction is not None:
             self._basis = fit.matrix @ main_directions(direction.vector, fit.sample[:512])
-            self._low = on_basis(words.table(fit.weights), self._basis)
+            self._low = of_all_columns(words.all_on(self._basis, fit.weights))
 
     def __call__(self, rows: Rows) -> Seen:
         """What a block tells."""
@@ -199,16 +199,19 @@ class BulkLook:
         words = self._words.of_lines(piece)
         bounds = np.full(len(words.ends), NO_WORDS, np.float32)
         if self._low is not None:
-            extra = on_basis(words.extra, self._basis), words.extra_offsets
+            extra = of_all_columns(words.extra @ self._basis), words.extra_offsets
             scratch = np.empty(COLUMNS, np.float32)
             self._bounds(self._low, words.vector_ids, words.vector_ends, *extra, scratch, bounds)
-        return Seen(bounds, np.minimum(words.lengths, LONGEST), _matches(self._finder, words))
+        own = words.ids, words.ends, words.keys, words.key_offsets[1:]
+        return Seen(bounds, np.minimum(words.lengths, LONGEST), self._finder.bulk_matches(*own))
 
 
-def on_basis(rows: Vectors, basis: Vectors) -> Vectors:
-    """Rows on a basis, (n, COLUMNS). Where there are fewer dimensions than columns, the last columns are zeros."""
+def of_all_columns(rows: Vectors) -> Vectors:
+    """Rows (n, COLUMNS or fewer) as (n, COLUMNS): where a model has fewer dimensions, the last columns are zeros."""
+    if rows.shape[1] == COLUMNS:
+        return rows
     low = np.zeros((len(rows), COLUMNS), np.float32)
-    np.matmul(rows, basis, out=low[:, : basis.shape[1]])
+    low[:, : rows.shape[1]] = rows
     return low
 
 

@@ -97,11 +97,19 @@ class QueryWords:
     def _alike(self, letter: str) -> dict[str, list[int]]:
         """The words with this first letter, by stem. (A stem may end otherwise than its words, never begin so.)"""
         if letter not in self._stems:
-            alike = [(i, known) for i, known in enumerate(self._model.vocabulary.words) if known.startswith(letter)]
+            ids, words = self._by_letter.get(letter, []), self._model.vocabulary.words
             stems = self._stems[letter] = {}
-            for (i, _), stem in zip(alike, self._stemmed([known for _, known in alike]), strict=True):
+            for i, stem in zip(ids, self._stemmed([words[i] for i in ids]), strict=True):
                 stems.setdefault(stem, []).append(i)
         return self._stems[letter]
+
+    @cached_property
+    def _by_letter(self) -> dict[str, list[int]]:
+        """The ids of words with each first letter."""
+        by_letter: dict[str, list[int]] = {}
+        for i, word in enumerate(self._model.vocabulary.words):
+            by_letter.setdefault(word[:1], []).append(i)
+        return by_letter
 
 
 class TermFinder:
@@ -130,6 +138,18 @@ class TermFinder:
             found = np.concatenate([found, self._key_terms[slots[places]]])
         pairs, counts = np.unique(rows * self._n_terms + found, return_counts=True)
         return Matches(pairs // self._n_terms, pairs % self._n_terms, np.minimum(counts, MOST))
+
+    def bulk_matches(
+        self, ids: Ids, ends: NDArray[np.int64], keys: NDArray[np.uint64], key_ends: NDArray[np.int64]
+    ) -> Matches:
+        """The same in a kernel: a fifth of the time, as hardly any word is a term."""
+        from siamese_cbow.kernels.row_scores import count_terms
+
+        if len(self._keys) and np.isin(keys, self._keys).any():
+            return self.matches(ids, ends, keys, key_ends)
+        room = np.empty((3, len(ids)), np.int64)
+        n = count_terms(self._term_of, ids, ends, np.zeros(self._n_terms, np.int64), room)
+        return Matches(*room[:, :n])
 
 
 def joined(parts: Iterable[tuple[int, Matches]]) -> Matches:

@@ -11,7 +11,7 @@ and on every code point. Its version is the rule (`tokenizer.RULES`), which stre
     vocabulary      words, their counts and ids, and the file of them [FEW, LazyVocabulary, Vocabulary]
     stemmers        a language -> the stemmer that tells forms of one word [stemmer_of]
     unknown_words   what a word out of the vocabulary counts as
-      [Fallback, UnknownWords, finder, key_of, ngrams]
+      [KEYS_ONLY, Fallback, UnknownWords, finder, key_of, ngrams, no_unknown_words]
     hash_table      hashes of words, and open addressing [empty_slots, fill_slots, hash_words, seeds]
     cutting         the same shape in kernels: where the next word ends
     word_parts      hashes of beginnings and n-grams, for unknown words in bulk [ngrams_of]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Offsets
 from siamese_cbow.machine.compiling import INLINE, LEAN
-from siamese_cbow.machine.intrinsics import trailing_zeros
+from siamese_cbow.machine.intrinsics import eight_bytes, trailing_zeros
 
 Slots: TypeAlias = NDArray[np.uint64]  # (capacity, 2), capacity a power of two: [hash, id + 1], 0 where free
 Hashes: TypeAlias = NDArray[np.uint64]
@@ -145,9 +145,13 @@ def hash_words(letters: Bytes, starts: Offsets, hashes: Hashes) -> None:
     Word i is letters[starts[i] : starts[i + 1]].
     """
     for word in range(len(starts) - 1):
-        hashed, chunk, size = SEED, NOTHING, 0
-        for i in range(starts[word], starts[word + 1]):
-            hashed, chunk, size = take_byte(hashed, chunk, size, letters[i])
+        i, end, hashed, chunk = starts[word], starts[word + 1], SEED, NOTHING
+        size = end - i
+        while i + 8 <= end:
+            hashed = mix(hashed, eight_bytes(letters, i))
+            i += 8
+        for j in range(end - i):
+            chunk |= np.uint64(letters[i + j]) << np.uint64(8 * j)
         hashes[word] = finish(hashed, chunk, size)
 
 

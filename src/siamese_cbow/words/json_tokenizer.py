@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.words.tokenizer import Tokenizer, every_tokenizer
-from siamese_cbow.words.unknown_words import UnknownWords, no_unknown_words
+from siamese_cbow.words.unknown_words import LookedUp, UnknownWords, no_unknown_words
 
 KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside
 
@@ -139,6 +139,10 @@ class JsonLookup:
     def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
         """The same, and no unknown word: such a tokenizer cuts every word into tokens that it knows."""
         return *self.ids(texts), no_unknown_words(len(texts))
+
+    def pieces(self, texts: Sequence[str]) -> Iterator[LookedUp]:
+        """The same as `Lookup.pieces` gives it."""
+        yield LookedUp(0, len(texts), *self.words(texts))
 
 
 def known_tokenizer(text: str) -> Tokenizer | None:

@@ -7,7 +7,7 @@ Loads numba, so it is imported only where bulk work is to be done; small calls u
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from siamese_cbow.words import scanner
 from siamese_cbow.words.hash_table import empty_slots, fill_slots, hash_words
 from siamese_cbow.words.json_tokenizer import JsonLookup, JsonTokenizer
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.unknown_words import PER_CHARACTER, Fallback, UnknownWords, finder, no_unknown_words
+from siamese_cbow.words.unknown_words import PER_CHARACTER, Fallback, LookedUp, UnknownWords, finder, no_unknown_words
 from siamese_cbow.words.vocabulary import Vocabulary
 from siamese_cbow.words.word_parts import NO_BEGINNINGS, beginnings_of
 
@@ -30,7 +30,7 @@ NEWLINE = ord("\n")
 class Lookup:
     """A vocabulary and a tokenizer, ready for bulk.
 
-    n_buckets  of the n-grams of unknown words; 0 where their n-grams don't count
+    n_buckets  of the n-grams of unknown words; 0 where unknown words don't count, KEYS_ONLY where their keys do
     """
 
     def __init__(
@@ -56,21 +56,23 @@ class Lookup:
 
     def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
         """The same, and the unknown words, as far as they count."""
-        if not len(texts):
+        pieces = list(self.pieces(texts))
+        if not pieces:
             return np.empty(0, np.int32), np.zeros(1, np.int64), no_unknown_words(0)
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        lines = as_lines(texts)
+        ids = np.concatenate([piece.ids for piece in pieces])
+        return ids, _one_after_another([piece.offsets for piece in pieces]), _joined([p.unknown for p in pieces])
+
+    def pieces(self, texts: Sequence[str]) -> Iterator[LookedUp]:
+        """The same, some texts at a time, which spares a copy of everything."""
+        lines = as_lines(texts) if len(texts) else np.empty(0, np.uint8)
         line_ends = np.flatnonzero(lines == NEWLINE) + 1
-        pieces, unknown, first, start = [], [], 0, 0  # a piece has lines first, ..., last
+        first, start = 0, 0  # a piece has lines first, ..., last
         while first < len(texts):
             last = min(int(np.searchsorted(line_ends, start + PIECE_BYTES)), len(texts) - 1)
-            ends = offsets[first + 1 : last + 2]
-            ids, words = self.look_up(lines[start : line_ends[last]], ends)
-            pieces.append(ids.copy())
-            unknown.append(words)
-            ends += offsets[first]
+            offsets = np.zeros(last - first + 2, np.int64)
+            ids, unknown = self.look_up(lines[start : line_ends[last]], offsets[1:])
+            yield LookedUp(first, last + 1, ids, offsets, unknown)
             first, start = last + 1, int(line_ends[last])
-        return np.concatenate(pieces), offsets, _joined(unknown)
 
     def look_up(self, piece: Bytes, ends: Offsets) -> tuple[Ids, UnknownWords]:
         """The words of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
@@ -78,10 +80,11 @@ class Lookup:
         ids, room = np.empty(len(piece), np.int32), len(piece) if self._n_buckets else 0
         unknown = UnknownWords(
             np.empty(PER_CHARACTER * room, np.int32),
-            np.zeros(room + 1, np.int64),
+            np.empty(room + 1, np.int64),
             np.empty(room, np.uint64),
             np.zeros(len(ends) + 1, np.int64),
         )
+        unknown.starts[0] = 0
         n = scanner.look_up(
             piece, self._tables, self._slots, self._beginnings, self._n_buckets, scanner.scratch(), ids, ends, unknown
         )

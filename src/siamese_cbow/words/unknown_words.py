@@ -16,7 +16,7 @@ Here are the definitions in plain Python, which small calls use. `word_parts` ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +35,7 @@ LONGEST = 4  # and 2 at least
 PER_CHARACTER = LONGEST - 1
 CUT = 64  # characters of a word whose n-grams count: the rest of a longer one tells nothing more
 BEGIN, END, ZERO, NINE = 0x02, 0x03, 0x30, 0x39  # code points; no word has one of the first two
+KEYS_ONLY = -1  # in place of a number of buckets: words get their key, and no n-grams
 NONE = -1  # in place of the bucket of an n-gram with a digit: 2.19.0 is not nearly the same as 2.19.1
 
 _SEED, _MULTIPLIER, _ALL = 0xCBF29CE484222325, 0x9E3779B97F4A7C15, 2**64 - 1
@@ -48,19 +49,15 @@ class UnknownWords(NamedTuple):
     keys: NDArray[np.uint64]  # (n_words,) see `key_of`
     offsets: Offsets  # (n_texts + 1,)
 
-    def of_texts(self, first: int, last: int) -> UnknownWords:
-        """The same of texts first to last - 1, without a copy of buckets; starts then begin where those words do."""
-        begin, end = self.offsets[first], self.offsets[last]
-        own = self.starts[begin : end + 1], self.keys[begin:end], self.offsets[first : last + 1] - begin
-        return UnknownWords(self.buckets, *own)
 
-    def stretches(self, most: int) -> Iterator[tuple[int, int]]:
-        """Texts first to last - 1 that have at most so many words together, or one text with more: (0, 7), (7, 15)."""
-        first, n_texts = 0, len(self.offsets) - 1
-        while first < n_texts:
-            last = int(np.searchsorted(self.offsets, self.offsets[first] + most, "right")) - 1
-            yield first, (last := min(n_texts, max(first + 1, last)))
-            first = last
+class LookedUp(NamedTuple):
+    """The words of texts first to last - 1 of many: text first + i has ids[offsets[i] : offsets[i + 1]]."""
+
+    first: int
+    last: int
+    ids: Ids
+    offsets: Offsets  # (last - first + 1,)
+    unknown: UnknownWords
 
 
 def no_unknown_words(n_texts: int) -> UnknownWords:

@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets
-from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN
 from siamese_cbow.words import characters
 from siamese_cbow.words.hash_table import (
     NOTHING,
@@ -32,7 +32,7 @@ from siamese_cbow.words.hash_table import (
     slot_of,
     take,
 )
-from siamese_cbow.words.unknown_words import BEGIN, CUT, END, LONGEST, NINE, NONE, PER_CHARACTER, ZERO
+from siamese_cbow.words.unknown_words import BEGIN, CUT, END, KEYS_ONLY, NINE, NONE, PER_CHARACTER, ZERO
 from siamese_cbow.words.vocabulary import IN_COMMON, LEFT_OVER
 
 N_BEGINNINGS = LEFT_OVER + 1  # of a word, the whole word included
@@ -129,16 +129,30 @@ def hash_ngrams(
         if n_points <= CUT:
             points[n_points] = folded
             n_points += 1
+    if n_buckets == KEYS_ONLY:
+        return n, key
     points[n_points] = END
+    # Written out for 2 to 4 characters, and without a branch for digits: twice as fast as loops.
     for first in range(n_points):
-        hashed = mix(SEED, np.uint64(points[first]))
-        has_digit = ZERO <= points[first] <= NINE
-        for last in range(first + 1, min(first + LONGEST, n_points + 1)):
-            hashed = mix(hashed, np.uint64(points[last]))
-            has_digit = has_digit or ZERO <= points[last] <= NINE
-            buckets[n] = NONE if has_digit else np.int32(hashed & mask)
-            n += 1
+        left = n_points - first
+        hashed = mix(mix(SEED, np.uint64(points[first])), np.uint64(points[first + 1]))
+        has_digit = _is_digit(points[first]) | _is_digit(points[first + 1])
+        buckets[n] = NONE if has_digit else np.int32(hashed & mask)
+        if left > 1:
+            hashed = mix(hashed, np.uint64(points[first + 2]))
+            has_digit |= _is_digit(points[first + 2])
+            buckets[n + 1] = NONE if has_digit else np.int32(hashed & mask)
+        if left > 2:
+            hashed = mix(hashed, np.uint64(points[first + 3]))
+            has_digit |= _is_digit(points[first + 3])
+            buckets[n + 2] = NONE if has_digit else np.int32(hashed & mask)
+        n += min(PER_CHARACTER, left)
     return n, key
+
+
+@njit(**INLINE)
+def _is_digit(point: Any) -> Any:
+    return np.uint64(point - ZERO) <= np.uint64(NINE - ZERO)
 
 
 def ngrams_of(letters: Bytes, starts: Offsets, n_buckets: int) -> tuple[Ids, Offsets, NDArray[np.uint64]]:
