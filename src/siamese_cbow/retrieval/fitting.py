@@ -25,6 +25,7 @@ from siamese_cbow.retrieval.row_words import RowWords, Words
 from siamese_cbow.transform.adaptation import evened, shares_of, word_weights
 
 SAMPLE = 4_096  # rows
+SAMPLE_CHARACTERS = 1 << 16  # of a row of the sample: thousands of pieces of an endless line would fill the memory
 TINY = 1e-9
 
 
