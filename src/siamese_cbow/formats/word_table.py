@@ -112,7 +112,10 @@ def _of_arrow(column: Any) -> Vectors:
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(whole, pa.ChunkedArray):  # of no chunks
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
-    if not hasattr(whole, "flatten") or not pa.types.is_nested(whole.type):
+    kinds = pa.types
+    is_list = any(is_it(whole.type) for is_it in (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list))
+    numbers = (kinds.is_floating, kinds.is_integer, kinds.is_decimal, kinds.is_null)  # null: of empty lists
+    if not is_list or not any(is_it(whole.type.value_type) for is_it in numbers):
         raise InputError(f"a column of type {whole.type}; expected lists of numbers")
     is_empty = not len(whole) and pa.types.is_fixed_size_list(whole.type)
     lengths = {whole.type.list_size} if is_empty else set(pa.compute.list_value_length(whole).to_pylist())

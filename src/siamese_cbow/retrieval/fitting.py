@@ -27,6 +27,7 @@ from siamese_cbow.transform.adaptation import evened, shares_of, word_weights
 SAMPLE = 4_096  # rows
 ENOUGH = 100  # rows, for a standard deviation
 USUAL_SPREAD = 0.09  # of cosines: the median over queries is .084 on passages of Wikipedia, .092 on Cranfield
+SAMPLE_CHARACTERS = 1 << 16  # of a row of the sample: thousands of pieces of an endless line would fill the memory
 TINY = 1e-9
 
 

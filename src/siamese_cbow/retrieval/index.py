@@ -35,7 +35,7 @@ from siamese_cbow.retrieval.manifest import Manifest
 from siamese_cbow.retrieval.postings import QueryMemory
 from siamese_cbow.retrieval.recall import recall
 from siamese_cbow.retrieval.row_words import PlainWords, Words, few_words_of
-from siamese_cbow.retrieval.scoring import query_direction
+from siamese_cbow.retrieval.scoring import in_parts, query_direction
 from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words
 from siamese_cbow.retrieval.segment import how_to_rebuild
 from siamese_cbow.retrieval.terms import QueryWords, Term, length_norms
@@ -192,9 +192,8 @@ class Index:
         vector = halves.direction.vector
         if self._codings[0].fit is not self._codings[-1].fit:
             vector = query_direction(self._words, self._codings[0].fit, query).vector
-        coded = self._codings[0].query(
-            in_spreads(vector, halves.direction.spread) if wanted.mode == "hybrid" else vector
-        )
+        vector = in_spreads(vector, halves.direction.spread) if wanted.mode == "hybrid" else vector
+        coded = self._codings[0].query(vector)
         weight = float(halves.exact(np.ones(1))[0])
         factors = self._short if wanted.mode == "hybrid" else np.ones_like(self._short)
         memory.maxima[:] = -np.inf
@@ -207,7 +206,8 @@ class Index:
         if fit is None:
             return np.zeros((len(rows), 1), np.float32)
         words, self._row_words = self._row_words or self._words, self._row_words or few_words_of(self.model)
-        return words.means(words.of([self._text(row) for row in rows.tolist()]), fit.weights)
+        parts = in_parts(self._text(row) for row in rows.tolist())
+        return np.concatenate([words.means(words.of(texts), fit.weights) for texts in parts])
 
     def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
         """Reads all files of the index to find damage, and measures how many of the true k best a search finds.

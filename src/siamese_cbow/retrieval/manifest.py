@@ -18,7 +18,7 @@ from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.folder_format import read_table
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.coding import FILES as FIT_FILES
-from siamese_cbow.retrieval.fitting import Fit, sample_rows
+from siamese_cbow.retrieval.fitting import SAMPLE_CHARACTERS, Fit, sample_rows
 from siamese_cbow.retrieval.row_words import Words
 from siamese_cbow.retrieval.segment import HASHES, Segment, SegmentText, check, how_to_rebuild
 from siamese_cbow.text.languages import AUTO, UNDETERMINED, find_language
@@ -235,5 +235,5 @@ def fit_of(folder: Path, manifest: Manifest, new: str, written: Path, words: Wor
     for row in sample_rows(np.concatenate(hashes)).tolist():
         i = int(np.searchsorted(ends, row, "right")) - 1
         segment, first, _ = places[i]
-        sample.append(texts[segment].text(first + row - int(ends[i])))
+        sample.append(texts[segment].text(first + row - int(ends[i]))[:SAMPLE_CHARACTERS])
     return Fit.of(model, words, words.of(sample), int(ends[-1]))

@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Bytes, Floats, Vectors
 from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.fitting import SAMPLE, TINY, Fit, QueryDirection, row_hashes, sample_rows, shortened
+from siamese_cbow.retrieval.fitting import (
+    SAMPLE,
+    SAMPLE_CHARACTERS,
+    TINY,
+    Fit,
+    QueryDirection,
+    row_hashes,
+    sample_rows,
+    shortened,
+)
 from siamese_cbow.retrieval.fusion import TIE, Halves, Wanted, ranked, spread_of
 from siamese_cbow.retrieval.kept_text import KeptText
 from siamese_cbow.retrieval.row_words import FewWords, PlainWords, RowWords, words_of
@@ -77,7 +86,7 @@ class SearchedText:
         if len(rows) > SAMPLE:
             hashes = in_threads(lambda i: _hashes(self.text.block(i)), range(len(self.text)), self._threads)
             rows = sample_rows(np.concatenate(list(hashes)))
-        sample = self._words.of([self.text.text(row) for row in rows.tolist()])
+        sample = self._words.of([self.text.text(row)[:SAMPLE_CHARACTERS] for row in rows.tolist()])
         return Fit.of(self.model, self._words, sample, self.text.n_rows)
 
     def _seen(self, terms: list[Term], fit: Fit | None, direction: QueryDirection | None) -> Iterator[Seen]:
@@ -130,9 +139,25 @@ class SearchedText:
             return np.zeros((len(rows), 1), np.float32)
         if self._plain:
             return np.concatenate([units for _, units in self._plain if units is not None])[rows]
-        words = self._words.of([self.text.text(row) for row in rows.tolist()])
-        means = self._words.means(words, fit.weights)
+        parts = in_parts(self.text.text(row) for row in rows.tolist())
+        means = np.concatenate([self._words.means(self._words.of(texts), fit.weights) for texts in parts])
         return fit.units_one_by_one(means) if one_by_one else fit.units(means)
+
+
+def in_parts(texts: Iterable[str], most: int = 1 << 26) -> Iterator[list[str]]:
+    """Texts in lists of about 64 million characters at most, at least one list: rows may have 16 MB each.
+
+    `in_parts(["abc", "d", "e"], 3)` -> ["abc"], ["d", "e"]
+    """
+    part: list[str] = []
+    n_characters = 0
+    for text in texts:
+        if part and n_characters + len(text) > most:
+            yield part
+            part, n_characters = [], 0
+        part.append(text)
+        n_characters += len(text)
+    yield part
 
 
 def query_direction(words: PlainWords | FewWords, fit: Fit, query: str) -> QueryDirection:

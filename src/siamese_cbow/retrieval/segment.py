@@ -31,7 +31,7 @@ from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.fitting import row_hashes
 from siamese_cbow.retrieval.postings import Postings, PostingsWriter, QueryMemory
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
-from siamese_cbow.retrieval.scoring import in_threads
+from siamese_cbow.retrieval.scoring import in_parts, in_threads
 from siamese_cbow.retrieval.terms import LONGEST, QueryWords, Term
 from siamese_cbow.text.row_reader import Line, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -102,8 +102,9 @@ class SegmentWriter:
         parts = range(0, self.n_rows, AT_A_TIME)
 
         def codes(first: int) -> NDArray[np.int8]:
-            words = self.words.of(rows.texts(first, min(first + AT_A_TIME, self.n_rows)))
-            return coding.codes(coding.fit.units(self.words.means(words, coding.fit.weights)))
+            parts = in_parts(rows.text(row) for row in range(first, min(first + AT_A_TIME, self.n_rows)))
+            means = [self.words.means(self.words.of(texts), coding.fit.weights) for texts in parts]
+            return coding.codes(coding.fit.units(np.concatenate(means)))
 
         if self.n_rows:
             codes(0)  # makes the table of weighted rows, before several threads ask for it
@@ -133,10 +134,6 @@ class SegmentText:
     def text(self, row: int) -> str:
         """The text of a row."""
         return self.data[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode("utf-8", "replace")
-
-    def texts(self, first: int, last: int) -> list[str]:
-        """Those of rows first, ..., last - 1."""
-        return [self.text(row) for row in range(first, last)]
 
 
 class Segment:
