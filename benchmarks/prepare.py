@@ -9,12 +9,11 @@ unpacking, splitting and scanning, and the table says how much to each.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.reading_memory import watched
 from benchmarks.tables import best_of, machine, markdown, report, write_sentences
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
@@ -38,15 +37,9 @@ def gensim_scan(path: Path) -> int:
 
 
 def peak_memory(path: Path, folder: Path) -> float:
-    """Megabytes at the peak, in a process of its own."""
-    code = (
-        "import resource, sys; from siamese_cbow.stream.preparation import prepare;"
-        "from siamese_cbow.text.records import TextSettings;"
-        "prepare(sys.argv[1], output=sys.argv[2], text=TextSettings(layout='sentences'), threads=2);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    run = subprocess.run([sys.executable, "-c", code, path, folder], capture_output=True, text=True, check=True)
-    return float(run.stdout) / 1024
+    """Megabytes at the peak, in a process of its own, without pages of files."""
+    how = ("--layout", "sentences", "--language", "en", "--threads", THREADS)
+    return watched("command", "prepare", path, "-o", folder, *how)[1]
 
 
 def sentences_table(n_tokens: int, folder: Path) -> str:
@@ -84,7 +77,9 @@ def memory_table(n_tokens: int, folder: Path) -> str:
         write_sentences(text, n_tokens * factor // 4, n_words=30_000)
         size = text.stat().st_size / 1e6
         rows.append([f"{size:.0f} MB", f"{peak_memory(text, folder / f'memory{factor}'):.0f} MB"])
-    return "Memory does not depend on the size of the corpus:\n\n" + markdown(["text", "peak memory"], rows)
+    return "Memory, without pages of files, does not depend on the size of the corpus:\n\n" + markdown(
+        ["text", "peak memory"], rows
+    )
 
 
 def raw_table(path: Path, layout: str, folder: Path) -> str:
