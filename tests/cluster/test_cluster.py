@@ -407,6 +407,8 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], texts: Path, tmp_pat
     for command in (("prepare", texts), ("encode", texts / "b-small.txt")):
         said = failed(capsys, *command, "-o", tmp_path / "s", "--cluster", "127.0.0.1:1", "--workers", 2)
         assert "no Ray cluster answers at 127.0.0.1:1" in said
+    said = failed(capsys, "prepare", texts, "-o", tmp_path / "s", "--cluster", "somewhere")
+    assert "'somewhere' is no address of a Ray cluster; expected host:port" in said
 
 
 def test_a_node_that_sees_other_files(cluster: sc.RayCluster, nodes: Nodes, texts: Path, tmp_path: Path) -> None:
@@ -508,6 +510,13 @@ def test_nodes_of_other_code(
             kill_node(third)
             with_nodes(cluster, 2)
     cluster._session._check_nodes()
+
+
+def test_something_else_answers(cluster: sc.RayCluster) -> None:
+    assert cluster._session is not None
+    expected = pytest.raises(sc.ClusterError, match="what answers at db7:80 is no Ray cluster")
+    with expected, clear_errors(cluster._session.ray, "db7:80"):
+        raise ConnectionError("Failed to connect to Ray cluster at db7:80")
 
 
 def test_a_cluster_of_another_ray_or_python(cluster: sc.RayCluster) -> None:

@@ -37,8 +37,13 @@ from siamese_cbow.errors import ClusterError, MissingExtra, SettingsError, Siame
 LOCAL = "local"
 RETRIES = 5  # of a piece of work whose process was lost
 CONNECT_SECONDS = 5.0
+EXPECTED = "expected host:port of its head, as `ray start --head` says, auto, or local"
 PLACE_SECONDS = 120.0  # to find room for a worker, or to start one
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "error",  # it warns with every attempt to connect
+}
 
 
 class Node(NamedTuple):
@@ -220,6 +225,8 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
         _check_reachable(address, host, port)
+    elif address != "auto":
+        raise ClusterError(f"{address!r} is no address of a Ray cluster; {EXPECTED}")
     _check_free(ray)
     with clear_errors(ray, address):
         ray.init(address=address, **quiet)
@@ -235,10 +242,7 @@ def _check_reachable(address: str, host: str, port: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ClusterError(
-            f"no Ray cluster answers at {address} ({reason}); expected host:port of its head node, as printed "
-            "by `ray start --head`, auto, or local"
-        ) from None
+        raise ClusterError(f"no Ray cluster answers at {address} ({reason}); {EXPECTED}") from None
 
 
 @contextmanager
@@ -271,6 +275,10 @@ def clear_errors(ray: Any, where: str) -> Iterator[None]:
             raise ClusterError(
                 f"the cluster {where} requires a token, and ours is missing or wrong; set RAY_AUTH_MODE=token "
                 "and RAY_AUTH_TOKEN_PATH to a file with the cluster's token"
+            ) from error
+        if "Failed to connect to Ray cluster" in text:
+            raise ClusterError(
+                f"{where} answers, but it is not a Ray cluster, or not ready yet; {EXPECTED}"
             ) from error
         if "ersion mismatch" in text:
             raise ClusterError(f"{where} runs another Ray or Python than this process: {text[:400]}") from error

@@ -104,6 +104,7 @@ class TrainingWorker:
         if checkpoint is not None:
             saved = checkpoint.state
             state.restore(checkpoint.arrays, saved["counters"][self._number])
+            del checkpoint  # as large as the state
         self._seen = _Seen(state.counters)
         self._trainer = BatchTrainer(Run(plan, state), ThreadTeam(job.threads), callbacks=[self._seen])
         self._exchange, self._averager = exchange, Averager(state, exchange)
@@ -155,6 +156,7 @@ class TrainingWorker:
         job, state = self._job, self.state
         plan = replace(self._trainer.run.plan, mix=job.part(0, 1))
         state.counters = counters
+        del self._trainer, self._averager, self._exchange  # their memory is room for the model
         model = Run(plan, state).model(**together(job.n_workers, job.average_every))
         save(model, job.output, log=Path(job.output) / RUN / LOG)
 
