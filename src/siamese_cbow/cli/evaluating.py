@@ -266,6 +266,8 @@ def download(what: str, folder: str) -> None:
 @threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
 @click.option("--restart", is_flag=True, help="Discard what was finished before.")
+@click.option("--finished", "finished_only", is_flag=True,
+              help="Train nothing: write the report of what is finished, which says what is not.")  # fmt: skip
 def reproduce(
     folder: Path,
     output: Path,
