@@ -266,8 +266,7 @@ def download(what: str, folder: str) -> None:
 @threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of everything that is random.")
 @click.option("--restart", is_flag=True, help="Discard what was finished before.")
-@click.option("--finished", "finished_only", is_flag=True,
-              help="Train nothing: write the report of what is finished, which says what is not.")  # fmt: skip
+@click.option("--finished", "finished_only", is_flag=True, help="Train nothing; report what is finished, and what not.")
 def reproduce(
     folder: Path,
     output: Path,
@@ -280,8 +279,7 @@ def reproduce(
 ) -> None:
     """Train every system of the paper on one stream and write its tables and figures.
 
-    STREAM is a folder that `prepare` has written. After an interruption, type the same command again: finished work is
-    not repeated.
+    STREAM is a folder that `prepare` has written. After an interruption, the same command goes on where it was.
     """
     from siamese_cbow.evaluation.tasks import read_tasks
     from siamese_cbow.paper.reproduce import reproduce, reproduction_work
