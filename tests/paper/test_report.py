@@ -471,7 +471,7 @@ def test_a_report_of_finished_work_says_what_is_missing(
     report = reproduce(stream, sets, tmp_path, **options)
     assert counted == []
     assert report.data["left_out"] == ["system-fastsent-2", "system-fastsent-3"]
-    assert any("2 of its" in line and "FastSent, seeds 2 and 3." in line for line in report.summary)
+    assert any("2 of its" in line and "Seeds 2 and 3 of: FastSent." in line for line in report.summary)
     of_fastsent = [claim for claim in report.claims if claim.key.startswith("fastsent-")]
     assert {claim.verdict for claim in of_fastsent} == {UNDECIDED}
     assert {claim.key for claim in report.claims} == {claim.key for claim in whole.claims}

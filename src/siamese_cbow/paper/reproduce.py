@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ SECTIONS = {
     "words": analysis.words,
     "tasks": system_tables.tasks,
 }
+
+NOT_MADE = ("None of its trainings was made for this report.",)
 
 
 def reproduce(
@@ -117,6 +120,8 @@ def reproduction_work(
 def build_report(view: View, job: Job, name: str) -> Report:
     """The report of finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
+    if view.results.left_out:
+        sections = [one if one.tables or one.figures else replace(one, paragraphs=NOT_MADE) for one in sections]
     if view.results.systems or view.results.unavailable:
         sections.append(system_tables.systems(view))
     return Report(
@@ -204,15 +209,20 @@ def _means(view: View) -> list[str]:
 
 
 def _left_out(view: View) -> str:
-    """What is missing from a report of finished work, each training once with its seeds."""
+    """What is missing from a report of finished work, by the seeds that are missing."""
     results, seeds = view.results, dict[str, list[str]]()
     for piece in results.left_out:
         title, _, seed = piece.title.rpartition(", seed ")
         seeds.setdefault(title, []).append(seed)
-    missing = "; ".join(f"{title}, seed{'s' if len(some) > 1 else ''} {listed(some)}" for title, some in seeds.items())
+    titles: dict[tuple[str, ...], list[str]] = {}
+    for title, some in seeds.items():
+        titles.setdefault(tuple(some), []).append(title)
+    missing = " ".join(
+        f"Seed{'s' if len(some) > 1 else ''} {listed(some)} of: {'; '.join(alike)}." for some, alike in titles.items()
+    )
     return (
         f"This report is not complete: {len(results.left_out)} of its {results.n_pieces} trainings were not made, and "
-        f"a verdict that needs three trainings of one of them cannot be told. Missing: {missing}."
+        f"a verdict that needs three trainings of one of them cannot be told. Missing: {missing}"
     )
 
 
