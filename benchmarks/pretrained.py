@@ -3,7 +3,7 @@
     python -m benchmarks.pretrained WIKIPEDIA NOVELS --sts DIR [--write]
 
 Both are what `siamese-cbow prepare` has made of the texts of `build_pretrained`. The peers are those of `peers`, each
-with the preprocessing that serves it best. What ours was chosen on: `TUNING` in `tables`.
+with the preprocessing that serves it best. What ours was chosen on: `TUNING` in `evaluation.sts`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 from benchmarks.build_pretrained import SEEDS, combined, continued, small, trained
 from benchmarks.peers import peers
 from benchmarks.scoring import mean_pearson, spread_row
-from benchmarks.tables import TUNING, machine, markdown, report
+from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.scores import SetScore
+from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 

@@ -19,12 +19,13 @@ import numpy as np
 
 from benchmarks.peers import peers
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import TUNING, machine, markdown, report
+from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.weighting import SIF, USIF
 from siamese_cbow.baselines.word2vec import Word2Vec
+from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.formats.vector_files import VectorFile
 from siamese_cbow.model.model import Model
 from siamese_cbow.paper.recipes import matched

@@ -25,9 +25,10 @@ from benchmarks.quality_streams import beginning, paragraphs
 from benchmarks.quality_tried import CONCLUSIONS, PROTOTYPES
 from benchmarks.quality_ways import changed
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import TUNING, machine, markdown, report
+from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW

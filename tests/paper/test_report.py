@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -23,6 +24,7 @@ from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.significance import wilcoxon
 from siamese_cbow.evaluation.sts import sts
 from siamese_cbow.evaluation.tasks import read_tasks
+from siamese_cbow.evaluation.verdicts import UNDECIDED
 from siamese_cbow.paper import claims_on_words as operations
 from siamese_cbow.paper import work_pieces, work_plan
 from siamese_cbow.paper.analysis import length_and_overlap
@@ -456,6 +458,27 @@ def test_a_report_that_was_broken_off_goes_on(
     every = [f"system-{key}-{seed}" for key in PARTS["table2"] for seed in (1, 2, 3)]
     points = [f"point-{key}-negatives-{n}-1" for key in ("siamese", "matched") for n in TINY.negatives]
     assert sorted([*first, *counted]) == sorted([*every, *points])
+
+
+def test_a_report_of_finished_work_says_what_is_missing(
+    made: Any, counted: list[str], stream: Stream, sets: list[PairSet], tmp_path: Path
+) -> None:
+    whole, folder, _ = made
+    options: Any = {"quick": True, "threads": 1, "tasks": read_tasks(folder.parent / "tasks"), "finished_only": True}
+    shutil.copytree(folder / "cache", tmp_path / "cache")
+    for path in (tmp_path / "cache").glob("system-fastsent-[23]-*.json"):
+        path.unlink()
+    report = reproduce(stream, sets, tmp_path, **options)
+    assert counted == []
+    assert report.data["left_out"] == ["system-fastsent-2", "system-fastsent-3"]
+    assert any("2 of its" in line and "Seeds 2 and 3 of: FastSent." in line for line in report.summary)
+    of_fastsent = [claim for claim in report.claims if claim.key.startswith("fastsent-")]
+    assert {claim.verdict for claim in of_fastsent} == {UNDECIDED}
+    assert {claim.key for claim in report.claims} == {claim.key for claim in whole.claims}
+    with pytest.raises(InputError, match=r"none of the \d+ pieces of work in .*empty is finished"):
+        reproduce(stream, sets, tmp_path / "empty", **options)
+    with pytest.raises(SettingsError, match="give one of the two"):
+        reproduce(stream, sets, tmp_path, **options, restart=True)
 
 
 def test_a_broken_cache_entry_is_said_and_computed_again(

@@ -266,6 +266,9 @@ def download(what: str, folder: str) -> None:
 @threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed.")
 @click.option("--restart", is_flag=True, help="Discard finished work and start over.")
+@click.option(
+    "--finished", "finished_only", is_flag=True, help="Train nothing; report what is finished and name what is missing."
+)
 def reproduce(
     folder: Path,
     output: Path,

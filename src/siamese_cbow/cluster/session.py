@@ -226,7 +226,7 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
     if colon:
         _check_reachable(address, host, port)
     elif address != "auto":
-        raise ClusterError(f"{address!r} is no address of a Ray cluster; {EXPECTED}")
+        raise ClusterError(f"{address!r} is not the address of a Ray cluster; {EXPECTED}")
     _check_free(ray)
     with clear_errors(ray, address):
         ray.init(address=address, **quiet)
@@ -277,9 +277,7 @@ def clear_errors(ray: Any, where: str) -> Iterator[None]:
                 "and RAY_AUTH_TOKEN_PATH to a file with the cluster's token"
             ) from error
         if "Failed to connect to Ray cluster" in text:
-            raise ClusterError(
-                f"{where} answers, but it is not a Ray cluster, or not ready yet; {EXPECTED}"
-            ) from error
+            raise ClusterError(f"{where} answers, but it is not a Ray cluster, or not ready yet; {EXPECTED}") from error
         if "ersion mismatch" in text:
             raise ClusterError(f"{where} runs another Ray or Python than this process: {text[:400]}") from error
         raise ClusterError(

@@ -43,8 +43,8 @@ def figure2(view: View) -> Section:
                 f"figure2-{key}",
                 f"Performance over {round(max(xs))} epochs, {RECIPES[key]}",
                 f"Pearson (protocol official) at every {step:,} examples and at the end of every epoch, "
-                f"{_mean_of(runs)}. Unknown words are left out. The first point is before any training: {start}. The "
-                f"learning rate {rate}.",
+                f"{_mean_of([len(runs)])}. Unknown words are left out. The first point is before training: {start}. "
+                f"The learning rate {rate}.",
                 _panels(view, xs, ys, "epochs", ticks if len(ticks) < MANY_TICKS else None),
                 records,
             )
@@ -64,8 +64,12 @@ def averaged(points: Sequence[Run]) -> Run:
     return {**points[0], "pearsons": figures}
 
 
-def _mean_of(runs: Sequence[Run]) -> str:
-    return f"mean of {len(runs)} trainings" if len(runs) > 1 else "one training"
+def _mean_of(counts: Sequence[int]) -> str:
+    """Of how many trainings each point is the mean: `_mean_of([3, 3, 2])` -> "mean of 2 to 3 trainings"."""
+    fewest, most = min(counts), max(counts)
+    if most == 1:
+        return "one training"
+    return f"mean of {most} trainings" if fewest == most else f"mean of {fewest} to {most} trainings"
 
 
 def figure3(view: View) -> Section:
@@ -97,7 +101,7 @@ def _by_setting(view: View, key: str, name: str, recipes: dict[str, dict[int, li
     for recipe, trainings in recipes.items():
         values = sorted(trainings)
         points = {value: averaged(trainings[value]) for value in values}
-        told = _mean_of(trainings[values[0]])
+        told = _mean_of([len(trainings[value]) for value in values])
         others = "All other settings are those of the recipe; unknown words are left out."
         caption = f"Pearson (protocol official), {told}. {others}"
         ys = [points[value]["pearsons"]["official"] for value in values]

@@ -43,7 +43,8 @@ def facts(view: View) -> Iterator[Claim]:
         yield Claim(
             "overlap-facts",
             "2013 FNWN and 2015 answers-forums have the least lexical overlap, then 2015 belief and 2012 MSRpar (4.1)",
-            f"words in both sentences of the words in either: {shown}; of the four {_shown(texts, BEST_HERE)}",
+            f"words in both sentences by words in either: lowest are {shown}; the paper's other two are at "
+            f"{_shown(texts, BEST_HERE)}",
             HOLDS if set(order[:2]) == set(LITTLE_OVERLAP) and set(order[2:4]) == set(BEST_HERE) else FAILS,
         )
     is_longest = LONGEST in texts and max(texts, key=lambda place: texts[place].words_per_sentence) == LONGEST
@@ -114,8 +115,8 @@ def named_sets(view: View) -> Iterator[Claim]:
         near = decide_statistic(lambda r: r[..., place], system, above=IN_PAPER)
         yield Claim(
             f"tweets-near-{key}-{treatment}",
-            f"On 2014 tweet-news it is not far from the best system of that year, {IN_PAPER:.4f} of {BEST_OF_2014} "
-            "(4.1)",
+            f"On 2014 tweet-news it is not far from the best system of that year, {number(IN_PAPER)} against "
+            f"{number(BEST_OF_2014)} (4.1)",
             f"{told(near, number)}; it holds if no further off than in the paper",
             near.verdict,
             setting,

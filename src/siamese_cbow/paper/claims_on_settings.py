@@ -34,7 +34,7 @@ def epochs(view: View) -> Iterator[Claim]:
         yield Claim(
             f"epochs-{key}",
             "Performance is stable over 5 epochs on the majority of sets (4.2.1, Figure 2)",
-            f"after the first epoch Pearson varies by less than .05 on {counted(stable)} of {len(view.defined)} sets; "
+            f"after the first epoch Pearson varies by less than .05 on {counted(stable, len(view.defined))}; "
             f"{course}{no_feat}",
             stable.verdict,
             READINGS[key],
@@ -138,8 +138,8 @@ def negatives(view: View) -> Iterator[Claim]:
         yield Claim(
             f"negatives-{key}",
             "On most sets the number of negative examples has limited effect (4.2.2, Figure 3)",
-            f"from {min(points)} to {max(points)} negatives Pearson varies by less than .05 on {counted(varies)} of "
-            f"{len(view.defined)} sets; mean over sets {_means(view, points)}",
+            f"from {min(points)} to {max(points)} negatives Pearson varies by less than .05 on "
+            f"{counted(varies, len(view.defined))}; mean over sets {_means(view, points)}",
             varies.verdict,
             READINGS[key],
         )
@@ -226,8 +226,8 @@ def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
     return Claim(
         f"dimensions-{key}",
         "Too few dimensions (50 or 100) invariably lead to inferior results (4.2.3, Figure 4)",
-        f"the best of {listed(low)} dimensions is below the best of {listed(high)} on {counted(decision)} of "
-        f"{len(places)} sets; mean over sets {_means(view, points)}",
+        f"the best of {listed(low)} dimensions is below the best of {listed(high)} on "
+        f"{counted(decision, len(places))}; mean over sets {_means(view, points)}",
         decision.verdict,
         READINGS[key],
     )

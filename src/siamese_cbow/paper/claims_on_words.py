@@ -85,6 +85,16 @@ def related(view: View) -> Iterator[Claim]:
             decision.verdict,
             label_of(key),
         )
+        first = [run["words"]["related"]["me"]["top"][0][0] for run in runs]
+        right = [float([word] == wanted["me"]["word2vec"]) for word in first]
+        decision = decide_by_runs(right, above=0.5).but(view.unsound(key))
+        yield Claim(
+            f"related-me-{key}",
+            "In word2vec space the word most closely related to me is him (4.4)",
+            f"{'; '.join(first)}{because(decision)}",
+            decision.verdict,
+            label_of(key),
+        )
 
 
 def strictness(view: View) -> Iterator[Claim]:

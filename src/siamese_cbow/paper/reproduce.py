@@ -7,18 +7,21 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import one_writer
-from siamese_cbow.errors import InputError, needs
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
+from siamese_cbow.evaluation.score_tables import number
+from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.evaluation.tasks import Tasks
 from siamese_cbow.paper import analysis, charts, paper_tables, system_tables
 from siamese_cbow.paper.claims import claims
-from siamese_cbow.paper.document import Report, Section
+from siamese_cbow.paper.document import Report, Section, listed
 from siamese_cbow.paper.recipes import FULL, QUICK, label_of, with_skip_thought
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_pieces import Job, code_of, fingerprint
@@ -39,6 +42,8 @@ SECTIONS = {
     "tasks": system_tables.tasks,
 }
 
+NOT_MADE = ("None of its trainings was made for this report.",)
+
 
 def reproduce(
     stream: Stream,
@@ -51,6 +56,7 @@ def reproduce(
     threads: int | None = None,
     seed: int = 1,
     restart: bool = False,
+    finished_only: bool = False,
     tasks: Tasks | None = None,
     skip_thought_hours: float | None = None,
     progress: Progress = SILENT,
@@ -63,6 +69,7 @@ def reproduce(
     only      some of table1, table2, table3, figure2, figure3, figure4, analysis, words, tasks
     quick     small vectors and few points: minutes on a small text, to see what it looks like
     restart   throw away what was finished before
+    finished_only  train nothing: a report of what is finished, which says what is not
     tasks     tasks beyond similarity, as `read_tasks` gives them
     skip_thought_hours  about how long skip-thought trains; by default a few minutes, which is not enough for it
     progress  advances to `reproduction_work`
@@ -73,6 +80,8 @@ def reproduce(
         import jinja2  # noqa: F401
     with needs("scipy", "report"):
         import scipy  # noqa: F401
+    if restart and finished_only:
+        raise SettingsError("restart discards what is finished, and finished_only would show it; give one of the two")
     parts = checked_parts(only)
     job = _job(stream, sets, Path(output), quick, threads, seed, tasks, skip_thought_hours)
     with one_writer(Path(output)):
@@ -80,7 +89,12 @@ def reproduce(
         cache = Cache(job.folder, progress=progress)
         if restart:
             cache.clear()
-        results = run_plan(parts, job, cache, progress)
+        results = run_plan(parts, job, cache, progress, finished_only=finished_only)
+        if len(results.left_out) == results.n_pieces:
+            raise InputError(
+                f"none of the {results.n_pieces} pieces of work in {output} is finished, so there is nothing to "
+                "report; leave out --finished (finished_only) to train them"
+            )
         beside = job.tasks.beside if job.tasks is not None and "tasks" in parts else ()
         report = build_report(View(results, sets, parts, beside), job, name)
         if is_written(report, Path(output)):
@@ -106,6 +120,8 @@ def reproduction_work(
 def build_report(view: View, job: Job, name: str) -> Report:
     """The report of finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
+    if view.results.left_out:
+        sections = [one if one.tables or one.figures else replace(one, paragraphs=NOT_MADE) for one in sections]
     if view.results.systems or view.results.unavailable:
         sections.append(system_tables.systems(view))
     return Report(
@@ -146,27 +162,68 @@ def _summary(view: View, job: Job) -> list[str]:
         "tokens, 315,643 words).",
         f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs, of which {n_scored:,} have a gold score.",
     ]
-    means = {key: mean for key in view.columns if (mean := view.means(key)[0]) is not None}
-    if means:
-        ordered = sorted(means, key=lambda key: -means[key])
-        listed = ", ".join(f"{label_of(key)} {means[key]:.3f}".replace(" 0.", " .") for key in ordered)
-        lines.append(f"Mean Pearson over all sets, pairs with a gold score, as learnt: {listed}.")
-    out = {key: why for key in view.columns if (why := view.unsound(key))}
-    if out:
-        listed = "; ".join(f"{label_of(key)} ({why})" for key, why in out.items())
-        lines.append(f"To be ahead of these is no merit, and no verdict rests on it: {listed}.")
+    if view.results.left_out:
+        lines.append(_left_out(view))
+    lines += _means(view)
     lines.append(
         "Verdicts are decided by tests. A claim is a figure that must lie above a bound, worked out again in 500 "
         "resamples of pairs and trainings: it holds if their 95% interval lies above the bound, does not hold if the "
         "interval lies on or below it, and cannot be told otherwise, with fewer than three trainings, or against a "
-        "rival that has collapsed or is below random vectors."
+        "rival that has collapsed or is below random vectors. Only skip-thought, which takes hours, is trained once; "
+        "unless it has learnt its own task, it counts in no comparison. The intervals are not widened for the number "
+        "of claims: where one barely clears its bound, chance may have decided."
     )
+    if "contrastive" in view.columns:
+        lines.append(
+            f"{TUNING} That is so of the contrastive recipe, of its finishing and of FastSent's learning rate; the "
+            "paper's recipe, word2vec and skip-thought have the settings of their authors."
+        )
     if scale.name == "quick":
         lines.append(
             f"This is a quick report ({scale.dim} dimensions, few points, one training for each point of a figure): it "
             "shows what there is to see, not what the systems can do."
         )
     return lines
+
+
+def _means(view: View) -> list[str]:
+    """The mean of every system, and which of them say nothing about others."""
+    lines = []
+    means = {key: mean for key in view.columns if (mean := view.means(key)[0]) is not None}
+    recipe = means.pop("contrastive", None)
+    if means:
+        ordered = sorted(means, key=lambda key: -means[key])
+        shown = ", ".join(f"{label_of(key)} {number(means[key])}" for key in ordered)
+        lines.append(f"Mean Pearson over all sets, pairs with a gold score, as learnt: {shown}.")
+    if recipe is not None:
+        same = view.means("random", "full")[0] if view.among(["random"], "full") else None
+        lines.append(
+            "The contrastive recipe, which has stems, finishing and n-grams beside its objective, has "
+            f"{number(recipe)}{'' if same is None else f'; random vectors with the same have {number(same)}'}."
+        )
+    unsound = {key: why for key in view.columns if (why := view.unsound(key))}
+    if unsound:
+        shown = "; ".join(f"{label_of(key)} ({why})" for key, why in unsound.items())
+        lines.append(f"To be ahead of these is no merit, and no verdict rests on it: {shown}.")
+    return lines
+
+
+def _left_out(view: View) -> str:
+    """What is missing from a report of finished work, by the seeds that are missing."""
+    results, seeds = view.results, dict[str, list[str]]()
+    for piece in results.left_out:
+        title, _, seed = piece.title.rpartition(", seed ")
+        seeds.setdefault(title, []).append(seed)
+    titles: dict[tuple[str, ...], list[str]] = {}
+    for title, some in seeds.items():
+        titles.setdefault(tuple(some), []).append(title)
+    missing = " ".join(
+        f"Seed{'s' if len(some) > 1 else ''} {listed(some)} of: {'; '.join(alike)}." for some, alike in titles.items()
+    )
+    return (
+        f"This report is not complete: {len(results.left_out)} of its {results.n_pieces} trainings were not made, and "
+        f"a verdict that needs three trainings of one of them cannot be told. Missing: {missing}"
+    )
 
 
 def _data(view: View, job: Job, name: str) -> dict[str, Any]:
@@ -194,6 +251,7 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
         "figure3": {key: {n: _points(runs) for n, runs in by.items()} for key, by in view.results.negatives.items()},
         "figure4": {key: {n: _points(runs) for n, runs in by.items()} for key, by in view.results.dims.items()},
         "unavailable": view.results.unavailable,
+        "left_out": [piece.name for piece in view.results.left_out],
     }
 
 
@@ -202,7 +260,7 @@ def rests_on(view: View, job: Job, name: str) -> str:
     pieces = plan_fingerprint(tuple(part for part in SECTIONS if part in view.parts), job)
     code = code_of("siamese_cbow.paper.reproduce", with_plans=True)
     version = importlib.metadata.version("siamese-cbow")
-    missing = sorted(view.results.unavailable)
+    missing = [*sorted(view.results.unavailable), *(piece.name for piece in view.results.left_out)]
     templates = [(files(__package__) / template).read_text("utf-8") for template in TEMPLATES]
     return fingerprint({"pieces": pieces, "name": name, "code": [code, version, *templates], "missing": missing})
 

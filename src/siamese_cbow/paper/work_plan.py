@@ -53,6 +53,8 @@ class Results:
     dims: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> dim -> points
     curves: dict[str, list[Run]] = field(default_factory=dict)  # recipe -> curves
     unavailable: dict[str, str] = field(default_factory=dict)  # systems without their library, and what to type
+    left_out: list[Piece] = field(default_factory=list)  # not done, in a report of finished work only
+    n_pieces: int = 0  # planned, those that were left out too
 
 
 Place: TypeAlias = Callable[[Results, dict[str, Any]], None]  # puts a result where it belongs
@@ -66,17 +68,26 @@ def checked_parts(only: Collection[str] | None) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in wanted)
 
 
-def run_plan(parts: Collection[str], job: Job, cache: Cache, progress: Progress) -> Results:
-    """Do the work of some parts, or find it done. `progress` advances to `planned_work` in all."""
+def run_plan(
+    parts: Collection[str], job: Job, cache: Cache, progress: Progress, *, finished_only: bool = False
+) -> Results:
+    """Do the work of some parts, or find it done. `progress` advances to `planned_work` in all.
+
+    finished_only  nothing is trained: what is not in the cache is left out, and noted in the results
+    """
     results = Results()
     todo: list[tuple[Piece, Place]] = []
     for piece, place in planned(parts, job):
+        results.n_pieces += 1
         known = cache.get(piece.name, job.about(piece))
         if known is not None:
             place(results, known)
             progress.advance(weight(piece, job))
         else:
             todo.append((piece, place))
+    if finished_only:
+        results.left_out = [piece for piece, _ in todo]
+        return results
     if todo:
         seconds = measured_seconds([piece for piece, _ in todo], job)
         progress.say(f"{len(todo)} pieces of work to do, about {_duration(seconds)} by a measured piece of each kind")
