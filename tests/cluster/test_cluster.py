@@ -408,7 +408,7 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], texts: Path, tmp_pat
         said = failed(capsys, *command, "-o", tmp_path / "s", "--cluster", "127.0.0.1:1", "--workers", 2)
         assert "no Ray cluster answers at 127.0.0.1:1" in said
     said = failed(capsys, "prepare", texts, "-o", tmp_path / "s", "--cluster", "somewhere")
-    assert "'somewhere' is no address of a Ray cluster; expected host:port" in said
+    assert "'somewhere' is not the address of a Ray cluster; expected host:port" in said
 
 
 def test_a_node_that_sees_other_files(cluster: sc.RayCluster, nodes: Nodes, texts: Path, tmp_path: Path) -> None:
