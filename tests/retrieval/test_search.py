@@ -340,3 +340,14 @@ def test_files_that_cannot_be_searched(model: Model, tmp_path: Path) -> None:
     source = RowReader([str(tmp_path)], say=said.append)
     assert [hit.text for hit in search.search("ship", source, model=model)] == ["the ship"]
     assert said == ["left out 1 binary file; a file that is named itself is always read"]
+
+
+def test_long_rows_are_looked_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(scoring.in_parts(["abc", "d", "e"], 3)) == [["abc"], ["d", "e"]]
+    assert list(scoring.in_parts([])) == [[]]
+    seen: list[int] = []
+    of = BulkWords.of
+    monkeypatch.setattr(BulkWords, "of", lambda self, texts: seen.append(sum(map(len, texts))) or of(self, texts))
+    rows = ["the cat sat " * 200_000] * 8  # 2.4 MB each: of the sample, only the beginnings
+    assert sc.search("cat", rows, model=sc.load(), k=2)
+    assert seen[0] == len(rows) * SAMPLE_CHARACTERS
