@@ -22,7 +22,9 @@ from siamese_cbow.kernels.means import bounds
 from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model import encoding
 from siamese_cbow.retrieval import scoring, search
+from siamese_cbow.retrieval.fitting import SAMPLE_CHARACTERS
 from siamese_cbow.retrieval.manifest import fingerprint
+from siamese_cbow.retrieval.row_words import BulkWords
 from siamese_cbow.text import reader
 from siamese_cbow.text.records import RawBlock
 from siamese_cbow.text.row_reader import RowReader, finished_rows
@@ -349,5 +351,5 @@ def test_long_rows_are_looked_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     of = BulkWords.of
     monkeypatch.setattr(BulkWords, "of", lambda self, texts: seen.append(sum(map(len, texts))) or of(self, texts))
     rows = ["the cat sat " * 200_000] * 8  # 2.4 MB each: of the sample, only the beginnings
-    assert sc.search("cat", rows, model=sc.load(), k=2)
+    assert sc.search("cat", Texts(rows), model=sc.load(), k=2)
     assert seen[0] == len(rows) * SAMPLE_CHARACTERS
