@@ -22,7 +22,9 @@ from siamese_cbow.kernels.means import bounds
 from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model import encoding
 from siamese_cbow.retrieval import scoring, search
+from siamese_cbow.retrieval.fitting import SAMPLE_CHARACTERS
 from siamese_cbow.retrieval.manifest import fingerprint
+from siamese_cbow.retrieval.row_words import BulkWords
 from siamese_cbow.text import reader
 from siamese_cbow.text.records import RawBlock
 from siamese_cbow.text.row_reader import RowReader, finished_rows
@@ -350,3 +352,14 @@ def test_the_pretrained_model_is_the_default(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the cat sat on the mat\nparliament passed a law\n")
     sc.Index.update(tmp_path / "ix", tmp_path / "a.txt")
     assert sc.Index(tmp_path / "ix").search("a law", k=1)[0].text == "parliament passed a law"
+
+
+def test_long_rows_are_looked_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(scoring.in_parts(["abc", "d", "e"], 3)) == [["abc"], ["d", "e"]]
+    assert list(scoring.in_parts([])) == [[]]
+    seen: list[int] = []
+    of = BulkWords.of
+    monkeypatch.setattr(BulkWords, "of", lambda self, texts: seen.append(sum(map(len, texts))) or of(self, texts))
+    rows = ["the cat sat " * 200_000] * 8  # 2.4 MB each: of the sample, only the beginnings
+    assert sc.search("cat", Texts(rows), model=sc.load(), k=2)
+    assert seen[0] == len(rows) * SAMPLE_CHARACTERS
