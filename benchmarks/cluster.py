@@ -303,6 +303,7 @@ def memory(options: argparse.Namespace) -> None:
         "Memory of a training on two nodes",
         "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
         write=options.write,
+        script="cluster memory",
     )
 
 
@@ -359,6 +360,7 @@ def scale(options: argparse.Namespace) -> None:
         "The paper's corpus size on two nodes of one core",
         "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
         write=options.write,
+        script="cluster scale",
     )
 
 

@@ -8,7 +8,7 @@ before are kept in a file beside the stream. Rules:
 
     adagrad   ours: see `cluster.averaging`
     all       ours, but all rows that were touched are averaged after every round
-    touches8  ours, but a row is averaged when a worker has moved it about 8 times, or any other number of them
+    touches32 ours, but a row is averaged when a worker has moved it about 32 times, or any other number
     mean      the mean of what those who touched a row made of it
     sum       moves are added up as they are
     forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer

@@ -62,9 +62,10 @@ def machine(*libraries: str) -> str:
     return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
 
 
-def report(name: str, title: str, text: str, *, write: bool) -> None:
-    """Prints a result, and keeps it as `results/name.md` where asked to."""
-    page = f"# {title}\n\n{text}\n\nMade by `python -m benchmarks.{name}` on a shared machine: read the ratios.\n"
+def report(name: str, title: str, text: str, *, write: bool, script: str | None = None) -> None:
+    """Prints a result, and keeps it as `results/name.md` where asked to; `script` where that has another name."""
+    made_by = f"`python -m benchmarks.{script or name}`"
+    page = f"# {title}\n\n{text}\n\nMade by {made_by} on a shared machine: read the ratios.\n"
     print(page)
     if write:
         RESULTS.mkdir(exist_ok=True)

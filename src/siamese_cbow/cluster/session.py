@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -39,11 +39,7 @@ RETRIES = 5  # of a piece of work whose process was lost
 CONNECT_SECONDS = 5.0
 EXPECTED = "expected host:port of its head, as `ray start --head` says, auto, or local"
 PLACE_SECONDS = 120.0  # to find room for a worker, or to start one
-_QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_BACKEND_LOG_LEVEL": "error",  # it warns with every attempt to connect
-}
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 class Node(NamedTuple):
@@ -228,8 +224,23 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
     elif address != "auto":
         raise ClusterError(f"{address!r} is not the address of a Ray cluster; {EXPECTED}")
     _check_free(ray)
-    with clear_errors(ray, address):
+    with clear_errors(ray, address), _without_warnings():
         ray.init(address=address, **quiet)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Ray's own code writes a line to standard error for every attempt to connect; the last error says it all.
+
+    Not by RAY_BACKEND_LOG_LEVEL: that it is set is a line, too, in every job.
+    """
+    with ExitStack() as after, Path(os.devnull).open("wb") as nowhere:
+        with suppress(OSError):  # a process without standard error
+            before = os.dup(2)
+            after.callback(os.close, before)
+            os.dup2(nowhere.fileno(), 2)
+            after.callback(os.dup2, before, 2)
+        yield
 
 
 def _check_free(ray: Any) -> None:
