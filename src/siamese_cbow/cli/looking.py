@@ -123,8 +123,8 @@ def neighbours(
     elif model.languages:
         nearest = model.most_similar(words, negative, topn=k, all_forms=all_forms)
     else:
-        terms = ([_term(model, word) for word in each] for each in (words, negative))
-        nearest = model.most_similar(*terms, topn=k, all_forms=all_forms)
+        plus, minus = ([_term(model, word) for word in each] for each in (words, negative))
+        nearest = model.most_similar(plus, minus, topn=k, all_forms=all_forms)
         tell_unknown(model, " ".join((*words, *negative)))
     for word, cosine in nearest:
         if as_json:
