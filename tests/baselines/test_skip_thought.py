@@ -568,7 +568,7 @@ def test_new_words_come_through_the_map(trained: SkipThoughtEncoder) -> None:
     between = (theirs[words.index("sun")] + theirs[words.index("moon")]) / 2
     watch = Watch()
     wider = expand(trained, [*words, "planet", "sun"], np.vstack([theirs, between, theirs[:1]]), progress=watch)
-    assert "1 words more" in watch.said[-1]
+    assert "added 1 words by a map" in watch.said[-1]
     assert list(wider.vocabulary.words) == [*words, "planet"]
     assert np.array_equal(wider.parts[0].table[:-1], table), "words of the training keep their vectors"
     expected = (table[words.index("sun")] + table[words.index("moon")]) / 2

@@ -69,7 +69,7 @@ def test_broken_characters_are_said_by_every_command(
                     ["prepare", name, "-o", "stream", "--min-count", "1"]):  # fmt: skip
         main(command)
         said = capsys.readouterr().err
-        assert "1 broken" in said, command
+        assert "replaced 1 invalid UTF-8" in said, command
     if name == "a.txt":
         main(["similarity", "--file", name])
         assert "replaced 1 invalid UTF-8 character: a.txt" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_what_it_needs() -> None:
     model, data = world()
-    with pytest.raises(SettingsError, match="fewer folds, or more examples"):
+    with pytest.raises(SettingsError, match="use fewer folds or more examples"):
         probe(model, data, folds=50)
     with pytest.raises(InputError, match="at least two"):
         probe(model, Labelled("one", ["a", "b"], ["x", "x"]))

@@ -204,7 +204,7 @@ def test_protocols_count_different_pairs() -> None:
 
 def test_a_set_made_by_hand_is_checked_too() -> None:
     pairs = (("a", "b"),) * 3
-    with pytest.raises(InputError, match="2014 x: 3 pairs, but 2 gold scores"):
+    with pytest.raises(InputError, match="2014 x: 3 pairs but 2 gold scores"):
         PairSet(2014, "x", pairs, np.zeros(2))
     with pytest.raises(InputError, match=r"2014 x: gold score 7 of pair 2 is not within 0 to 5"):
         PairSet(2014, "x", pairs, np.array([1.0, 7, 1]))

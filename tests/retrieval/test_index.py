@@ -296,9 +296,9 @@ def test_the_command_that_repairs_an_index_can_be_typed(model: Model, notes: Pat
     folder = tmp_path / "index"
     Index.update(folder, notes, model=model)
     next(folder.glob("segment-*/codes.npy")).unlink()
-    with pytest.raises(FormatError, match=f"`siamese-cbow index -o {folder} --rebuild`"):
+    with pytest.raises(FormatError, match=f": siamese-cbow index -o {folder} --rebuild "):
         Index(folder, model=model)
-    with pytest.raises(FormatError, match=f"not an index.*`siamese-cbow index {notes} -o {notes}.index`"):
+    with pytest.raises(FormatError, match=f"not an index.*: siamese-cbow index {notes} -o {notes}.index$"):
         Index(notes, model=model)
 
 

@@ -287,7 +287,7 @@ def test_damaged_streams_are_refused(stream_folder: Path, name: str) -> None:
 def test_other_versions_and_swapped_files_are_refused(stream_folder: Path) -> None:
     about = json.loads((stream_folder / "stream.json").read_text())
     (stream_folder / "stream.json").write_text(json.dumps(about | {"format_version": 99}))
-    with pytest.raises(FormatError, match="stream format 99, this version reads 1"):
+    with pytest.raises(FormatError, match="stream format 99, but this version reads 1"):
         Stream.load(stream_folder)
     (stream_folder / "stream.json").write_text(json.dumps(about))
     (stream_folder / "ids.npy").write_bytes((stream_folder / "sentences.npy").read_bytes())

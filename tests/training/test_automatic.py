@@ -246,7 +246,7 @@ def test_the_library_has_the_same_defaults(text: Path, capsys: pytest.CaptureFix
     said_by_library = " ".join(capsys.readouterr().err.split())
     assert np.array_equal(model.vectors, load("command").vectors)
     assert model.info["recipe"] == load("command").info["recipe"]
-    for remark in (f"epochs: {epochs_of(1)}, chosen for", LITTLE, "min_count 1, by the size of the text"):
+    for remark in (f"epochs: {epochs_of(1)}, chosen for", LITTLE, "min_count: 1, chosen by the size of the text"):
         assert remark in said_by_command
         assert remark in said_by_library
 

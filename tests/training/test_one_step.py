@@ -129,7 +129,7 @@ def test_what_could_mean_two_things_is_refused(folder: Path, source: Any, expect
 
 
 def test_text_and_stream_together_are_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="1 of 2 are streams"):
+    with pytest.raises(InputError, match="1 of 2 inputs are streams"):
         mix_of([prepare(folder, **SETTINGS), "books"])
 
 

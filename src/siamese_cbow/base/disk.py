@@ -166,8 +166,8 @@ def check_replaceable(path: Path, ours: Collection[str], what: str = "this") -> 
     if strange:
         more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
         raise InputError(
-            f"{path} contains files that are not part of {what} and would be deleted "
-            f"({', '.join(strange[:3])}{more}); choose another folder or move them"
+            f"{path} contains files that are not part of {what} ({', '.join(strange[:3])}{more}) and would be deleted; "
+            "choose another folder or move them"
         )
     if Path.cwd().is_relative_to(target):
         raise InputError(f"{path} is the current folder, which can't be replaced; choose another")

@@ -24,7 +24,7 @@ tags:
 ---
 # {name}
 
-A sentence's vector is the mean of its words' vectors{trained}.
+The vector of a sentence is the mean of its words' vectors{trained}.
 {n_words:,} words, {dim} dimensions, {dtype}. Written by siamese-cbow.
 
 ## Use
@@ -32,7 +32,7 @@ A sentence's vector is the mean of its words' vectors{trained}.
 {use}
 ## Words
 
-Tokenizer: {tokenizer}. Every word stands in `vocabulary.txt`, with its count; the most frequent ones:
+Tokenizer: {tokenizer}. `vocabulary.txt` lists all words with their counts; the most frequent:
 
     {frequent}
 {sections}"""
@@ -50,7 +50,7 @@ _UNKNOWN = {
 }
 
 _USE = """\
-With siamese-cbow (vectors as they are, or of length 1 with `normalize_embeddings=True`):
+With siamese-cbow (plain means, or vectors of length 1 with `normalize_embeddings=True`):
 
 ```python
 import siamese_cbow
@@ -59,7 +59,7 @@ model = siamese_cbow.load("{name}")
 vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
 ```
 
-{others} A text gives zeros where no word counts. {unknown}
+{others} A text without any word that counts gives zeros. {unknown}
 """
 
 _OTHER_LIBRARIES = """\
@@ -79,14 +79,14 @@ from model2vec import StaticModel
 vectors = StaticModel.from_pretrained("{name}").encode(["A man plays a guitar."])
 ```
 
-All three cut text into the same words."""
+All three tokenise text in the same way."""
 
 _FOUR_BITS = """\
 Compressed to 4 bits, which other libraries can't read. For sentence-transformers and model2vec:
 `siamese-cbow compress {name} -o {name}-int8 --dtype int8`."""
 
 _USE_LANGUAGES = """\
-The words are of several languages. Each text is encoded in its own, and then all can be compared:
+The model has several languages. Encode each text in its own language; then all can be compared:
 
 ```python
 import siamese_cbow
@@ -134,7 +134,7 @@ def model_card(model: Model, name: str) -> str:
     return _CARD.format(
         library=libraries[0],
         tags="\n".join(f"- {tag}" for tag in (*libraries, *_TAGS)),
-        trained=", which were trained to be averaged" if "objective" in (model.info.recipe or {}) else "",
+        trained=", which are trained to be averaged" if "objective" in (model.info.recipe or {}) else "",
         name=_text(name),
         n_words=len(model.vocabulary),
         dim=model.dim,
