@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import siamese_cbow
+from siamese_cbow.evaluation.sts import TUNING
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,6 +39,14 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_the_reference_has_every_public_name() -> None:
     described = re.findall(r"^::: siamese_cbow\.(\S+)\.(\w+)$", (ROOT / "docs/api.md").read_text("utf-8"), re.MULTILINE)
     assert {name: home for home, name in described} == siamese_cbow._HOMES
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/how-it-works.md", "docs/training.md", "results/pretrained.md",
+             "results/quality_search.md", "results/reproduce-novels/report.md"],
+)  # fmt: skip
+def test_what_settings_were_chosen_on_is_said_in_one_way(page: str) -> None:
+    assert TUNING in " ".join((ROOT / page).read_text("utf-8").split())
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
