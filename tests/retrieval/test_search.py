@@ -22,9 +22,10 @@ from siamese_cbow.kernels.means import bounds
 from siamese_cbow.kernels.means_reference import COLUMNS, NO_WORDS
 from siamese_cbow.model import encoding
 from siamese_cbow.retrieval import scoring, search
-from siamese_cbow.retrieval.fitting import SAMPLE_CHARACTERS
+from siamese_cbow.retrieval.fitting import ENOUGH, SAMPLE_CHARACTERS, USUAL_SPREAD, steadied
 from siamese_cbow.retrieval.manifest import fingerprint
 from siamese_cbow.retrieval.row_words import BulkWords
+from siamese_cbow.retrieval.terms import Term, TermFinder
 from siamese_cbow.text import reader
 from siamese_cbow.text.records import RawBlock
 from siamese_cbow.text.row_reader import RowReader, finished_rows
@@ -363,3 +364,24 @@ def test_long_rows_are_looked_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     rows = ["the cat sat " * 200_000] * 8  # 2.4 MB each: of the sample, only the beginnings
     assert sc.search("cat", Texts(rows), model=sc.load(), k=2)
     assert seen[0] == len(rows) * SAMPLE_CHARACTERS
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_words_of_a_query_are_found_alike_in_bulk(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    terms = [Term("a", (1, 4), (7,), 1), Term("b", (2,), (), 1), Term("c", (), (9, 11), 2)]
+    finder = TermFinder(terms, 12)
+    ids, keys = rng.integers(0, 12, 300).astype(np.int32), rng.integers(6 * (seed % 2), 20, 40).astype(np.uint64)
+    keys = keys if seed % 2 else keys + np.uint64(100)  # none of the query
+    ends, key_ends = (np.append(np.sort(rng.integers(0, n + 1, 29)), n) for n in (len(ids), len(keys)))
+    for plain, bulk in zip(
+        finder.matches(ids, ends, keys, key_ends), finder.bulk_matches(ids, ends, keys, key_ends), strict=True
+    ):
+        np.testing.assert_array_equal(bulk, plain)
+
+
+def test_few_rows_are_taken_for_usual_ones() -> None:
+    assert steadied(1e-6, USUAL_SPREAD, 2) == pytest.approx(USUAL_SPREAD, rel=0.02)
+    assert steadied(0.5, USUAL_SPREAD, ENOUGH) == 0.5
+    spreads = [steadied(0.5, USUAL_SPREAD, n) for n in range(1, ENOUGH + 1)]
+    assert spreads == sorted(spreads)
