@@ -260,19 +260,20 @@ def _check_reachable(address: str, host: str, port: str) -> None:
 def clear_errors(ray: Any, where: str) -> Iterator[None]:
     """What Ray says, in one line."""
     errors = ray.exceptions
+    full = (errors.ObjectStoreFullError, errors.OutOfDiskError)  # of the driver, or as the cause of a task's error
     try:
         yield
     except SiameseCBOWError:
         raise
-    except errors.RayTaskError as error:
+    except (errors.RayTaskError, *full) as error:
         cause = error.cause if isinstance(getattr(error, "cause", None), BaseException) else error
+        if isinstance(cause, full):
+            raise ClusterError(
+                f"the object store of {where} is full; start its nodes with a larger --object-store-memory, or use "
+                "fewer --workers; then run the same command to resume"
+            ) from error
         last = str(cause).strip().splitlines()[-1:] or [""]
         raise ClusterError(f"work on {where} failed: {type(cause).__name__}: {last[0][:300]}") from error
-    except (errors.ObjectStoreFullError, errors.OutOfDiskError) as error:
-        raise ClusterError(
-            f"the object store of {where} is full; start its nodes with a larger --object-store-memory, or "
-            "use fewer --workers; then run the same command to resume"
-        ) from error
     except errors.OutOfMemoryError as error:
         raise ClusterError(
             f"a node of {where} ran out of memory and Ray killed a worker; run the same command with fewer "
