@@ -79,7 +79,7 @@ def test_command(tmp_path: Path) -> None:
     base = ["evaluate", str(tmp_path / "m"), "--probe", str(tmp_path / "toy.tsv"), "--folds", "5"]
     result = CliRunner().invoke(group, base)
     assert result.exit_code == 0, result.output
-    for part in ("accuracy", "tf-idf", "most frequent label", "±"):
+    for part in ("accuracy", "tf-idf", "majority class", "±"):
         assert part in result.output
     rows = [json.loads(line) for line in CliRunner().invoke(group, [*base, "--json"]).output.splitlines()]
     assert [row["name"] for row in rows] == ["m", "tf-idf"]
