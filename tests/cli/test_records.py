@@ -248,7 +248,7 @@ def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFix
         main(["encode", "d.csv", "-o", f"out{ending}"])
     assert read_rows("out.csv") == read_rows("out.jsonl") == read_rows("out.parquet") == []
     assert pq.read_schema("out.parquet").names == ["text", "x", "vector"]
-    assert "expected one of them" in failure(capsys, "dedup", "d.csv", "-o", "out.csv", "--json")
+    assert "expected only one of them" in failure(capsys, "dedup", "d.csv", "-o", "out.csv", "--json")
     assert "expected a name that ends in .parquet, .jsonl, .csv" in failure(capsys, "dedup", "d.csv", "-o", "out.npy")
 
 

@@ -54,7 +54,7 @@ def test_files(tmp_path: Path) -> None:
         ("b.tsv", "no tab\n", "line 1 has no tab"),
         ("b.csv", "text,kind\na,b\n", "expected text and label"),
         ("b.jsonl", '{"text": "a"}\n', "no column 'label'; it has 'text'; expected text and label"),
-        ("c.jsonl", '{"text": 1, "label": "x"}\n', "column 'text' .* holds int in line 1"),
+        ("c.jsonl", '{"text": 1, "label": "x"}\n', "column 'text' .* contains int in line 1"),
         ("c.csv", "text,label\na,x\nb,\n", "'b' .number 2. has no label"),
         ("c.tsv", "", "is empty"),
     ):
@@ -79,7 +79,7 @@ def test_command(tmp_path: Path) -> None:
     base = ["evaluate", str(tmp_path / "m"), "--probe", str(tmp_path / "toy.tsv"), "--folds", "5"]
     result = CliRunner().invoke(group, base)
     assert result.exit_code == 0, result.output
-    for part in ("accuracy", "tf-idf", "most frequent label", "±"):
+    for part in ("accuracy", "tf-idf", "majority class", "±"):
         assert part in result.output
     rows = [json.loads(line) for line in CliRunner().invoke(group, [*base, "--json"]).output.splitlines()]
     assert [row["name"] for row in rows] == ["m", "tf-idf"]

@@ -113,14 +113,14 @@ def test_an_input_without_gold_and_an_odd_size_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pairs", "gold", "message"),
     [
-        (PAIRS, "1\n2\n3\n", r"input\.images\.txt has 4 pairs, .*gs\.images\.txt has 3 scores"),
+        (PAIRS, "1\n2\n3\n", r"input\.images\.txt has 4 pairs but .*gs\.images\.txt has 3 scores"),
         (PAIRS.replace("one\ttwo", "one two"), GOLD, r"input\.images\.txt, line 2: expected at least 2 .*'one two'"),
         (PAIRS, "4.5\n5.1\n3\n\n", r"gs\.images\.txt, line 2: gold score 5\.1 is not within 0 to 5"),
         (PAIRS, "4.5\n-1\n3\n\n", r"gs\.images\.txt, line 2: gold score -1 is not within"),
         (PAIRS, "4.5\n1\nhigh\n\n", r"gs\.images\.txt, line 3: gold score 'high' is not a number"),
         (PAIRS, "4.5\n1\nnan\n\n", r"gs\.images\.txt, line 3: gold score nan is not within"),
-        (PAIRS, "4.5\n1\n\n\n", r"gs\.images\.txt: 2 pairs have a gold score; a correlation needs at least 3"),
-        (PAIRS, "", r"has 4 pairs, .* has 0 scores"),
+        (PAIRS, "4.5\n1\n\n\n", r"gs\.images\.txt: only 2 pairs have a gold score; a correlation needs at least 3"),
+        (PAIRS, "", r"has 4 pairs but .* has 0 scores"),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(tmp_path: Path, pairs: str, gold: str, message: str) -> None:
@@ -163,7 +163,7 @@ def test_sts_benchmark(tmp_path: Path) -> None:
     assert one.gold.tolist() == [5, 0.25, 1]
     assert sts(tmp_path / "sts-dev.csv")[0].name == "STS-Benchmark dev"
     (tmp_path / "sts-test.csv").write_text(STS_B.format(1) + "a\tb\n")
-    with pytest.raises(InputError, match=r"sts-test\.csv, line 2: expected at least 7 fields"):
+    with pytest.raises(InputError, match=r"sts-test\.csv, line 2: expected at least 7 tab-separated fields"):
         sts(tmp_path)
     (tmp_path / "other.csv").write_text("x")
     with pytest.raises(InputError, match=r"other\.csv: expected a folder, or a file sts-train\.csv"):

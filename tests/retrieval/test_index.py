@@ -426,7 +426,7 @@ def test_index_from_the_command_line(
     assert hit["source"] in ("notes/a.txt", "notes/b.txt")
     assert hit["score"] > 0.8
     for arguments, message in (
-        (["search", "guitar", "notes", "--index", "notes.index"], "expected one of them"),
+        (["search", "guitar", "notes", "--index", "notes.index"], "expected only one of them"),
         (["search", "guitar", "--index", "none", "--model", "model"], "no index none"),
         (["search", "", "--index", "notes.index"], "query is empty"),
     ):

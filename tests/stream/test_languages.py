@@ -215,7 +215,7 @@ def test_load_and_up_to_date(tmp_path: Path) -> None:
     prepare(path, output=tmp_path / "stream", text=GERMAN, progress=heard)
     assert "up to date" in heard.messages[0]
     turned = TextSettings(kind="groups", languages=("en", "nl"))
-    with pytest.raises(InputError, match=r"other settings \(text\).*--restart"):
+    with pytest.raises(InputError, match=r"other text or settings \(text\).*--restart"):
         prepare(path, output=tmp_path / "stream", text=turned)
     again = prepare(path, output=tmp_path / "stream", text=turned, restart=True)
     assert again.vocabulary.languages == ("en", "nl")
