@@ -203,7 +203,7 @@ def test_broken_folders(tmp_path: Path) -> None:
     saved()
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:50])
-    with pytest.raises(InputError, match=r"model\.safetensors can't be read"):
+    with pytest.raises(InputError, match=r"can't read .*model\.safetensors"):
         open_model(folder)
     (folder / "model.safetensors").write_bytes(whole)
     (folder / "tokenizer.json").write_text('{"model": 1}')
