@@ -335,7 +335,7 @@ def test_commands_say_what_an_unknown_word_was_made_of(tmp_path: Path) -> None:
     assert lines[1] == "1 77\tbuilt from its letters; no known word is near"
     assert "somi (built from its letters" in run(group, ["neighbours", "somi", "--model", str(tmp_path / "m")]).output
     lost = run(group, ["convert", str(tmp_path / "m"), str(tmp_path / "v.bin")]).output
-    assert "vectors of n-grams" in lost
+    assert "n-gram vectors" in lost
 
 
 def test_stretches_of_texts() -> None:
