@@ -655,7 +655,7 @@ def test_folders_that_are_no_encoder(combined: SkipThoughtEncoder, tmp_path: Pat
     for change, says in (
         ({"format_version": 99}, "format version 99"),
         ({"format": "x"}, "not the config"),
-        ({"parts": 3}, "can't be read"),
+        ({"parts": 3}, "can't read"),
     ):
         old = json.loads(config.read_text())
         config.write_text(json.dumps(old | change))

@@ -207,7 +207,7 @@ def test_no_model(
 ) -> None:
     monkeypatch.delenv("SIAMESE_CBOW_MODEL", raising=False)
     said = failure([*arguments, "--model", str(tmp_path / "none")], capsys)
-    for part in ("no model", "siamese-cbow prepare", "siamese-cbow train"):
+    for part in ("no model", "siamese-cbow train TEXT -o FOLDER"):
         assert part in said
     (tmp_path / "empty").mkdir()
     assert "empty contains no readable model" in failure([*arguments, "--model", str(tmp_path / "empty")], capsys)

@@ -103,7 +103,9 @@ def test_a_row_for_each_record_in_every_command(table: str, capsys: pytest.Captu
     rows = [json.loads(line) for line in out(capsys, "encode", table, *body)]
     assert [(row.get("body") or "").split() for row in rows] == [text.split() for text in BODIES]
 
-    hits = [json.loads(line) for line in out(capsys, "search", "ship", table, *body, "-k0", "--threshold=-1", "--json")]
+    hits = [
+        json.loads(line) for line in out(capsys, "search", "ship", table, *body, "-k0", "--threshold=-99", "--json")
+    ]
     found = {hit["record"]: " ".join(hit["text"].split()) for hit in hits}
     assert found == {i: text for i, text in enumerate(WORDS, 1) if text}  # the empty one has no vector, but a number
 
@@ -227,9 +229,9 @@ def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFix
         assert not Path(f"out{ending}").exists()
     main(["encode", "c.csv", "--vector-column", "v", "-o", "out.jsonl"])
     assert read_rows("out.jsonl")[0].keys() == {"text", "vector", "v"}
-    main(["encode", "c.csv", "--sentences", "-o", "out.jsonl"])
+    main(["encode", "c.csv", "--sentences", "-o", "sentences.jsonl"])
     assert "each row is a sentence, not a record" in capsys.readouterr().err
-    assert read_rows("out.jsonl")[0].keys() == {"text", "vector"}
+    assert read_rows("sentences.jsonl")[0].keys() == {"text", "vector"}
     Path("tables").mkdir()
     Path("tables/a.csv").write_text("text,x\nship,1\nsong,2\n")
     Path("tables/b.csv").write_text("text,y\nsoup,1\n")

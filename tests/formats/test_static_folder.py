@@ -191,7 +191,7 @@ def test_broken_folders(tmp_path: Path) -> None:
         safetensors.save_file({**tensors, **changes}, folder / "model.safetensors")
 
     for changes, message in (
-        ({"embeddings": np.ones((3, 4), np.float32)}, "14 tokens, model.safetensors 3 vectors"),
+        ({"embeddings": np.ones((3, 4), np.float32)}, "14 tokens but model.safetensors has 3 vectors"),
         ({"embeddings": np.ones(3, np.float32)}, "expected a table"),
         ({"mapping": np.full(len(PIECES), 99)}, "a mapping beyond its 14 rows"),
         ({"weights": np.ones(3)}, "weights of shape"),
@@ -203,7 +203,7 @@ def test_broken_folders(tmp_path: Path) -> None:
     saved()
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:50])
-    with pytest.raises(InputError, match=r"model\.safetensors can't be read"):
+    with pytest.raises(InputError, match=r"can't read .*model\.safetensors"):
         open_model(folder)
     (folder / "model.safetensors").write_bytes(whole)
     (folder / "tokenizer.json").write_text('{"model": 1}')

@@ -303,7 +303,7 @@ def test_similarity_takes_vectors_too(plain: Model) -> None:
         plain.similarity_pairwise(a, b[:2])
     with pytest.raises(InputError, match="shape"):
         plain.similarity(np.zeros((1, 1, 2)), a)
-    with pytest.raises(InputError, match="vectors of 3 and 2 numbers"):
+    with pytest.raises(InputError, match="vectors of 3 and 2 dimensions"):
         plain.similarity(np.zeros(3), "east")
     with pytest.raises(InputError, match="NaN"):
         plain.similarity_pairwise(np.array([[1, np.nan]]), ["east"])

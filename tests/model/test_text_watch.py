@@ -22,7 +22,7 @@ GERMAN = [
 ]
 ENGLISH = ["The old man sleeps under the large tree.", "Yesterday we bought fresh vegetables at the market."] * 20
 KLINGON = "qapla batlh jajvam"
-OTHER = "the text looks German (de), the model English (en)"
+OTHER = "the text looks German (de), but the model is English (en)"
 
 
 @pytest.fixture

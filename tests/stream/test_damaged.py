@@ -131,7 +131,7 @@ def test_headers_that_lie(folder: Path, header: str) -> None:
     size = int.from_bytes(data[8:10], "little")
     line = header.encode().ljust(max(size, len(header) + 1) - 1) + b"\n"
     path.write_bytes(data[:8] + len(line).to_bytes(2, "little") + line + data[10 + size :])
-    with pytest.raises(FormatError, match=r"ids.npy (can't be read|holds)"):
+    with pytest.raises(FormatError, match=r"can't read \S+ids.npy|ids.npy holds"):
         Stream.load(folder)
 
 

@@ -361,11 +361,11 @@ def test_commands_say_what_an_unknown_word_was_made_of(tmp_path: Path) -> None:
     base = ["encode", str(tmp_path / "in.txt"), "--model", str(tmp_path / "m"), "-o", str(tmp_path / "out.npy")]
     assert run(group, [*base, "--unknown", str(unknown)]).exit_code == 0
     lines = unknown.read_text().splitlines()
-    assert lines[0].startswith("2 somi\tits letters (near ")
+    assert lines[0].startswith("2 somi\tbuilt from its letters; near ")
     assert lines[1] == "1 77\tbuilt from its letters; no known word is near"
     assert "somi (built from its letters" in run(group, ["neighbours", "somi", "--model", str(tmp_path / "m")]).output
     several = run(group, ["neighbours", "kalo", "Somi", "--model", str(tmp_path / "m")])
     assert several.exit_code == 0
     assert "somi (built from its letters" in several.output
     lost = run(group, ["convert", str(tmp_path / "m"), str(tmp_path / "v.bin")]).output
-    assert "vectors of n-grams" in lost
+    assert "n-gram vectors" in lost

@@ -266,9 +266,7 @@ def download(what: str, folder: str) -> None:
 @threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed.")
 @click.option("--restart", is_flag=True, help="Discard finished work and start over.")
-@click.option(
-    "--finished", "finished_only", is_flag=True, help="Train nothing; report what is finished and name what is missing."
-)
+@click.option("--finished", "finished_only", is_flag=True, help="Train nothing; report finished work, name the rest.")
 def reproduce(
     folder: Path,
     output: Path,
@@ -281,8 +279,7 @@ def reproduce(
 ) -> None:
     """Reproduce every table and figure of the paper from one stream.
 
-    STREAM is a folder written by `prepare`. To resume after an interruption, repeat the command; finished work is
-    reused.
+    STREAM is a folder written by `prepare`. To resume after an interruption, repeat the command.
     """
     from siamese_cbow.evaluation.tasks import read_tasks
     from siamese_cbow.paper.reproduce import reproduce, reproduction_work

@@ -10,7 +10,6 @@ of the rows is in the index, so hits are shown as they were when it was made; `s
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
@@ -104,16 +103,7 @@ class Index:
 
     def stale(self) -> list[str]:
         """Files that have changed or are gone since the index was made; `index -o FOLDER` brings it up to date."""
-        changed = []
-        for name, entry in self.manifest.files.items():
-            try:
-                now = os.stat(name)  # noqa: PTH116 (a name, and thousands of them)
-            except OSError:
-                changed.append(_shown(name))
-                continue
-            if (now.st_size, now.st_mtime_ns) != (entry.size, entry.mtime_ns):
-                changed.append(_shown(name))
-        return changed
+        return [_shown(name) for name, entry in self.manifest.files.items() if not entry.is_of(name)]
 
     def search(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,6 +42,14 @@ class FileEntry:
     first: int
     last: int
     counted: str = "line"  # what the numbers of its rows count: "line" or "record"
+
+    def is_of(self, name: str) -> bool:
+        """Whether the file of this name is still there, of the same size and time."""
+        try:
+            state = os.stat(name)  # noqa: PTH116 (a name, and thousands of them)
+        except OSError:
+            return False
+        return (state.st_size, state.st_mtime_ns) == (self.size, self.mtime_ns)
 
 
 @dataclass
