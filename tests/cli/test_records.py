@@ -247,11 +247,11 @@ def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFix
     assert [row["text"] for row in read_rows("out.csv")] == ["ship", "song", "soup", "bread"]
     Path("d.csv").write_text("text,x\n")
     for ending in (".csv", ".jsonl", ".parquet", ".npy"):
-        main(["encode", "d.csv", "-o", f"out{ending}"])
-    assert read_rows("out.csv") == read_rows("out.jsonl") == read_rows("out.parquet") == []
-    assert pq.read_schema("out.parquet").names == ["text", "x", "vector"]
-    assert "expected only one of them" in failure(capsys, "dedup", "d.csv", "-o", "out.csv", "--json")
-    assert "expected a name that ends in .parquet, .jsonl, .csv" in failure(capsys, "dedup", "d.csv", "-o", "out.npy")
+        main(["encode", "d.csv", "-o", f"empty{ending}"])
+    assert read_rows("empty.csv") == read_rows("empty.jsonl") == read_rows("empty.parquet") == []
+    assert pq.read_schema("empty.parquet").names == ["text", "x", "vector"]
+    assert "expected only one of them" in failure(capsys, "dedup", "d.csv", "-o", "empty.csv", "--json")
+    assert "expected a name that ends in .parquet, .jsonl, .csv" in failure(capsys, "dedup", "d.csv", "-o", "empty.npy")
 
 
 def test_sentences_of_a_record_have_its_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
