@@ -3,8 +3,8 @@
 python tools/readme_session.py
 
 A session is a `console` block. Its commands run in the order of the page, in one empty folder; what they print to
-standard output and standard error follows each of them, as in a terminal. Cloning and making an environment are the
-caller's work, and so is `pip install`: `install` is called with the extras, and only what follows after it runs here.
+standard output and standard error follows each of them, as in a terminal. Making an environment is the caller's work,
+and so is `pip install`: `install` is called with the extras, and only what follows after it runs here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 TARGET = Path(__file__).parents[1] / "README.md"
-SETUP = re.compile(r"(?:git clone|python3 -m venv) .*")
+SETUP = re.compile(r"python3 -m venv \.venv && \. \.venv/bin/activate && ")
 INSTALL = re.compile(r"pip install --quiet (?:\.|'\.(?P<extras>\[.*?\])')(?: && |$)")
 SESSION = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 
@@ -37,9 +37,10 @@ def page(programs: Path = Path(sys.executable).parent, install: Callable[[str], 
 def _session(block: str, folder: Path, programs: Path, install: Callable[[str], object]) -> str:
     shown = []
     for command in (line for line in block.splitlines() if line.startswith("$ ")):
-        if installing := INSTALL.match(command[2:]):
+        to_run = SETUP.sub("", command[2:])
+        if installing := INSTALL.match(to_run):
             install(installing["extras"] or "")
-        to_run = INSTALL.sub("", SETUP.sub("", command[2:]))
+            to_run = INSTALL.sub("", to_run)
         shown.append(f"{command}\n{_output(to_run, folder, programs) if to_run else ''}")
     return "".join(shown)
 

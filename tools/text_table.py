@@ -192,7 +192,7 @@ REFUSED = {
 }
 REMARKS = (
     "read as",
-    "rows of zeros",
+    "zero vectors",
     "skipped ",
     "wrapped",
     "documents",

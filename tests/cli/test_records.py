@@ -282,7 +282,7 @@ def test_rows_of_zeros_are_counted_aloud(folder: Path, capsys: pytest.CaptureFix
     (folder / "a.jsonl").write_text('{"text": "a ship"}\n{"id": 2}\n{"text": " "}\n')
     (folder / "b.txt").write_text("a ship\n")
     main(["encode", "a.jsonl", "-o", "a.npy"])
-    assert "rows of zeros, without a word that has a vector: 2 of 3\n" in capsys.readouterr().err
+    assert "zero vectors for rows without a known word: 2 of 3\n" in capsys.readouterr().err
     assert np.load("a.npy").any(axis=1).tolist() == [True, False, False]
     main(["encode", "b.txt", "-o", "b.npy"])
     assert "zeros" not in capsys.readouterr().err

@@ -115,7 +115,7 @@ def encode(
     for line in reader.remarks:
         say(line)
     if n_zero:
-        say(f"rows of zeros, without a word that has a vector: {n_zero:,} of {n_rows:,}")
+        say(f"zero vectors for rows without a known word: {n_zero:,} of {n_rows:,}")
     if unknown is not None:
         _write_unknown(unknown, unknown_counts, model)
 
