@@ -232,7 +232,7 @@ def cell(command: str, kind: Kind, n: int) -> tuple[str, list[str]]:
         done = run("encode", name, *options, "-o", f"rows{n}.jsonl")
         what = f"{n_lines(f'rows{n}.jsonl')} rows"
     elif command == "search":
-        done = run("search", "ship", name, *options, "-k0", "--threshold=-1")
+        done = run("search", "ship", name, *options, "-k0", "--threshold=-99")
         what = f"{len(done.out)} hits"
     elif command == "index":
         done = run("index", name, *options, "-o", f"index{n}")
