@@ -321,7 +321,7 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
             open_model(path)
     write_model(small_model(), path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match="not a Parquet file"):
+    with pytest.raises(InputError, match="is not a readable Parquet file"):
         open_model(path)
 
 

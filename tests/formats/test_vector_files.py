@@ -116,7 +116,7 @@ def test_rows_beyond_the_first_buffer(tmp_path: Path) -> None:
         (b"hello\nworld\n", "does not look like word vectors"),
         (b"the 1 2\ncat 1 x\n", r"vectors, line 2: expected 2 numbers after 'cat' \(.*x"),
         (b"the 1 2\ndog 1 2\ncat 1\n", r"vectors, line 3: expected 2 numbers after 'cat' \(found 1\)"),
-        (b"3 2\n" + ROWS, "promises 3 words, the file has 2"),
+        (b"3 2\n" + ROWS, "promises 3 words, but the file has 2"),
         (b"1 2\n" + ROWS, "promises 1 words, but the file has more"),
         (b"900000000 300\n" + ROWS, "promises 900,000,000 words of dim 300, at least 540,900,000,000 bytes"),
         (b"2 300\nthe " + b"1 " * 299 + b"\n", "at least"),

@@ -122,7 +122,7 @@ def test_a_page_without_text_is_left_out_of_folders_and_refused_by_name(tmp_path
     write(tmp_path, "b.html", "<p>The cat sat.")
     reader = RowReader(tmp_path, say=lambda message: None)
     assert list(reader.texts()) == ["The cat sat."]
-    assert any(f"left out 1 file without text that can be read: {path}" in each for each in reader.remarks)
+    assert any(f"skipped 1 file without readable text: {path}" in each for each in reader.remarks)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.reading_memory import watched
 
 TEXT = "The quick brown fox jumps over the lazy dog and sleeps in the sun. " * 15  # about 1 KB
 MOST_GROWTH = 64  # MB; a reader that held the whole file would take 128 more
@@ -57,11 +57,7 @@ def write_parquet(path: Path, n: int) -> None:
         (".parquet", write_parquet),
     ],
 )
-def test_memory_is_that_of_a_few_blocks(
-    tmp_path: Path, ending: str, write: Callable[[Path, int], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    watched = importlib.import_module("benchmarks.reading_memory").watched
+def test_memory_is_that_of_a_few_blocks(tmp_path: Path, ending: str, write: Callable[[Path, int], None]) -> None:
     peaks = []
     for n in (128_000, 256_000):
         path = tmp_path / f"{n}{ending}"
