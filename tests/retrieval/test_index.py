@@ -96,6 +96,13 @@ def test_check_measures_recall(model: Model, notes: Path, tmp_path: Path) -> Non
     assert Index(tmp_path / "index2", model=model).search("guitar") == []
 
 
+def test_the_model_of_an_index_is_found_by_its_name(model: Model, notes: Path, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    Index.update(tmp_path / "ix", notes, model=str(tmp_path / "model"))
+    assert Index(tmp_path / "ix").model == model
+    assert Index.update(tmp_path / "ix").model == model
+
+
 def test_many_equal_rows_hide_nothing(model: Model, tmp_path: Path) -> None:
     lines = [*["the guitar"] * 3000, "song", *["The GUITAR"] * 3000, "guitar song", *["storm"] * 1000, "wave"]
     index = Index.update(tmp_path / "index", write_lines(tmp_path / "a.txt", lines), model=model)

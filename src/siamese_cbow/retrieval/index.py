@@ -30,7 +30,7 @@ from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.coding import Coding
 from siamese_cbow.retrieval.fitting import Fit, in_spreads, shortened
 from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, pool_of, ranked, spread_of
-from siamese_cbow.retrieval.manifest import Manifest
+from siamese_cbow.retrieval.manifest import Manifest, kept_model
 from siamese_cbow.retrieval.postings import QueryMemory
 from siamese_cbow.retrieval.recall import recall
 from siamese_cbow.retrieval.row_words import PlainWords, Words, few_words_of
@@ -59,9 +59,8 @@ class Index:
     def __init__(self, folder: str | Path, *, model: Model | str | None = None) -> None:
         self.folder = Path(folder)
         self.manifest = Manifest.read(self.folder)
-        if model is None:  # the one it was built with
-            model = open_model(self.manifest.model_folder or None).with_fallback(self.manifest.fallback)
-        self.model = model = open_model(model)
+        place, fallback = self.manifest.built_with
+        self.model = model = open_model(place).with_fallback(fallback) if model is None else open_model(model)
         self.manifest.check_model(model, self.folder)
         self._segments = list(self.manifest.open_segments(self.folder).values())
         self._firsts = np.cumsum([0, *map(len, self._segments)]).tolist()  # rows are counted through all segments
@@ -81,12 +80,17 @@ class Index:
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> Index:
-        """Creates or updates an index of files and folders; without inputs, of the files it already has."""
-        model = open_model(model)
+        """Creates or updates an index of files and folders; without inputs, of the files it already has.
+
+        model  a model or its name, which the index keeps; by default the one it was built with, or the pretrained one
+        """
+        name = kept_model(Path(folder), forgiving=True)[0] if model is None else model
+        place, opened = None if isinstance(name, Model) or name is None else Path(name), open_model(name)
         updating.update(
-            Path(folder), inputs, model=model, text=text, rebuild=rebuild, threads=threads, progress=progress
-        )
-        return cls(folder, model=model)
+            Path(folder), inputs, model=opened, text=text, rebuild=rebuild, model_folder=place, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+        return cls(folder, model=opened)
 
     def in_memory(self) -> Index:
         """This index with its files read, for whoever serves for long: what becomes of them later does not matter."""

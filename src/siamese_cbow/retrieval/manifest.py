@@ -77,6 +77,11 @@ class Manifest:
     coded_rows: int = 0
     version: int = FORMAT_VERSION
 
+    @property
+    def built_with(self) -> tuple[Path | None, Fallback]:
+        """Where the model was when the index was made, None for the pretrained one, and its fallback."""
+        return Path(self.model_folder) if self.model_folder else None, self.fallback
+
     def check_model(self, model: Model, folder: Path) -> None:
         """Raises an error unless `model` is the one that the index in `folder` was made with, by this version."""
         if self.version != FORMAT_VERSION:
@@ -213,7 +218,7 @@ def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, F
         if not forgiving:
             raise
         return None, None
-    return Path(manifest.model_folder) if manifest.model_folder else None, manifest.fallback
+    return manifest.built_with
 
 
 def fingerprint(model: Model) -> str:

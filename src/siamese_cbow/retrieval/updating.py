@@ -64,7 +64,7 @@ def update(
 
     text          how text is read, and what a row is; of an index that is there already, what it was made with
     rebuild       read everything anew, whatever is there; without inputs, the files that it was made of
-    model_folder  kept as the place to look for the model when the index is opened from the command line
+    model_folder  kept as the place to look for the model when the index is opened without one
     """
     check_target(folder)
     with one_writer(folder) as is_alone:
