@@ -298,7 +298,7 @@ def test_to_be_ahead_of_what_is_broken_is_no_merit(sets: list[PairSet]) -> None:
     assert view.unsound("skipgram") == ""
     for run in found.systems["skipgram"]:
         run["crowding"] = 0.6
-    assert view.unsound("skipgram") == "collapsed: 60% of all pairs of words have a cosine above 0.6"
+    assert view.unsound("skipgram") == "collapsed: 60% of word pairs have a cosine above 0.6"
     checked = {claim.key: claim for claim in claims(View(found, sets, PARTS_COMPARED))}
     assert checked["cbow-siamese-learnt"].verdict == "cannot be told"
     assert "below random" in checked["cbow-siamese-learnt"].here
@@ -419,7 +419,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_progress_reaches_its_total_and_names_the_pieces(made: Any, stream: Stream, sets: list[PairSet]) -> None:
     _, _, said = made
     assert said.amount == pytest.approx(reproduction_work(stream, sets, quick=True))
-    assert re.search(r"\d+ pieces of work to do, about .* by a measured piece of each kind", said.messages[0])
+    assert re.search(r"\d+ training runs to do; about .*, estimated from a short run of each kind", said.messages[0])
     told = r"\[\d+/\d+\] word2vec CBOW, seed 2: trained in .* left"
     assert any(re.fullmatch(told, message) for message in said.messages)
 
@@ -471,11 +471,11 @@ def test_a_report_of_finished_work_says_what_is_missing(
     report = reproduce(stream, sets, tmp_path, **options)
     assert counted == []
     assert report.data["left_out"] == ["system-fastsent-2", "system-fastsent-3"]
-    assert any("2 of its" in line and "Seeds 2 and 3 of: FastSent." in line for line in report.summary)
+    assert any("2 of its" in line and "seeds 2 and 3 of FastSent." in line for line in report.summary)
     of_fastsent = [claim for claim in report.claims if claim.key.startswith("fastsent-")]
     assert {claim.verdict for claim in of_fastsent} == {UNDECIDED}
     assert {claim.key for claim in report.claims} == {claim.key for claim in whole.claims}
-    with pytest.raises(InputError, match=r"none of the \d+ pieces of work in .*empty is finished"):
+    with pytest.raises(InputError, match=r"none of the \d+ training runs in .*empty is finished"):
         reproduce(stream, sets, tmp_path / "empty", **options)
     with pytest.raises(SettingsError, match="give one of the two"):
         reproduce(stream, sets, tmp_path, **options, restart=True)
@@ -644,7 +644,7 @@ def test_files_of_others_stay(tmp_path: Path, made: Any) -> None:
         folder = tmp_path / name.partition("/")[0]
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text("mine")
-        with pytest.raises(InputError, match=r"which `reproduce` has not written"):
+        with pytest.raises(InputError, match=r"which `reproduce` did not write"):
             write_report(report, folder)
         assert [path.read_text() for path in folder.rglob("*.*") if path.is_file()] == ["mine"]
     folder = tmp_path / "report"
@@ -664,7 +664,7 @@ def test_restart_forgets_what_is_ours(tmp_path: Path) -> None:
     (tmp_path / "cache" / "thesis.txt").write_text("mine")
     cache.clear()
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["thesis.txt"]
-    assert "thesis.txt is not part of the cache; it stays" in heard.messages[0]
+    assert "thesis.txt is not part of the cache and is kept" in heard.messages[0]
     (tmp_path / "cache" / "thesis.txt").unlink()
     cache.clear()
     assert not (tmp_path / "cache").exists()

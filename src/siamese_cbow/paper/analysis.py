@@ -1,6 +1,6 @@
-"""Sections beyond the paper's tables: by sentence length and lexical overlap, and what the vectors say of words.
+"""Sections beyond the paper's tables: scores by sentence length and overlap, and what the vectors say about words.
 
-Length and overlap are looked at set by set, as in the paper, and pair by pair over all sets together.
+Length and overlap are analysed set by set, as in the paper, and pair by pair over all sets together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BINS = 5
 
 
 def length_and_overlap(view: View) -> Section:
-    """Tables and charts of both."""
+    """Tables and charts by length and by overlap."""
     scored = [counted(view.sets[i], "official") for i in view.headline]
     gold = np.concatenate([pair_set.gold for pair_set in scored])
     lengths = np.concatenate([pair_set.text().lengths for pair_set in scored])
@@ -33,21 +33,22 @@ def length_and_overlap(view: View) -> Section:
         key: np.concatenate([view.scores(key).sets[i].predictions for i in view.headline]) for key in view.columns
     }
     by_length = _binned("length", "words per sentence", lengths, gold, cosines, lambda x: f"{x:.1f}")
-    by_overlap = _binned("overlap", "words in common", overlaps, gold, cosines, lambda x: f"{x:.0%}")
+    by_overlap = _binned("overlap", "word overlap", overlaps, gold, cosines, lambda x: f"{x:.0%}")
     figure = Figure(
         "length-and-overlap",
         "By length and by overlap",
-        "Pearson within five equal parts of all scored pairs together, from the shortest sentences and the least "
-        "overlap on the left; first trainings, as learnt. Parts mix sets, so their figures are not those of Table 1.",
-        (_panel(by_length, "words per sentence", view.columns), _panel(by_overlap, "words in common", view.columns)),
+        "Pearson within each fifth of all scored pairs, from the shortest sentences and the least overlap (left) to "
+        "the longest and the most; first run of each system, as learnt. Each fifth mixes pairs of all sets, so its "
+        "values differ from those in Table 1.",
+        (_panel(by_length, "words per sentence", view.columns), _panel(by_overlap, "word overlap", view.columns)),
     )
     return Section(
         "analysis",
         "Sentence length and lexical overlap",
         (
-            "Overlap is the number of different words in both sentences by the number in either, the mean over pairs, "
-            "without punctuation. The paper does not say how it counts; the table of sets has its four figures "
-            "beside ours.",
+            "Overlap is the number of distinct words the two sentences share, divided by the number of distinct words "
+            "in either, without punctuation, averaged over pairs. The paper does not say how it measures overlap; the "
+            "table of sets shows its four values beside ours.",
         ),
         (by_length, by_overlap, _sets(view)),
         (figure,),
@@ -70,7 +71,7 @@ def _binned(
     return Table(
         f"analysis-{key}",
         f"Pairs by {what}",
-        "Pearson over all scored pairs of a part.",
+        "Pearson over all scored pairs of each fifth.",
         (what, "pairs", *map(label_of, cosines)),
         tuple(rows),
         tuple(records),
@@ -88,7 +89,7 @@ def _panel(table: Table, x_label: str, systems: list[str]) -> Panel:
 
 
 def _sets(view: View) -> Table:
-    """The sets from the least to the most overlap, with the best system of each."""
+    """The sets from least to most overlap, with the best system on each."""
     rows, records = [], []
     every = zip(view.sets, view.rows("paper"), strict=True)
     for pair_set, (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
@@ -115,28 +116,28 @@ def _sets(view: View) -> Table:
         records.append({"set": pair_set.name, **texts, "best_pearson": best, "best_system": winner})
     return Table(
         "analysis-sets",
-        "The sets, from the least overlap to the most",
-        "Overlap of the pairs with a gold score, of all released pairs, and what the paper says. Unknown words are "
-        "those outside the vocabulary of the stream.",
-        ("set", "words per sentence", "overlap", "of all pairs", "in the paper", "unknown words", "best Pearson"),
+        "The sets, from least to most overlap",
+        "Overlap of the pairs with a gold score, of all released pairs, and as the paper reports it. Unknown words "
+        "are words outside the vocabulary of the stream.",
+        ("set", "words per sentence", "overlap", "overlap, all pairs", "in the paper", "unknown words", "best Pearson"),
         tuple(rows),
         tuple(records),
     )
 
 
 def words(view: View) -> Section:
-    """Short and long vectors, and the words near to pronouns."""
+    """The shortest and longest vectors, and the nearest neighbours of pronouns."""
     looks = {key: view.results.systems[key][0]["words"] for key in view.among(PARTS["words"])}
     return Section(
         "words",
-        "What the vectors say of words",
+        "What the vectors say about words",
         (
-            "Vectors are meant to be averaged, so a word that says little should be short. The paper looks at the "
-            "whole vocabulary; rare words have hardly left their random start, so the same is shown for the "
-            f"{FREQUENT:,} most frequent ones. First trainings; the verdicts above count all of them. The program "
-            "behind the paper differs from its text: it learns only from sentences with two neighbours, cuts sentences "
-            "at 50 words, may draw a neighbour as a negative, and stopped after the first of five epochs of its "
-            "schedule.",
+            "These vectors are trained to be averaged, so a word that carries little meaning should have a short "
+            "vector. The paper looks at the whole vocabulary. Rare words have hardly moved from their random "
+            f"initialisation, so the table also covers the {FREQUENT:,} most frequent words. It shows the first run "
+            "of each system; the verdicts above use all runs. The authors' program differs from the text of the "
+            "paper: it trains only on sentences that have two neighbours, truncates sentences to 50 words, may draw a "
+            "neighbour as a negative, and stopped after the first of the five epochs in its schedule.",
         ),
         (_norms(looks), _related(looks)),
     )
@@ -160,7 +161,7 @@ def _norms(looks: dict[str, dict[str, Any]]) -> Table:
     return Table(
         "norms",
         "The ten shortest and the ten longest vectors",
-        "From the shortest (left) and from the longest (right) on; the paper names its longest from the tenth on.",
+        "Shortest first and longest first; the paper lists its longest in reverse, from the tenth to the first.",
         ("system", "among", "shortest", "longest"),
         tuple(rows),
         tuple(records),
@@ -185,8 +186,9 @@ def _related(looks: dict[str, dict[str, Any]]) -> Table:
     return Table(
         "related",
         f"Words with a cosine above {NEAR} to a pronoun",
-        "The ten nearest of them, with the number of all; where there is none, the nearest word in small letters. "
-        "In the paper word2vec finds she, his, my, hers for her, and him for me; Siamese CBOW finds she, and I and my.",
+        "The ten nearest, and how many more there are; where there are none, the nearest word in small print. In the "
+        "paper, word2vec relates she, his, my and hers to her, and him to me; Siamese CBOW relates she to her, and I "
+        "and my to me.",
         ("word", *map(label_of, looks)),
         tuple(rows),
         tuple(records),

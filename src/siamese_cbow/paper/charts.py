@@ -1,4 +1,4 @@
-"""Figures 2, 3 and 4: Pearson of every set during training, by negatives, by dimensions. One chart a year."""
+"""Figures 2, 3 and 4: Pearson on every set during training, by negatives and by dimensions. One chart per year."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from siamese_cbow.paper.work_plan import Run
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 Y_LABEL = "Pearson's r"
-MANY_TICKS = 12  # more would run into each other
+MANY_TICKS = 12  # more labels would overlap
 
 
 def figure2(view: View) -> Section:
-    """Performance over the epochs."""
+    """Figure 2: performance over the epochs."""
     figures = []
     for key, runs in view.results.curves.items():
         recipe = SiameseCBOW.paper() if key in PUBLISHED else SiameseCBOW()
         n = min(len(run["points"]) for run in runs)
         points = [averaged([run["points"][i] for run in runs]) for i in range(n)]
-        # Weights and stems don't have to be learnt, and are worth much; a falling rate calms any curve.
-        start = "random vectors" + (
-            ", with the stems and weights that the recipe gives to all" if recipe.idf_power else ""
-        )
-        rate = "falls to nothing over all epochs" if recipe.decay == "linear" else "stays the same"
+        # Readers must know both: weights and stems need no training and are worth a lot, and a decaying rate flattens
+        # any curve.
+        start = "random vectors" + (", with the recipe's stems and word weights" if recipe.idf_power else "")
+        rate = "decays linearly to 0 over all epochs" if recipe.decay == "linear" else "is constant"
         step = int(points[1]["examples"] - points[0]["examples"]) if len(points) > 1 else 0
         xs = [point["epoch"] for point in points]
         ys = [point["pearsons"]["official"] for point in points]
@@ -42,8 +41,8 @@ def figure2(view: View) -> Section:
             Figure(
                 f"figure2-{key}",
                 f"Performance over {round(max(xs))} epochs, {RECIPES[key]}",
-                f"Pearson (protocol official) at every {step:,} examples and at the end of every epoch, "
-                f"{_mean_of([len(runs)])}. Unknown words are left out. The first point is before training: {start}. "
+                f"Pearson (official protocol) every {step:,} examples and at the end of every epoch, "
+                f"{_mean_of([len(runs)])}. Unknown words are ignored. The first point is before training: {start}. "
                 f"The learning rate {rate}.",
                 _panels(view, xs, ys, "epochs", ticks if len(ticks) < MANY_TICKS else None),
                 records,
@@ -53,7 +52,7 @@ def figure2(view: View) -> Section:
 
 
 def averaged(points: Sequence[Run]) -> Run:
-    """One point of several trainings: the mean of each figure, None where one is undefined."""
+    """One point of several runs: the mean of each value, None where one is undefined."""
     figures = {
         protocol: [
             None if None in column else float(np.mean(column))
@@ -65,16 +64,16 @@ def averaged(points: Sequence[Run]) -> Run:
 
 
 def _mean_of(counts: Sequence[int]) -> str:
-    """Of how many trainings each point is the mean: `_mean_of([3, 3, 2])` -> "mean of 2 to 3 trainings"."""
+    """How many runs each point averages: `_mean_of([3, 3, 2])` -> "mean of 2 to 3 runs"."""
     fewest, most = min(counts), max(counts)
     if most == 1:
-        return "one training"
-    return f"mean of {most} trainings" if fewest == most else f"mean of {fewest} to {most} trainings"
+        return "one run"
+    return f"mean of {most} runs" if fewest == most else f"mean of {fewest} to {most} runs"
 
 
 def figure3(view: View) -> Section:
-    """Performance by the number of negatives."""
-    note = "The contrastive recipe is not here: all other sentences of a batch are its negatives."
+    """Figure 3: performance by the number of negatives."""
+    note = "The contrastive recipe is not shown: it uses all other sentences in the batch as negatives."
     return Section(
         "figure3",
         "Figure 3: number of negative examples",
@@ -96,19 +95,19 @@ def figure4(view: View) -> Section:
 
 
 def _by_setting(view: View, key: str, name: str, recipes: dict[str, dict[int, list[Run]]]) -> tuple[Figure, ...]:
-    """A figure for each recipe, whose points are trainings that differ in one setting."""
+    """One figure per recipe; its points are runs that differ in one setting."""
     figures = []
     for recipe, trainings in recipes.items():
         values = sorted(trainings)
         points = {value: averaged(trainings[value]) for value in values}
-        told = _mean_of([len(trainings[value]) for value in values])
-        others = "All other settings are those of the recipe; unknown words are left out."
-        caption = f"Pearson (protocol official), {told}. {others}"
+        runs = _mean_of([len(trainings[value]) for value in values])
+        others = "All other settings are the recipe's; unknown words are ignored."
+        caption = f"Pearson (official protocol), {runs}. {others}"
         ys = [points[value]["pearsons"]["official"] for value in values]
         ticks = tuple((float(value), str(value)) for value in values)
         records = tuple(_record(view, {name.replace(" ", "_"): value}, points[value]) for value in values)
         panels = _panels(view, values, ys, name, ticks, log_x=True)
-        figures.append(Figure(f"{key}-{recipe}", f"Numbers of {name}, {RECIPES[recipe]}", caption, panels, records))
+        figures.append(Figure(f"{key}-{recipe}", f"Number of {name}, {RECIPES[recipe]}", caption, panels, records))
     return tuple(figures)
 
 
@@ -121,7 +120,7 @@ def _panels(
     *,
     log_x: bool = False,
 ) -> tuple[Panel, ...]:
-    """A chart with the means, then one for each year with a line for each set."""
+    """One chart of the means, then one per year with a line for each set."""
     groups: dict[str, list[int]] = {}
     for place, one in enumerate(view.sets):
         groups.setdefault(one.group, []).append(place)

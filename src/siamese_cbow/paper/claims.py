@@ -1,8 +1,8 @@
-"""What the paper says of systems against each other, held against this run. Every verdict is decided by a test.
+"""The paper's claims about systems against each other, tested on this run. A statistical test decides every verdict.
 
-A claim needs a part of the report and some systems (CHECKS); where they were not part of the run, it is left out. Each
-is decided for the paper's recipe in its two readings (as published; updates matched) and, where systems are compared,
-as learnt and with the same finishing for all. How is said in `evaluation.verdicts`.
+A claim needs one part of the report and some systems (CHECKS); if the run lacks them, the claim is skipped. Each claim
+is decided for both readings of the paper's recipe (as published; updates matched) and, where systems are compared, both
+as learnt and with the same finishing for all. `evaluation.verdicts` explains how.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from siamese_cbow.paper.recipes import ALIKE, BASELINES, PUBLISHED, READINGS, la
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.view import View, is_dagger, paper
 
-AS_IT_IS = "the recipe as it is, the others as learnt"  # with all that it has beside its objective
+AS_IT_IS = "the whole recipe; the others as learnt"  # stems, finishing and n-grams as well as the objective
 
 
 def claims(view: View) -> tuple[Claim, ...]:
-    """All that can be said of this run, in the order of the paper; nothing where no set has a figure for all."""
+    """Every claim this run can test, in the paper's order; none if no set has a defined score for all systems."""
     if not view.defined:
         return ()
     checks = (check for part, systems, check in CHECKS if part in {*view.parts, ""} and view.has(*systems))
@@ -33,7 +33,7 @@ def claims(view: View) -> tuple[Claim, ...]:
 
 
 def _wins(places: Sequence[int]) -> Statistic:
-    """On how many of some sets the first of several systems is ahead of all others."""
+    """On how many of these sets the first system beats all others."""
 
     def statistic(first: Floats, *others: Floats) -> Floats:
         best = np.max([other[..., places] for other in others], axis=0)
@@ -49,13 +49,13 @@ def _majority(view: View) -> Iterator[Claim]:
         sound = [rival for rival in rivals if rival not in out]
         if not rivals:
             continue
-        left_out = "".join(f"; {label_of(rival)} does not count ({why})" for rival, why in out.items())
+        left_out = "".join(f"; {label_of(rival)} is excluded ({why})" for rival, why in out.items())
         if sound:
             systems = [view.resampled(one, treatment) for one in (key, *sound)]
             decision = decide_statistic(_wins(view.defined), *systems, above=len(view.defined) / 2)
             here = f"ahead of {listed(map(label_of, sound))} on {counted(decision, len(view.defined))}"
         else:
-            decision, here = Decision(UNDECIDED), "no baseline to be compared with"
+            decision, here = Decision(UNDECIDED), "no sound baseline to compare with"
         yield Claim(
             f"majority-{key}-{treatment}",
             "Siamese CBOW outperforms word2vec and skip-thought on the majority of sets, 14 of 20 (4.1)",
@@ -73,8 +73,8 @@ def _better_than_cbow(view: View) -> Iterator[Claim]:
         ahead = f"; ahead on {n} of {whole} sets under the paper's protocol" if whole else ""
         yield Claim(
             f"cbow-{key}-{treatment}",
-            "Vectors trained to be averaged are better at it than word2vec's (1, the research question): ahead of CBOW "
-            f"on {theirs} of 20 sets",
+            "Vectors trained to be averaged make better averages than word2vec's (section 1, the research question): "
+            f"ahead of CBOW on {theirs} of 20 sets",
             f"mean Pearson {told(decision)}{ahead}",
             decision.verdict,
             setting,
@@ -89,8 +89,9 @@ def _daggers(view: View) -> Iterator[Claim]:
         decision = decide_by_runs(counts, above=len(view.sets) / 2)
         yield Claim(
             f"daggers-{key}",
-            f"Its cosines differ significantly from CBOW's on {in_paper} of 20 sets (Table 1; Wilcoxon, p < .0001)",
-            f"on {', '.join(map(str, counts))} of {len(view.sets)} sets in {len(counts)} trainings; but the test "
+            f"Its cosines differ significantly from word2vec CBOW's on {in_paper} of 20 sets (Table 1; Wilcoxon, p < "
+            ".0001)",
+            f"on {', '.join(map(str, counts))} of {len(view.sets)} sets in {len(counts)} runs; note that the test "
             "compares cosines, not quality",
             decision.verdict,
             READINGS[key],
@@ -107,8 +108,7 @@ def _fastsent(view: View) -> Iterator[Claim]:
         ahead = decide_statistic(wins, *systems, above=half)
         yield Claim(
             f"fastsent-{key}-{treatment}",
-            "FastSent and Siamese CBOW each outperform the other on half of the sets of 2014, 3 of 6 (4.1, give or "
-            "take 1)",
+            "FastSent and Siamese CBOW each outperform the other on half of the 2014 sets, 3 of 6 (4.1; within 1 set)",
             f"Siamese CBOW is ahead on {counted(ahead, len(places))}",
             decision.verdict,
             setting,
@@ -122,7 +122,7 @@ def _random(view: View) -> Iterator[Claim]:
             why = view.unsound(key, treatment)
             yield Claim(
                 f"random-{key}-{treatment}",
-                f"{label_of(key)} is ahead of random vectors, which see only words in common",
+                f"{label_of(key)} beats random vectors, which only see shared words",
                 f"mean Pearson {told(decision)}{f'; {why}' if why.startswith('collapsed') else ''}",
                 decision.verdict,
                 LABELS[treatment] if key != "contrastive" else AS_IT_IS,
@@ -140,7 +140,7 @@ def _contrastive(view: View) -> Iterator[Claim]:
             setting = LABELS[treatment] if first == "objective" else AS_IT_IS
             yield Claim(
                 f"{first}-{key}-{treatment}",
-                f"The contrastive {'objective' if first == 'objective' else 'recipe'} is ahead of {label_of(key)}",
+                f"The contrastive {'objective' if first == 'objective' else 'recipe'} beats {label_of(key)}",
                 f"mean Pearson {told(decision)}",
                 decision.verdict,
                 setting,
@@ -149,13 +149,13 @@ def _contrastive(view: View) -> Iterator[Claim]:
 
 
 def _brings(view: View) -> Iterator[Claim]:
-    """What learning brings beyond stems, weights and n-grams: the recipe against random vectors that have them all."""
+    """What training adds to stems, weights and n-grams: the recipe against random vectors that have all of these."""
     if not view.among(["random"], "full"):
         return
     decision = view.better("contrastive", "random", "learnt", "full")
     yield Claim(
         "contrastive-learns",
-        "The contrastive recipe learns what counts: it is ahead of random vectors with its stems, weights and n-grams",
+        "Training matters in the contrastive recipe: it beats random vectors with the same stems, weights and n-grams",
         f"mean Pearson {told(decision)}",
         decision.verdict,
         "",
@@ -163,7 +163,7 @@ def _brings(view: View) -> Iterator[Claim]:
     )
 
 
-# part of the report ("": whatever there is) -> the systems that are compared, and the claims about them
+# part of the report ("": any), the systems it compares, and the function that yields its claims
 CHECKS: tuple[tuple[str, tuple[str, ...], Callable[[View], Iterator[Claim]]], ...] = (
     ("table1", ("siamese",), _majority),
     ("table1", ("siamese", "cbow"), _better_than_cbow),

@@ -1,4 +1,4 @@
-"""What the paper says of single sets: their length and overlap, and which system does well on them (section 4.1)."""
+"""The paper's claims about single sets: their length and overlap, and which system does well on them (section 4.1)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ BEST_HERE = ((2015, "belief"), (2012, "MSRpar"))
 TWEETS, BEST_OF_2014, IN_PAPER = (2014, "tweet-news"), 0.792, 0.7315
 LONGEST = (2013, "SMT")
 SHORTEST, LENGTH = (2012, "MSRvid"), 6.63
-FEWEST_SETS = 10  # with fewer, "the shortest of all" says nothing
+FEWEST_SETS = 10  # with fewer, "the shortest of all sets" means nothing
 
 
 def facts(view: View) -> Iterator[Claim]:
-    """What can be counted in the sets themselves; no training is in it, so no interval."""
+    """Facts counted in the sets themselves; no training is involved, so there is no interval."""
     if len(view.sets) < FEWEST_SETS:
         return
     texts = {(one.year, one.dataset): one.text() for one in view.sets}
@@ -43,7 +43,7 @@ def facts(view: View) -> Iterator[Claim]:
         yield Claim(
             "overlap-facts",
             "2013 FNWN and 2015 answers-forums have the least lexical overlap, then 2015 belief and 2012 MSRpar (4.1)",
-            f"words in both sentences by words in either: lowest are {shown}; the paper's other two are at "
+            f"shared words divided by words in either sentence: the lowest are {shown}; the paper's other two have "
             f"{_shown(texts, BEST_HERE)}",
             HOLDS if set(order[:2]) == set(LITTLE_OVERLAP) and set(order[2:4]) == set(BEST_HERE) else FAILS,
         )
@@ -52,9 +52,9 @@ def facts(view: View) -> Iterator[Claim]:
         "length-smt",
         "On 2013 SMT, the set with the longest sentences (24.7 words), Siamese CBOW is very close to skip-thought "
         "(4.1)",
-        "the set is here, and skip-thought's training is not the published one"
+        "the set is available, but skip-thought is not trained as published"
         if is_longest
-        else "the set is not here",
+        else "the set is not available",
         UNDECIDED,
     )
 
@@ -65,7 +65,7 @@ def _shown(texts: Mapping[tuple[int, str], TextFacts], places: Sequence[tuple[in
 
 
 def overlap(view: View) -> Iterator[Claim]:
-    """Whether all methods have trouble with the two sets of least overlap."""
+    """Whether all methods struggle on the two sets with the least overlap."""
     places = _places(view, LITTLE_OVERLAP)
     if places is None:
         return
@@ -77,9 +77,8 @@ def overlap(view: View) -> Iterator[Claim]:
         if decisions:
             yield Claim(
                 f"overlap-{treatment}",
-                "All methods have trouble with the sets of little lexical overlap, 2013 FNWN and 2015 answers-forums "
-                "(4.1)",
-                f"their mean Pearson below that of all sets: {listed}",
+                "All methods struggle on the sets with little lexical overlap, 2013 FNWN and 2015 answers-forums (4.1)",
+                f"how far mean Pearson on these two is below the mean over all sets: {listed}",
                 every(list(decisions.values())),
                 LABELS[treatment],
             )
@@ -96,7 +95,7 @@ def _below(view: View, places: Sequence[int]) -> Statistic:
 
 
 def named_sets(view: View) -> Iterator[Claim]:
-    """Sets on which the paper says that Siamese CBOW does best, or nearly as well as the best."""
+    """Sets on which the paper reports Siamese CBOW as the best system, or close to it."""
     yield from _best_of_all(view)
     place = view.place(*TWEETS)
     if place is None or place not in view.defined:
@@ -107,17 +106,17 @@ def named_sets(view: View) -> Iterator[Claim]:
         highest = decide_statistic(lambda r: r[..., place] - r[..., others].max(axis=-1), system, above=0)
         yield Claim(
             f"tweets-highest-{key}-{treatment}",
-            "Its highest Pearson on all sets is that on 2014 tweet-news (4.1)",
-            f"its lead there over its best other set: {told(highest)}",
+            "Siamese CBOW has its highest Pearson of all sets on 2014 tweet-news (4.1)",
+            f"Pearson there minus Pearson on its best other set: {told(highest)}",
             highest.verdict,
             setting,
         )
         near = decide_statistic(lambda r: r[..., place], system, above=IN_PAPER)
         yield Claim(
             f"tweets-near-{key}-{treatment}",
-            f"On 2014 tweet-news it is not far from the best system of that year, {number(IN_PAPER)} against "
+            f"On 2014 tweet-news Siamese CBOW comes close to the best system of that year, {number(IN_PAPER)} against "
             f"{number(BEST_OF_2014)} (4.1)",
-            f"{told(near, number)}; it holds if no further off than in the paper",
+            f"{told(near, number)}; it holds if at least as close as in the paper",
             near.verdict,
             setting,
         )
@@ -131,7 +130,7 @@ def _best_of_all(view: View) -> Iterator[Claim]:
         sound = [rival for rival in view.among(BASELINES, treatment) if not view.unsound(rival, treatment)]
         if not sound:
             decisions = [Decision(UNDECIDED)]
-            here = "there is no sound baseline to be ahead of"
+            here = "no sound baseline to compare with"
         else:
             systems = [view.resampled(one, treatment) for one in (key, *sound)]
 
@@ -143,10 +142,10 @@ def _best_of_all(view: View) -> Iterator[Claim]:
                 decide_statistic(lambda *r, place=place: lead(*r, place=place), *systems, above=0) for place in places
             ]
             shown = [f"{view.names[place]} {told(one)}" for place, one in zip(places, decisions, strict=True)]
-            here = f"its lead over the best of {', '.join(map(label_of, sound))}: {'; '.join(shown)}"
+            here = f"lead over the best of {', '.join(map(label_of, sound))}: {'; '.join(shown)}"
         yield Claim(
             f"belief-{key}-{treatment}",
-            "On the next two sets by overlap, 2015 belief and 2012 MSRpar, Siamese CBOW is the best (4.1)",
+            "On the two sets with the next least overlap, 2015 belief and 2012 MSRpar, Siamese CBOW is best (4.1)",
             here,
             every(decisions),
             setting,
@@ -154,6 +153,6 @@ def _best_of_all(view: View) -> Iterator[Claim]:
 
 
 def _places(view: View, wanted: Sequence[tuple[int, str]]) -> list[int] | None:
-    """Where some sets are; None if one is missing or undefined."""
+    """Positions of these sets; None if one is missing or undefined."""
     places = [view.place(*one) for one in wanted]
     return [place for place in places if place is not None] if all(one in view.defined for one in places) else None

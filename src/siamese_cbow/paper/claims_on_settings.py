@@ -1,4 +1,4 @@
-"""What the paper says of epochs, negatives and dimensions (4.2), held against this run."""
+"""The paper's claims about epochs, negatives and dimensions (4.2), tested on this run."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from siamese_cbow.paper.recipes import PUBLISHED, READINGS
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Run
 
-LITTLE = 0.05  # of Pearson: a change below it counts as little, and the sentences say so
-STANDSTILL = 0.01  # of mean Pearson: training that changes less has hardly changed anything
+LITTLE = 0.05  # Pearson: a smaller change counts as little, and the texts say so
+STANDSTILL = 0.01  # mean Pearson: training that changes less has hardly changed anything
 FALLS, RISES, DROPS = (2014, "deft-news"), (2013, "OnWN"), (2012, "MSRvid")  # the three exceptions of Figure 2
 MANY_NEGATIVES, FEW_NEGATIVES = (2013, "FNWN"), (2015, "belief")
 BY_DIMENSION = ((2014, "deft-forum"), (2015, "answers-forums"), (2015, "belief"))
 
 
 def epochs(view: View) -> Iterator[Claim]:
-    """Figure 2: stable over the epochs but for three sets; and whether training changes anything at all."""
+    """Figure 2: stable over the epochs except on three sets; and whether training changes anything at all."""
     for key in [key for key in PUBLISHED if view.results.curves.get(key)]:
         curve = _curve(view, key)
         first_epoch = [point for epoch, point in curve if epoch >= curve[-1][0] / 5 - 1e-9]
         stable = _n_little(view, first_epoch)
         course, rise = _course(view, curve[0][1], curve[-1][1])
         no_feat = ""
-        if rise is not None and abs(rise) < STANDSTILL:  # what does not move is stable anyway
-            no_feat = ". That is no feat: at this rate and on this much text, training hardly changes anything"
+        if rise is not None and abs(rise) < STANDSTILL:  # vectors that do not move are trivially stable
+            no_feat = ". This is trivial: at this rate and on this much text, training hardly changes anything"
         yield Claim(
             f"epochs-{key}",
             "Performance is stable over 5 epochs on the majority of sets (4.2.1, Figure 2)",
@@ -49,8 +49,8 @@ def epochs(view: View) -> Iterator[Claim]:
         course, _ = _course(view, curve[0][1], curve[-1][1])
         yield Claim(
             "epochs-contrastive",
-            "The vectors of the contrastive recipe end better than they start",
-            f"{told(gained)}; {course}; before training, random vectors have the recipe's stems and weights",
+            "Training improves the vectors of the contrastive recipe",
+            f"{told(gained)}; {course}; the random vectors before training already have the recipe's stems and weights",
             gained.verdict,
             "",
             "us",
@@ -58,7 +58,7 @@ def epochs(view: View) -> Iterator[Claim]:
 
 
 def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> Iterator[Claim]:
-    """deft-news falls, 2013 OnWN rises, both settle; MSRvid drops after the first epoch."""
+    """deft-news falls, 2013 OnWN rises and both settle; MSRvid drops after the first epoch."""
     last = curve[-1][0]
     early, one, four, end = (_at(curve, last * share) for share in (curve[1][0] / last, 0.2, 0.8, 1.0))
 
@@ -75,13 +75,13 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
         if place is None:
             continue
         decision = change(place, start, end, sign)
-        since = "after the first epoch" if name == "drops" else "from the first point of the training on"
+        since = "after the first epoch" if name == "drops" else "after the first measurement during training"
         steps = ", ".join(number(point.point[place]) for epoch, point in curve if abs(epoch * 5 / last % 1) < 1e-6)
         yield Claim(
             f"epochs-{name}-{key}",
             claim,
-            f"it {'rises' if sign > 0 else 'falls'} by {told(decision)} {since}; before training and after each fifth: "
-            f"{steps}",
+            f"{'increase' if sign > 0 else 'decrease'} {since}: {told(decision)}; Pearson before training and after "
+            f"each fifth of it: {steps}",
             decision.verdict,
             READINGS[key],
         )
@@ -93,14 +93,14 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
         yield Claim(
             f"epochs-settles-{key}",
             "2014 deft-news and 2013 OnWN seem to stabilise at the end of epoch 5 (4.2.1)",
-            f"in the last epoch they change by at most {number(-(settled.value or 0.0))}; it holds below .01",
+            f"in the last epoch they change by at most {number(-(settled.value or 0.0))}; the claim holds below .01",
             settled.verdict,
             READINGS[key],
         )
 
 
 def _curve(view: View, key: str) -> list[tuple[float, Resampled]]:
-    """The epoch and the figures of each point, over all trainings."""
+    """The epoch and the scores of each point, over all runs."""
     runs = view.results.curves[key]
     n = min(len(run["points"]) for run in runs)
     return [(runs[0]["points"][i]["epoch"], view.points(key, [run["points"][i] for run in runs])) for i in range(n)]
@@ -112,14 +112,14 @@ def _at(curve: Sequence[tuple[float, Resampled]], epoch: float) -> Resampled:
 
 
 def _course(view: View, first: Resampled, last: Resampled) -> tuple[str, float | None]:
-    """Where the mean over sets starts and ends, in words, and by how much it rises."""
+    """Where the mean over sets starts and ends, as text, and how much it rises."""
     start, end = (view.mean([None if np.isnan(r) else float(r) for r in one.point]) for one in (first, last))
     rise = None if start is None or end is None else end - start
-    return f"mean over sets {number(start)} before any training, {number(end)} at the end", rise
+    return f"mean over sets {number(start)} before training, {number(end)} at the end", rise
 
 
 def _n_little(view: View, points: Sequence[Resampled]) -> Decision:
-    """On how many sets Pearson varies by less than .05, against half of them."""
+    """Whether Pearson varies by less than .05 on more than half of the sets."""
     places = view.defined
 
     def statistic(*figures: Floats) -> Floats:
@@ -131,7 +131,7 @@ def _n_little(view: View, points: Sequence[Resampled]) -> Decision:
 
 
 def negatives(view: View) -> Iterator[Claim]:
-    """Figure 3."""
+    """Figure 3: the number of negatives."""
     for key in [key for key in PUBLISHED if view.results.negatives.get(key)]:
         points = _by_value(view, key, view.results.negatives[key])
         varies = _n_little(view, list(points.values()))
@@ -157,8 +157,8 @@ def negatives(view: View) -> Iterator[Claim]:
         yield Claim(
             f"negatives-suffice-{key}",
             "A small number of negatives like 1 or 2 typically suffices (4.2.2)",
-            f"the best of more is ahead of the best of 1 and 2 by {number(LITTLE - (suffices.value or 0.0))} in the "
-            "mean over sets; it holds below .05",
+            f"the best larger number beats the best of 1 and 2 by {number(LITTLE - (suffices.value or 0.0))} mean "
+            "Pearson; the claim holds below .05",
             suffices.verdict,
             READINGS[key],
         )
@@ -180,7 +180,7 @@ def negatives(view: View) -> Iterator[Claim]:
 
 
 def dimensions(view: View) -> Iterator[Claim]:
-    """Figure 4."""
+    """Figure 4: the number of dimensions."""
     for key in [key for key in PUBLISHED if view.results.dims.get(key)]:
         points = _by_value(view, key, view.results.dims[key])
         yield _too_few(view, key, points)
@@ -194,7 +194,7 @@ def dimensions(view: View) -> Iterator[Claim]:
                 f"dimensions-trend-{key}",
                 "On 2014 deft-forum, 2015 answers-forums and 2015 belief more dimensions consistently do better "
                 "(4.2.3)",
-                f"gain by each doubling of the dimensions: {'; '.join(shown)}",
+                f"gain per doubling of the dimensions: {'; '.join(shown)}",
                 every(decisions),
                 READINGS[key],
             )
@@ -212,7 +212,7 @@ def dimensions(view: View) -> Iterator[Claim]:
 
 def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
     low, high = [dim for dim in points if dim <= 100], [dim for dim in points if dim > 100]
-    if not low or not high:  # a quick report: the smallest against the largest
+    if not low or not high:  # a quick report: compare the smallest with the largest
         low, high = [min(points)], [max(points)]
     places, n = view.defined, len(low)
 
@@ -234,7 +234,7 @@ def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
 
 
 def _slope(points: Mapping[int, Resampled], place: int) -> Callable[..., Floats]:
-    """How much Pearson gains by each doubling of the dimensions: a line through all points."""
+    """Gain in Pearson per doubling of the dimensions: the slope of a line fitted through all points."""
     steps = np.log2(np.array(list(points), np.float64))
     steps -= steps.mean()
 
@@ -251,6 +251,6 @@ def _by_value(view: View, key: str, points: Mapping[int, Sequence[Run]]) -> dict
 
 
 def _means(view: View, points: Mapping[int, Resampled]) -> str:
-    """`.40 with 50, .42 with 100`: the mean over sets for each value."""
+    """`.40 with 50, .42 with 100`: the mean over sets at each value."""
     means = {n: view.mean([None if np.isnan(r) else float(r) for r in points[n].point]) for n in points}
     return ", ".join(f"{number(mean)} with {n}" for n, mean in means.items())

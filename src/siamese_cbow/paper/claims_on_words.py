@@ -1,4 +1,4 @@
-"""What the paper says of time (4.3), of single words (4.4) and of the size of models (5), held against this run."""
+"""The paper's claims about time (4.3), single words (4.4) and model size (5), tested on this run."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from siamese_cbow.paper.treatments import FREQUENT
 from siamese_cbow.paper.view import View, paper
 from siamese_cbow.paper.work_plan import Run
 
-MANY = 6  # of ten words of the paper's
+MANY = 6  # of the paper's ten words
 
 
 def norms(view: View) -> Iterator[Claim]:
-    """Which words are short, and which are long."""
+    """Which words have the shortest and the longest vectors."""
     for key in _readings(view):
         for end, claim in (
-            ("lowest", "Words that say little have the shortest vectors"),
-            ("highest", "At the other end are many personal pronouns"),
+            ("lowest", "Words that carry little meaning have the shortest vectors"),
+            ("highest", "Many of the longest vectors belong to personal pronouns"),
         ):
             wanted = set(paper()[f"{end}_norm"])
             runs = [run["words"]["norms"]["all"][end] for run in view.results.systems[key]]
@@ -35,16 +35,16 @@ def norms(view: View) -> Iterator[Claim]:
             yield Claim(
                 f"norms-{end}-{key}",
                 f"{claim}: {' '.join(paper()[f'{end}_norm'])} (4.4)",
-                f"{', '.join(map(str, counts))} of ten are on the paper's list in {len(counts)} trainings; the first: "
-                f"{' '.join(word for word, _ in runs[0])}. Among the {FREQUENT:,} most frequent words {n_frequent} of "
-                f"ten. It holds from {MANY} of ten on in every training",
+                f"{', '.join(map(str, counts))} of ten are on the paper's list in {len(counts)} runs; in the first "
+                f"run: {' '.join(word for word, _ in runs[0])}. Among the {FREQUENT:,} most frequent words: "
+                f"{n_frequent} of ten. The claim holds if every run has at least {MANY} of ten",
                 decision.verdict,
                 _named(key),
             )
 
 
 def related(view: View) -> Iterator[Claim]:
-    """The words near to her and me."""
+    """The nearest neighbours of her and me."""
     wanted = paper()["related"]
     for key in _readings(view):
         runs = view.results.systems[key]
@@ -80,8 +80,8 @@ def related(view: View) -> Iterator[Claim]:
         decision = _of_sound(view, key, decide_by_runs(shared, above=1.5))
         yield Claim(
             f"related-{key}",
-            "In word2vec space the words related to her are she, his, my and hers (4.4; it holds from two of them on)",
-            f"the nearest four: {'; '.join(' '.join(words) for words in lists)}{because(decision)}",
+            "In word2vec space the words related to her are she, his, my and hers (4.4; two of them are enough)",
+            f"the four nearest: {'; '.join(' '.join(words) for words in lists)}{because(decision)}",
             decision.verdict,
             label_of(key),
         )
@@ -98,7 +98,7 @@ def related(view: View) -> Iterator[Claim]:
 
 
 def _of_sound(view: View, key: str, decision: Decision) -> Decision:
-    """What a collapsed system shows of itself neither supports nor refutes the paper."""
+    """The words of a collapsed system neither support nor refute the paper."""
     why = view.unsound(key)
     return Decision(UNDECIDED, decision.value, decision.interval, why) if why else decision
 
@@ -115,11 +115,11 @@ def strictness(view: View) -> Iterator[Claim]:
         differences = [theirs - ours for ours in means[key] for theirs in means["cbow"]]
         decision = decide_by_runs(differences, above=0).but(view.unsound("cbow"))
         if not any(means[key]):
-            decision = decision.but("its vectors have hardly left their random start, so it relates no words at all")
+            decision = decision.but("its vectors have hardly moved from random, so it relates no words")
         yield Claim(
             f"strictness-{key}",
-            "Siamese CBOW is very strict in which words it relates to each other, compared with word2vec (4.4)",
-            f"words with a cosine above {NEAR} to a pronoun, on average: {listed}{because(decision)}",
+            "Siamese CBOW is much stricter than word2vec about which words it relates to each other (4.4)",
+            f"mean number of words with a cosine above {NEAR} to a pronoun: {listed}{because(decision)}",
             decision.verdict,
             _named(key),
         )
@@ -138,7 +138,7 @@ def parameters(view: View) -> Iterator[Claim]:
 
 
 def _readings(view: View) -> list[str]:
-    """The paper's recipe in both readings, and its program."""
+    """Both readings of the paper's recipe, and the authors' program."""
     return view.among((*PUBLISHED, "program-matched"))
 
 
@@ -151,21 +151,21 @@ def _nearest(run: Run, word: str) -> str:
     return f"{nearest[0]} {nearest[1]:.2f}" if nearest else "none"
 
 
-# Operations are counted by running the paper's equations on values that note what is done with them.
+# Operations are counted by running the paper's equations on values that record what is done to them.
 
-FASTER = 10  # times: what counts as far faster
+FASTER = 10  # times: the factor that counts as far faster
 ADDED, MULTIPLIED, ELEMENTWISE, MATRIX, SCALED = (
     "vector additions",
     "element-wise multiplications",
     "element-wise functions",
     "matrix multiplications",
-    "multiplications by a number",
+    "scalar multiplications",
 )
 
 
 @dataclass(frozen=True)
 class Tallied:
-    """A vector that has no numbers, only a tally of what was done with it and its like."""
+    """A vector without numbers, which only counts the operations done to it and to its peers."""
 
     tally: Counter[str]
 
@@ -186,12 +186,12 @@ class Tallied:
         return self._did(MATRIX)
 
     def squashed(self) -> Tallied:
-        """A sigmoid or a tanh of every element."""
+        """A sigmoid or tanh of every element."""
         return self._did(ELEMENTWISE)
 
 
 def averaging(n_words: int) -> Counter[str]:
-    """What it takes to average so many words: `averaging(5)` -> 4 additions, 1 multiplication by a number."""
+    """The operations to average `n_words` words: `averaging(5)` -> 4 additions, 1 scalar multiplication."""
     tally: Counter[str] = Counter()
     words = [Tallied(tally) for _ in range(n_words)]
     total = words[0]
@@ -202,7 +202,7 @@ def averaging(n_words: int) -> Counter[str]:
 
 
 def skip_thought(n_words: int) -> Counter[str]:
-    """The paper's equations of a GRU, for so many words."""
+    """The operations of the paper's GRU equations over `n_words` words."""
     tally: Counter[str] = Counter()
     h = Tallied(tally)
     for x in [Tallied(tally) for _ in range(n_words)]:
@@ -214,14 +214,14 @@ def skip_thought(n_words: int) -> Counter[str]:
 
 
 def operations(view: View) -> Iterator[Claim]:
-    """Section 4.3: operations, by counting them."""
+    """Section 4.3: the number of operations, by counting them."""
     n = 10
     averaged, recurrent = averaging(n), skip_thought(n)
     right = averaged[ADDED] == n - 1 and averaged[SCALED] == 1 and averaged.total() == n
     yield Claim(
         "operations-averaging",
-        "Averaging |T| words takes |T| - 1 vector additions and 1 multiplication by a number (4.3)",
-        f"of {n} words: {averaged[ADDED]} additions, {averaged[SCALED]} multiplication",
+        "Averaging |T| words takes |T| - 1 vector additions and 1 scalar multiplication (4.3)",
+        f"for {n} words: {averaged[ADDED]} additions, {averaged[SCALED]} multiplication",
         HOLDS if right else FAILS,
     )
     wanted = {ADDED: 5, MULTIPLIED: 4, ELEMENTWISE: 3, MATRIX: 6}
@@ -230,18 +230,18 @@ def operations(view: View) -> Iterator[Claim]:
         for what, times in wanted.items()
         if recurrent[what] != n * times
     ]
-    told_here = "; ".join(f"{recurrent[what] // n}|T| {what}" for what in wanted)
+    counts = "; ".join(f"{recurrent[what] // n}|T| {what}" for what in wanted)
     yield Claim(
         "operations-skip-thought",
         "Skip-thought takes 5|T| vector additions, 4|T| element-wise multiplications, 3|T| element-wise operations and "
         "6|T| matrix multiplications (4.3)",
-        f"counted in its four equations: {told_here}" + (f". So {'; '.join(differs)}" if differs else ""),
+        f"counted in its four equations: {counts}" + (f". That is {'; '.join(differs)}" if differs else ""),
         FAILS if differs else HOLDS,
     )
 
 
 def time(view: View) -> Iterator[Claim]:
-    """Table 3."""
+    """Table 3: time to compare sentences."""
     ours, theirs = (view.results.systems[key][0]["timing"] for key in ("siamese", "skip-thought"))
     in_paper = paper()["table3"]["skip-thought"]["all"] / paper()["table3"]["siamese"]["all"]
     ratios = sorted(slow / fast for slow in theirs["parts"] for fast in ours["parts"])
@@ -249,9 +249,10 @@ def time(view: View) -> Iterator[Claim]:
     yield Claim(
         "time",
         f"Averaging is far faster than skip-thought at prediction time: {in_paper:,.0f} times (4.3, Table 3)",
-        f"{ratio:,.0f} times, {ratios[0]:,.0f} to {ratios[-1]:,.0f} in parts of the pairs, one by one: "
-        f"{seconds(ours['one_by_one'] / ours['n_pairs'])} a pair against "
-        f"{seconds(theirs['one_by_one'] / theirs['n_pairs'])} for a skip-thought of "
-        f"{view.results.systems['skip-thought'][0]['dim']} dimensions; it holds above {FASTER} in every part",
+        f"{ratio:,.0f} times ({ratios[0]:,.0f} to {ratios[-1]:,.0f} across subsets of the pairs), one pair at a time: "
+        f"{seconds(ours['one_by_one'] / ours['n_pairs'])} per pair against "
+        f"{seconds(theirs['one_by_one'] / theirs['n_pairs'])} for skip-thought with "
+        f"{view.results.systems['skip-thought'][0]['dim']} dimensions; the claim holds above {FASTER} times in every "
+        "subset",
         HOLDS if ratios[0] > FASTER else FAILS if ratios[-1] <= FASTER else UNDECIDED,
     )

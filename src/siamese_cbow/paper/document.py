@@ -1,4 +1,4 @@
-"""A report as plain records: sections of text, tables, figures and claims. How they look is the writers' business."""
+"""A report as plain records: sections of text, tables, figures and claims. `writing` decides how they look."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from siamese_cbow.evaluation.verdicts import Decision, Verdict
 
 @dataclass(frozen=True)
 class Cell:
-    """`.4379† (.4311)`, bold, with the paper's figure below in small letters."""
+    """`.4379† (.4311)`, bold, with the paper's figure below in small print."""
 
     text: str
     bold: bool = False
@@ -21,7 +21,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table; a `head` line is a heading inside it, a `total` line sums up what is above."""
+    """A row of a table; a `head` row is a heading inside it, a `total` row sums up the rows above."""
 
     cells: tuple[Cell, ...]
     kind: Literal["body", "head", "total"] = "body"
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table for people (`columns`, `rows`) and for machines (`records`: a CSV line each)."""
+    """A table for people (`columns`, `rows`) and for machines (`records`: one CSV line each)."""
 
     key: str  # also the name of its CSV file
     title: str
@@ -37,7 +37,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     records: tuple[dict[str, Any], ...]
-    folded: bool = False  # a page shows it only when asked
+    folded: bool = False  # collapsed on the page until opened
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Panel:
     x_label: str
     y_label: str
     series: tuple[Series, ...]
-    ticks: tuple[tuple[float, str], ...] | None = None  # of the x axis, where they are given
+    ticks: tuple[tuple[float, str], ...] | None = None  # of the x axis; None: chosen by matplotlib
     log_x: bool = False
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Some charts that belong together; `key` is also the name of its files."""
+    """Charts that belong together; `key` is also the name of its files."""
 
     key: str
     title: str
@@ -75,13 +75,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper (or we) say, held against this run in one setting; the verdict is decided by a test."""
+    """A claim of the paper (or of ours), tested on this run in one setting; a statistical test decides the verdict."""
 
     key: str
     claim: str
     here: str
     verdict: Verdict
-    setting: str = ""  # "as published", "updates matched, the same finishing for all"; "": there is just one
+    setting: str = ""  # "as published", "updates matched, the same finishing for all"; "": there is only one
     by: Literal["paper", "us"] = "paper"
 
 
@@ -98,7 +98,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """All of it."""
+    """The whole report."""
 
     title: str
     summary: tuple[str, ...]
@@ -108,7 +108,7 @@ class Report:
 
     @property
     def claims_by_text(self) -> dict[str, list[Claim]]:
-        """What is claimed once, with what came out in each setting."""
+        """Each claim's text with its outcome in every setting."""
         grouped: dict[str, list[Claim]] = {}
         for claim in self.claims:
             grouped.setdefault(claim.claim, []).append(claim)
@@ -126,19 +126,19 @@ class Report:
 
 
 def told(decision: Decision, shown: Callable[[float | None], str] = signed, of: str = "") -> str:
-    """`+.0096, 95% interval -.0052 to +.0237`, and what kept it from being decided."""
+    """`+.0096, 95% interval -.0052 to +.0237`, and the reason if it is undecided."""
     bounds, value = decision.interval, decision.value
     interval = f", 95% interval {shown(bounds.low)} to {shown(bounds.high)}" if bounds else ""
     return f"{shown(value)}{of}{interval}{because(decision)}"
 
 
 def counted(decision: Decision, n_sets: int) -> str:
-    """`15.3 of 19 sets, 95% interval 13 to 17`: the same of a count, which is a mean over trainings."""
+    """`15.3 of 19 sets, 95% interval 13 to 17`: the same for a count, averaged over runs."""
     return told(decision, lambda count: UNDEFINED if count is None else f"{round(count, 1):g}", f" of {n_sets} sets")
 
 
 def because(decision: Decision) -> str:
-    """` (2 trainings, 3 needed)`: what kept it from being decided; nothing where it was."""
+    """` (2 trainings, 3 needed)`: why it is undecided; empty if it is decided."""
     return f" ({decision.why})" if decision.why else ""
 
 
@@ -149,5 +149,5 @@ def listed(names: Iterable[object]) -> str:
 
 
 def text_row(*texts: str, kind: Literal["body", "head", "total"] = "body") -> Row:
-    """A line of plain cells: `text_row("a", "b")`."""
+    """A row of plain cells: `text_row("a", "b")`."""
     return Row(tuple(Cell(text) for text in texts), kind)

@@ -1,7 +1,7 @@
 """How long pieces of work take: a weight for the progress bar, and an estimate from a measured piece of each kind.
 
-Machines differ by more than any table of speeds could say, and other programs run on them. So before a report begins,
-each kind of training that it has to do runs once on a small cut of the text, and so does the scoring.
+Machines differ more than any table of speeds can express, and other programs share them. So before a report starts,
+each kind of training it needs runs once on a small sample of the text, and so does the scoring.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from siamese_cbow.paper.treatments import treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.stream.stream import Stream
 
-CUT, SMALL_CUT = 40_000, 2_000  # words: the difference is what a word costs
-SYSTEM_SCORINGS = 6  # what is done with a system costs as much as scoring a point so many times
+CUT, SMALL_CUT = 40_000, 2_000  # words: the difference in time gives the cost per word
+SYSTEM_SCORINGS = 6  # evaluating a system costs about as much as scoring this many points
 SPEEDS = {"Word2Vec skipgram": 280_000, "Word2Vec cbow": 1_000_000, "SkipThought": 8_000, "FastSent": 300_000}
 
 
 def work_kind(recipe: Any) -> str:
-    """Recipes of one kind take as long for a word, but for dimensions and negatives: "Word2Vec skipgram", "softmax"."""
+    """Recipes of one kind cost the same per word, up to dimensions and negatives: "Word2Vec skipgram", "softmax"."""
     settings = settings_of(recipe)
     match settings["recipe"]:
         case "Word2Vec":
@@ -39,19 +39,19 @@ def work_kind(recipe: Any) -> str:
 
 
 def n_scorings(piece: Piece, job: Job) -> int:
-    """How often something is scored."""
+    """How many scorings a piece makes."""
     if piece.kind == "curve":
         return int(job.scale.points_per_epoch * piece.recipe.epochs)
     return SYSTEM_SCORINGS if piece.kind == "system" else 1
 
 
 def weight(piece: Piece, job: Job) -> float:
-    """A rough guess at the seconds of a piece on two cores, by which pieces share the progress bar."""
+    """A rough estimate of a piece's seconds on two cores: its share of the progress bar."""
     return _size(piece.recipe, job.stream) / SPEEDS.get(work_kind(piece.recipe), 3_000_000) + 2 + n_scorings(piece, job)
 
 
 def _size(recipe: Any, stream: Stream) -> float:
-    """The words of a training, weighted by dimensions and, where they are sampled, by negatives."""
+    """The words a training reads, weighted by dimensions and, where they are sampled, by negatives."""
     dim, kind = getattr(recipe, "dim", 300) / 300, work_kind(recipe)
     sentences = (2 + recipe.negatives) / 2 if kind == "softmax" else 1.0
     return training_words(recipe, stream) * max(0.15, dim ** (2 if kind == "SkipThought" else 1)) * sentences
@@ -65,13 +65,13 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
     total, scoring, treating, tasks = 0.0, 0.0, 0.0, 0.0
     systems = [piece for piece in pieces if piece.kind == "system"]
     for kind, alike in kinds.items():
-        with suppress(SiameseCBOWError):  # its library is missing, or there is too little text in a cut
+        with suppress(SiameseCBOWError):  # its library is missing, or the sample has too little text
             recipe, large = _once(alike[0].recipe), 2 * SMALL_CUT if kind == "SkipThought" else CUT
             cuts = [_cut(job.stream, n_words) for n_words in (SMALL_CUT, large)]
-            _train(recipe, cuts[0], job)  # compiles what has to be compiled
+            _train(recipe, cuts[0], job)  # warm-up: compiles the kernels
             (fixed, _), (seconds, model) = (_timed(partial(_train, recipe, cut, job)) for cut in cuts)
             sizes = [_size(recipe, cut) for cut in cuts]
-            a_word = max(0.0, seconds - fixed) / max(1.0, sizes[1] - sizes[0])  # the rest is there in any training
+            a_word = max(0.0, seconds - fixed) / max(1.0, sizes[1] - sizes[0])  # the rest is a fixed cost per training
             total += sum(fixed + a_word * _size(piece.recipe, job.stream) for piece in alike)
             if not scoring:
                 scoring = _second(partial(point, model, job.sets, ""))
@@ -85,19 +85,19 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
 
 
 def _treat(system: Any, job: Job) -> None:
-    """What is done with every system: all treatments, each scored."""
+    """What every system goes through: all treatments, each scored."""
     for each in treated(system, job.stream).values():
         point(each, job.sets, "")
 
 
 def _once(recipe: Any) -> Any:
-    """The same recipe for one epoch."""
+    """The same recipe with one epoch."""
     changes = {"epochs": 1, "decay_epochs": None}
     return replace(recipe, **{name: value for name, value in changes.items() if hasattr(recipe, name)})
 
 
 def _cut(stream: Stream, n_words: int) -> Stream:
-    """The first sentences of a stream, about so many words."""
+    """The first sentences of a stream, about `n_words` words."""
     n = int(np.searchsorted(stream.sentences, n_words))
     return stream.part(range(min(max(2, n), stream.n_sentences)))
 
@@ -107,7 +107,7 @@ def _train(recipe: Any, stream: Stream, job: Job) -> Any:
 
 
 def _second(do: Callable[[], Any]) -> float:
-    """The seconds of the second time: the first one imports, compiles and remembers."""
+    """Seconds of the second call: the first one imports, compiles and fills caches."""
     do()
     return _timed(do)[0]
 

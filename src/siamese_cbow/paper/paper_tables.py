@@ -1,6 +1,6 @@
 """Tables 1 and 2 of the paper, and the tests behind the daggers.
 
-Table 1 has every set and every system, Pearson (Spearman), under either protocol and in each treatment.
+Table 1 shows Pearson (Spearman) of every system on every set, under both protocols and in each treatment.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ MISSING = "–"
 
 
 def table1(view: View) -> Section:
-    """All systems on all sets, in each treatment; the tests, and what a reader has to know."""
+    """All systems on all sets in each treatment, the tests, and what a reader has to know."""
     absent = [
-        f"{year} {name} is missing here: {WHERE.get((year, name), 'see download sts')}." for year, name in view.absent
+        f"{year} {name} is missing: {WHERE.get((year, name), 'see `siamese-cbow download sts`')}."
+        for year, name in view.absent
     ]
     tables = [overview(view), _table1(view, "paper", "learnt"), _table1(view, "official", "learnt")]
     tables += [_table1(view, "official", treatment) for treatment in TREATMENTS[1:] if len(view.treated(treatment)) > 1]
@@ -35,13 +36,14 @@ def table1(view: View) -> Section:
         "table1",
         "Table 1: all sets, all systems",
         (
-            "Pearson (Spearman) between the cosines and people's judgement, the mean over trainings with seeds of "
-            "their own. The best Pearson of a row is bold. † marks a Siamese CBOW whose cosines differ from those of "
-            "word2vec CBOW by the paper's test (Wilcoxon, p < .0001, first training), which says nothing about which "
-            "of them is better.",
-            "As published: the paper's settings, at its learning rate of .0001. Its text gave it 740,042 batches; this "
-            "one gives far fewer, and at that rate the vectors hardly leave their random start. Updates matched: the "
-            "same, with the rate scaled by 740,042 / the batches here, so that rate times batches is what it was.",
+            "Pearson (Spearman) between cosines and human judgements, averaged over runs with different seeds. The "
+            "best Pearson in each row is bold. † marks a Siamese CBOW whose cosines differ from those of word2vec "
+            "CBOW in the paper's test (Wilcoxon, p < .0001, first run); the test does not say which of the two is "
+            "better.",
+            "As published: the paper's settings with its learning rate of .0001. The paper's text made 740,042 "
+            "batches; this one makes far fewer, and at that rate the vectors hardly move from their random "
+            "initialisation. Updates matched: the same settings with the rate multiplied by 740,042 / batches here, "
+            "so that rate times batches is the paper's.",
             *absent,
         ),
         tuple(tables),
@@ -49,10 +51,10 @@ def table1(view: View) -> Section:
 
 
 def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
-    """One of them; under the paper's protocol its own figures stand below ours."""
+    """Table 1 in one treatment; under the paper's protocol its own figures stand below ours."""
     keys = view.treated(treatment)
     if treatment == "full" and view.has("contrastive"):
-        keys.append("contrastive")  # as it is: it has learnt with all of it
+        keys.append("contrastive")  # as it is: it trains with all of it
     rows: list[Row] = []
     records: list[dict[str, Any]] = []
     scores = {(pair_set.year, pair_set.dataset): i for i, pair_set in enumerate(view.sets)}
@@ -63,22 +65,23 @@ def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
         rows.append(row)
         records.append(record)
     titles = {
-        "paper": "Against the paper: every released pair counts, one without a gold score as 0",
-        "official": "As everybody else reports it: pairs with a gold score",
+        "paper": "The paper's protocol: all released pairs, with 0 where there is no gold score",
+        "official": "The official protocol, which other publications use: pairs with a gold score",
     }
     captions = {
-        "paper": "Below each figure, in small letters, the paper's own. It was trained on another text, the Toronto "
-        "Book Corpus of 1,057 million tokens: compare columns with each other rather than with the small figures.",
-        "official": "The same cosines as above; only 2015 differs, where 3,000 of the 8,500 released pairs have a "
+        "paper": "The paper's own figures stand below ours in small print. Its systems were trained on another text, "
+        "the Toronto Book Corpus with 1,057 million tokens, so compare columns with each other rather than with the "
+        "paper.",
+        "official": "The same cosines as above; only 2015 differs, where 3,000 of the 8,500 released pairs have a gold "
         "score.",
     }
     alike = {
-        "finished": ("The same finishing for all", "Words weighted by their information, lengths square-rooted, two "
-                     "common directions taken out, after learning and for every system: what is left of the "
-                     "differences is what the objectives bring."),
-        "full": ("Stems, finishing and n-grams for all", "Beside the finishing, words of one stem share a part, "
-                 "rare words are drawn towards what their letters say, and unknown words have vectors of their "
-                 "n-grams. The contrastive recipe has learnt with all of it."),
+        "finished": ("The same finishing for all", "After training, every system has its words weighted by their "
+                     "information, lengths replaced by their square root and two common directions removed. The "
+                     "differences that remain are due to the objectives."),
+        "full": ("Stems, finishing and n-grams for all", "In addition, words with the same stem share a "
+                 "component, rare words move towards the vectors of their n-grams, and unknown words get vectors from "
+                 "their n-grams. The contrastive recipe trains with all of it."),
     }  # fmt: skip
     title, caption = alike.get(treatment, (titles[protocol], captions[protocol]))
     return Table(
@@ -93,7 +96,7 @@ def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
 
 
 def _places(view: View) -> list[tuple[int, str]]:
-    """Year and name of each line: the sets there are, and between them those of the paper that are missing."""
+    """Year and name of each row: the available sets, and among them those of the paper that are missing."""
     there = [(pair_set.year, pair_set.dataset) for pair_set in view.sets]
     order = {place: i for i, place in enumerate(dict.fromkeys([*paper_sets(), *there]))}
     return sorted([*there, *view.absent], key=lambda place: (place[0], order[place]))
@@ -102,7 +105,7 @@ def _places(view: View) -> list[tuple[int, str]]:
 def _line(
     view: View, protocol: Protocol, treatment: Treatment, keys: list[str], name: tuple[int, str], place: int | None
 ) -> tuple[Row, dict[str, Any]]:
-    """One set, which may be missing: its row, and its record."""
+    """The row and the record of one set, which may be missing."""
     year, dataset = name
     smalls = {key: _paper(protocol, year, dataset, key) if treatment == "learnt" else "" for key in keys}
     record: dict[str, Any] = {"year": year, "dataset": dataset}
@@ -138,7 +141,7 @@ def _figure_cells(
     marks: Mapping[str, str] | None = None,
     smalls: Mapping[str, str] | None = None,
 ) -> list[Cell]:
-    """Pearson (Spearman) of each system, the best bold, perhaps with a mark and with small letters below."""
+    """Pearson (Spearman) of each system, the best in bold, optionally with a mark and small print below."""
     best = best_of([pearson for pearson, _ in figures.values()])
     return [
         Cell(both_numbers(*figure, (marks or {}).get(key, "")), is_best, (smalls or {}).get(key, ""))
@@ -166,7 +169,7 @@ def _means(view: View, protocol: Protocol, treatment: Treatment, keys: list[str]
 
 
 def _tests(view: View, key: str) -> Table:
-    """A Siamese CBOW against word2vec CBOW: the paper's test beside those that ask which one is better."""
+    """A Siamese CBOW against word2vec CBOW: the paper's test beside tests of which one is better."""
     comparison = view.comparison(key, "cbow")
     rows, records = [], []
     for row in comparison.sets:
@@ -177,9 +180,9 @@ def _tests(view: View, key: str) -> Table:
     total = (signed(comparison.difference), _interval(comparison.interval), "", probability(comparison.bootstrap_p), "")
     return Table(
         f"tests-{key}",
-        f"{label_of(key)} less word2vec CBOW: is the difference real?",
-        "Difference of Pearson, protocol official, first trainings. Williams and bootstrap ask whether the two "
-        "correlate differently with people's judgement; Wilcoxon asks whether their cosines differ.",
+        f"{label_of(key)} against word2vec CBOW: is the difference significant?",
+        "Difference in Pearson, official protocol, first run of each. Williams and the bootstrap test whether the two "
+        "correlate differently with human judgements; Wilcoxon tests whether their cosines differ.",
         ("set", "difference", "95% interval", "p Williams", "p bootstrap", "p Wilcoxon"),
         (*rows, text_row("mean", *total, kind="total")),
         tuple(records),
@@ -192,7 +195,7 @@ def _interval(bounds: Interval | None) -> str:
 
 
 def table2(view: View) -> Section:
-    """FastSent against Siamese CBOW on the sets of 2014."""
+    """FastSent against Siamese CBOW on the 2014 sets."""
     columns = view.among(key for key in SYSTEMS if key in PARTS["table2"])
     rows, records = [], []
     for place, pair_set in enumerate(view.sets):
@@ -208,12 +211,12 @@ def table2(view: View) -> Section:
         records.append(record)
     table = Table(
         "table2",
-        "FastSent and Siamese CBOW on the sets of 2014",
-        "Pearson (Spearman), as learnt, means over trainings; in small letters the paper's figures, where those of "
-        "FastSent are reprinted from its authors.",
+        "FastSent and Siamese CBOW on the 2014 sets",
+        "Pearson (Spearman), as learnt, averaged over runs. The paper's figures are in small print; it quotes those of "
+        "FastSent from the FastSent authors.",
         ("set", *map(label_of, columns)),
         tuple(rows),
         tuple(records),
     )
-    note = () if rows else ("There is no set of 2014 here.",)
+    note = () if rows else ("None of the 2014 sets is available.",)
     return Section("table2", "Table 2: FastSent", note, (table,) if rows else ())

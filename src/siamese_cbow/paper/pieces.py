@@ -1,7 +1,7 @@
-"""One piece of a report's work: train something, and keep what the tables and figures need of it.
+"""One piece of a report's work: train one system and keep what the tables and figures need from it.
 
-What is kept can be written as JSON. Cosines are kept of all released pairs and with all their digits, so that any
-protocol and any test can be redone, and the report says what `evaluate` says.
+Results are JSON. They hold the cosines of all released pairs at full precision, so that any protocol and any test can
+be redone from them, and the report agrees with `evaluate`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from siamese_cbow.paper.treatments import look_at_words, next_sentence_ranks, tr
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.progress import Progress
 
-WARM_UP = 20  # pairs, before the clock starts: code is compiled and files are read for the first one
-ROUNDS = 3  # of the batch, of which the shortest counts
-PARTS = 3  # of the pairs, timed once more: how much times vary
-DIGITS = 5  # of figures that are kept of every resample
+WARM_UP = 20  # pairs before the clock starts: the first one compiles code and reads files
+ROUNDS = 3  # timings of the batch; the shortest counts
+PARTS = 3  # subsets of the pairs, timed once more to see how much times vary
+DIGITS = 5  # of the values kept for every resample
 
 
 def compute(piece: Piece, job: Job, progress: Progress, weight: float = 1.0) -> dict[str, Any]:
-    """The result of a piece, as JSON holds it. `progress` advances by `weight`."""
+    """The result of a piece as plain JSON values. `progress` advances by `weight`."""
     share = _Share(progress, weight, training_words(piece.recipe, job.stream))
     progress.advance(0, piece.title)
     result = _curve(piece, job, share) if piece.kind == "curve" else _scored(piece, job, share)
@@ -38,9 +38,9 @@ def compute(piece: Piece, job: Job, progress: Progress, weight: float = 1.0) -> 
 
 
 class _Share:
-    """A training's progress as a part of the report's: it ends where its piece ends, however well that was guessed.
+    """A training's progress as a share of the report's: it ends where its piece ends, even if the estimate was off.
 
-    What the training says is kept for the report instead of being shown: twenty trainings would say too much.
+    Messages of the training go into the report instead of being shown: those of twenty trainings would be noise.
     """
 
     def __init__(self, outer: Progress, seconds: float, n_words: int) -> None:
@@ -60,7 +60,7 @@ class _Share:
 
 
 def _scored(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
-    """A system, or a point, which is less of the same."""
+    """Train and score a system, or a point, which needs only part of the result."""
     start, busy = time.perf_counter(), time.process_time()
     system = _trained(piece, job, progress)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - busy
@@ -70,7 +70,7 @@ def _scored(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
     is_model = isinstance(system, Model)
     return {
         "train_seconds": seconds,
-        "train_cpu_seconds": cpu_seconds,  # of all threads together: what others do on the machine doesn't show in it
+        "train_cpu_seconds": cpu_seconds,  # of all threads together, so other programs on the machine do not distort it
         "dim": int(system.dim),
         "n_words": len(system.vocabulary),
         "settings": settings_of(piece.recipe),
@@ -100,7 +100,7 @@ def _trained(piece: Piece, job: Job, progress: _Share) -> Any:
 
 
 def _word2vec(job: Job, progress: _Share) -> Model:
-    """The skip-gram vectors of this report, trained again if they are gone."""
+    """The skip-gram vectors of this report, retrained if they are gone."""
     from siamese_cbow.model.storage import load
 
     if job.word2vec_folder.is_dir():
@@ -138,7 +138,7 @@ def _curve(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
 
 
 def cosines_to_json(system: System, sets: Sequence[PairSet], name: str) -> list[dict[str, Any]]:
-    """For each set the cosines of all released pairs, which of them are empty, and what is unknown."""
+    """For each set: the cosines of all released pairs, which pairs are empty, and the number of unknown words."""
     scores = evaluate(system, sets, protocol="paper", name=name).sets  # the protocol that has all pairs
     return [
         {
@@ -152,7 +152,7 @@ def cosines_to_json(system: System, sets: Sequence[PairSet], name: str) -> list[
 
 
 def scores_from_json(rows: Sequence[dict[str, Any]], sets: Sequence[PairSet], protocol: Protocol, name: str) -> Scores:
-    """The scores under a protocol, from what `cosines_to_json` gave for the same sets."""
+    """The scores under a protocol, from the output of `cosines_to_json` for the same sets."""
     scores = []
     for row, pair_set in zip(rows, sets, strict=True):
         counts, cosines = counting(pair_set, protocol), np.array(row["cosines"], dtype=np.float64)
@@ -163,14 +163,14 @@ def scores_from_json(rows: Sequence[dict[str, Any]], sets: Sequence[PairSet], pr
 
 
 def pearsons(rows: Sequence[dict[str, Any]], sets: Sequence[PairSet]) -> dict[str, list[float | None]]:
-    """Pearson of each set under both protocols, and no more: {"official": [.66, ...], "paper": [.62, ...]}."""
+    """Only Pearson of each set, under both protocols: {"official": [.66, ...], "paper": [.62, ...]}."""
     return {
         protocol: [score.pearson for score in scores_from_json(rows, sets, protocol, "").sets] for protocol in PROTOCOLS
     }
 
 
 def point(system: System, sets: Sequence[PairSet], name: str) -> dict[str, Any]:
-    """What a dot of a figure needs: Pearson of each set under both protocols, and in each resample of its pairs."""
+    """What a point of a figure needs: Pearson of each set under both protocols and in each resample of its pairs."""
     rows = cosines_to_json(system, sets, name)
     resampled = resampled_pearsons([scores_from_json(rows, sets, "official", name)])[0]
     known = np.where(np.isnan(resampled), 0.0, resampled.round(DIGITS))
@@ -179,7 +179,7 @@ def point(system: System, sets: Sequence[PairSet], name: str) -> dict[str, Any]:
 
 
 def tasks_to_json(every: dict[Any, Any], job: Job) -> list[dict[str, Any]]:
-    """The figure of each example of each task, as learnt and with all that can be given alike."""
+    """The score of each example of each task, as learnt and with stems, finishing and n-grams."""
     if job.tasks is None:
         return []
     return [
@@ -202,8 +202,8 @@ def tasks_to_json(every: dict[Any, Any], job: Job) -> list[dict[str, Any]]:
 def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[str, Any]:
     """CPU seconds for all pairs of the sets, one by one as in the paper and batched, on one thread.
 
-    One by one stops after so many seconds; what it would have taken for all pairs is then worked out, and `n_timed`
-    tells how many were timed. `parts` are seconds a pair in three parts.
+    Timing one by one stops after `seconds` seconds and extrapolates to all pairs; `n_timed` says how many pairs were
+    timed. `parts` are seconds per pair in three subsets.
     -> {"n_pairs": 16858, "n_timed": 16858, "one_by_one": 0.9, "batched": 0.1, "parts": [5e-5, 5e-5, 6e-5]}
     """
     from threadpoolctl import threadpool_limits
@@ -212,7 +212,7 @@ def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[
     with threadpool_limits(1):
         _one_by_one(system, pairs[:WARM_UP], seconds)
         one_by_one, n_timed = _one_by_one(system, pairs, seconds)
-        batch = pairs[:n_timed]  # what is slow one by one would take too long for all pairs at once, too
+        batch = pairs[:n_timed]  # a system that is slow one by one is too slow for all pairs in a batch, too
         batched = min(_batched(system, batch) for _ in range(ROUNDS if one_by_one < seconds else 1))
         thirds = [_one_by_one(system, pairs[i:n_timed:PARTS], seconds) for i in range(PARTS) if n_timed >= PARTS]
     share = len(pairs) / n_timed
@@ -222,12 +222,12 @@ def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[
 
 
 def _one_by_one(system: Any, pairs: Sequence[tuple[str, str]], seconds: float) -> tuple[float, int]:
-    """CPU seconds, and for how many pairs. CPU time: on a busy machine a clock would measure the neighbours."""
+    """CPU seconds, and for how many pairs. Wall-clock time would include other programs on a busy machine."""
     start = time.process_time()
     passed = 0.0
     for n, (left, right) in enumerate(pairs, start=1):
         a, b = (system.encode(text, threads=1) for text in (left, right))
-        _ = float(a @ b) / (float(np.sqrt((a @ a) * (b @ b))) or 1.0)  # the cosine, which is part of what is timed
+        _ = float(a @ b) / (float(np.sqrt((a @ a) * (b @ b))) or 1.0)  # the cosine is part of what is timed
         passed = time.process_time() - start
         if passed > seconds:
             return passed, n

@@ -1,7 +1,7 @@
-"""What a report trains: the systems, in which of its parts they stand, and the points of the figures.
+"""What a report trains: the systems, the parts they appear in, and the points of the figures.
 
-Every system sees the same stream and the same vocabulary, and has three trainings with seeds of their own. A new column
-of Table 1 is an entry in SYSTEMS and its key in COMPARED; nothing else has to know of it.
+Every system sees the same stream and the same vocabulary and is trained three times with different seeds. To add a
+column to Table 1, add an entry to SYSTEMS and its key to COMPARED; nothing else needs to know.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from siamese_cbow.paper.treatments import TREATMENTS, Treatment
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
-PAPER_BATCHES = 740_042  # 74,004,228 sentences, 100 a batch, one epoch
+PAPER_BATCHES = 740_042  # 74,004,228 sentences, 100 per batch, one epoch
 PAPER_RATE = 1e-4
-HIGHEST_RATE = 0.1  # beyond it more epochs make up for the rest
-MANY_EPOCHS = 10_000  # of skip-thought, which its words end before
-SKIP_THOUGHT_SPEED = 8_000  # words a second on two cores, in 300 dimensions
+HIGHEST_RATE = 0.1  # a higher rate is replaced by more epochs
+MANY_EPOCHS = 10_000  # skip-thought stops earlier, at its max_tokens
+SKIP_THOUGHT_SPEED = 8_000  # words per second on two cores, with 300 dimensions
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large everything is."""
+    """The size of everything in a report."""
 
     name: str
     dim: int
@@ -36,10 +36,10 @@ class Scale:
     points_per_epoch: int
     negatives: tuple[int, ...]
     dims: tuple[int, ...]
-    seconds_one_by_one: float  # how long a system may take for the one-by-one part of Table 3
-    n_seeds: int = 3  # trainings of each system
-    n_figure_seeds: int = 3  # of each point and curve
-    task_examples: int | None = None  # at most so many of each task
+    seconds_one_by_one: float  # time limit of the one-by-one timing in Table 3
+    n_seeds: int = 3  # runs of each system
+    n_figure_seeds: int = 3  # runs of each point and curve
+    task_examples: int | None = None  # upper limit per task
 
 
 FULL = Scale(
@@ -47,7 +47,7 @@ FULL = Scale(
     dim=300,
     skip_thought={"dim": 300, "dim_word": 200, "max_tokens": 1_000_000},
     curve_epochs=5,
-    points_per_epoch=7,  # the paper's: every 10 of 74 million examples
+    points_per_epoch=7,  # as in the paper: every 10 of 74 million examples
     negatives=(1, 2, 5, 10, 20),
     dims=(50, 100, 200, 300, 600),
     seconds_one_by_one=60.0,
@@ -68,20 +68,20 @@ QUICK = Scale(
 
 @dataclass(frozen=True)
 class Column:
-    """A system of the report: a column of Table 1, or of others."""
+    """A system of the report: a column of Table 1 or of other tables."""
 
     label: str
-    short: str  # at the end of a line in a chart
-    make: Callable[[Scale, int, Stream], Any]  # of a scale, a seed and the text: a recipe
-    seeds: int | None = None  # how many trainings; None: as many as the scale has
-    treatments: tuple[Treatment, ...] = TREATMENTS  # that it is shown in, as far as it can have them
+    short: str  # label of its line in a chart
+    make: Callable[[Scale, int, Stream], Any]  # (scale, seed, text) -> recipe
+    seeds: int | None = None  # number of runs; None: as many as the scale says
+    treatments: tuple[Treatment, ...] = TREATMENTS  # that it is shown in, if it supports them
 
 
 def matched(stream: Stream) -> dict[str, Any]:
-    """The rate at which one epoch here moves vectors as far as the paper's did: rate x batches x epochs as there.
+    """The learning rate and epochs that give as much training as the paper's: rate x batches x epochs is the same.
 
     The paper made 740,042 batches at .0001. 517,797 sentences make 5,178 batches, so the rate is .0143. On a text so
-    small that this would be above .1, more epochs make up for the rest.
+    small that the rate would exceed .1, more epochs make up the difference.
     """
     batches = max(1.0, stream.n_sentences / SiameseCBOW.paper().batch_size)
     whole = PAPER_RATE * PAPER_BATCHES / batches  # rate x epochs
@@ -93,13 +93,14 @@ def _siamese(preset: str, *, like_the_paper: bool) -> Callable[[Scale, int, Stre
     def make(scale: Scale, seed: int, stream: Stream) -> Any:
         changes = matched(stream) if like_the_paper else {}
         if preset == "paper-program" and like_the_paper:
-            changes["decay_epochs"] = 5 * changes["epochs"]  # it stopped after a fifth of its schedule
+            changes["decay_epochs"] = 5 * changes["epochs"]  # the program stopped after a fifth of its schedule
         return SiameseCBOW.preset(preset, dim=scale.dim, seed=seed, **changes)
 
     return make
 
 
-# What the contrastive recipe has beside its objective: others get it in the tables that treat all alike.
+# Switches off what the contrastive recipe has in addition to its objective. Other systems get these additions in the
+# tables that treat all systems alike.
 OBJECTIVE_ALONE: dict[str, Any] = {
     "share_stems": False,
     "idf_power": 0.0,
@@ -109,9 +110,9 @@ OBJECTIVE_ALONE: dict[str, Any] = {
     "fallback": "none",
 }
 
-ALIKE: tuple[Treatment, ...] = ("learnt", "finished")  # that verdicts compare
+ALIKE: tuple[Treatment, ...] = ("learnt", "finished")  # the treatments that verdicts compare
 
-# By the name in files and in JSON, in the order of Table 1.
+# Keyed by the name used in files and in JSON, in the order of Table 1.
 SYSTEMS: dict[str, Column] = {
     "random": Column("random vectors", "random", lambda scale, seed, _: RandomVectors(scale.dim, seed)),
     "skipgram": Column(
@@ -128,10 +129,10 @@ SYSTEMS: dict[str, Column] = {
     "siamese": Column("Siamese CBOW (as published)", "as published", _siamese("paper", like_the_paper=False)),
     "matched": Column("Siamese CBOW (updates matched)", "matched", _siamese("paper", like_the_paper=True)),
     "program": Column(
-        "Siamese CBOW (its program)", "program", _siamese("paper-program", like_the_paper=False), treatments=ALIKE
+        "Siamese CBOW (authors' program)", "program", _siamese("paper-program", like_the_paper=False), treatments=ALIKE
     ),
     "program-matched": Column(
-        "Siamese CBOW (its program, updates matched)",
+        "Siamese CBOW (authors' program, updates matched)",
         "program, matched",
         _siamese("paper-program", like_the_paper=True),
         treatments=ALIKE,
@@ -145,12 +146,12 @@ SYSTEMS: dict[str, Column] = {
         "contrastive recipe",
         "contrastive",
         lambda scale, seed, _: SiameseCBOW(dim=scale.dim, seed=seed, epochs=1),
-        treatments=("learnt",),  # it has all of it while it learns
+        treatments=("learnt",),  # it trains with all of the rest
     ),
 }
-# Cheap ones first: a report that is broken off then has the most to show.
+# Cheap ones first, so that an interrupted report has as much to show as possible.
 COMPARED = ("random", "siamese", "matched", "objective", "contrastive", "fastsent", "cbow", "skipgram", "skip-thought")
-READINGS = {"siamese": "as published", "matched": "updates matched"}  # of the paper's recipe
+READINGS = {"siamese": "as published", "matched": "updates matched"}  # two readings of the paper's recipe
 PUBLISHED = tuple(READINGS)
 PARTS: dict[str, tuple[str, ...]] = {  # part -> the systems it shows
     "table1": (*COMPARED, "program", "program-matched"),
@@ -163,8 +164,8 @@ PARTS: dict[str, tuple[str, ...]] = {  # part -> the systems it shows
     "words": ("siamese", "matched", "program-matched", "contrastive", "cbow", "skipgram"),
     "tasks": COMPARED,
 }
-BASELINES = ("skipgram", "cbow", "skip-thought")  # of the paper's Table 1
-RECIPES: dict[str, str] = {  # of the figures
+BASELINES = ("skipgram", "cbow", "skip-thought")  # in the paper's Table 1
+RECIPES: dict[str, str] = {  # shown in the figures
     "siamese": "the paper's recipe as published",
     "matched": "the paper's recipe, updates matched",
     "contrastive": "the contrastive recipe",
@@ -177,7 +178,7 @@ def label_of(key: str) -> str:
 
 
 def with_skip_thought(scale: Scale, hours: float | None) -> Scale:
-    """A scale whose skip-thought trains for about so many hours on two cores."""
+    """The scale with skip-thought trained for about `hours` hours on two cores."""
     if hours is None:
         return scale
     per_second = SKIP_THOUGHT_SPEED * (300 / scale.skip_thought["dim"]) ** 2

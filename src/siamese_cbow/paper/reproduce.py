@@ -1,4 +1,4 @@
-"""Every table and figure of the paper from a stream and the STS sets: train, score, compare, write it all down."""
+"""Reproduce every table and figure of the paper from a stream and the STS sets: train, score, compare, write."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SECTIONS = {
     "tasks": system_tables.tasks,
 }
 
-NOT_MADE = ("None of its trainings was made for this report.",)
+NOT_MADE = ("This report has none of the training runs that this section needs.",)
 
 
 def reproduce(
@@ -61,27 +61,27 @@ def reproduce(
     skip_thought_hours: float | None = None,
     progress: Progress = SILENT,
 ) -> Report:
-    """Train every system on the stream and write the report; what was finished before is not done again.
+    """Train every system on the stream and write the report; finished work is reused.
 
     `reproduce(Stream.load("data/books"), sts("data/sts"), "report")`
 
-    name      of the text, for the title
+    name      name of the text, for the title
     only      some of table1, table2, table3, figure2, figure3, figure4, analysis, words, tasks
-    quick     small vectors and few points: minutes on a small text, to see what it looks like
-    restart   throw away what was finished before
-    finished_only  train nothing: a report of what is finished, which says what is not
-    tasks     tasks beyond similarity, as `read_tasks` gives them
-    skip_thought_hours  about how long skip-thought trains; by default a few minutes, which is not enough for it
+    quick     small vectors and few points: a preview that takes minutes on a small text
+    restart   discard finished work and start again
+    finished_only  train nothing; report what is finished and list what is missing
+    tasks     tasks beyond similarity, from `read_tasks`
+    skip_thought_hours  roughly how long skip-thought trains; the default of a few minutes is too short for it
     progress  advances to `reproduction_work`
     """
     with needs("matplotlib", "report"):
-        import matplotlib  # noqa: F401 (here and below: said before any work)
+        import matplotlib  # noqa: F401 (here and below: fail before any work is done)
     with needs("jinja2", "report"):
         import jinja2  # noqa: F401
     with needs("scipy", "report"):
         import scipy  # noqa: F401
     if restart and finished_only:
-        raise SettingsError("restart discards what is finished, and finished_only would show it; give one of the two")
+        raise SettingsError("restart discards finished work, and finished_only reports it; give one of the two")
     parts = checked_parts(only)
     job = _job(stream, sets, Path(output), quick, threads, seed, tasks, skip_thought_hours)
     with one_writer(Path(output)):
@@ -92,8 +92,8 @@ def reproduce(
         results = run_plan(parts, job, cache, progress, finished_only=finished_only)
         if len(results.left_out) == results.n_pieces:
             raise InputError(
-                f"none of the {results.n_pieces} pieces of work in {output} is finished, so there is nothing to "
-                "report; leave out --finished (finished_only) to train them"
+                f"none of the {results.n_pieces} training runs in {output} is finished, so there is nothing to report; "
+                "leave out --finished (finished_only) to train them"
             )
         beside = job.tasks.beside if job.tasks is not None and "tasks" in parts else ()
         report = build_report(View(results, sets, parts, beside), job, name)
@@ -112,13 +112,13 @@ def reproduction_work(
     quick: bool = False,
     skip_thought_hours: float | None = None,
 ) -> float:
-    """The total of the progress, in rough seconds of two cores; what a report says at its start is measured."""
+    """The total of the progress bar, in rough seconds on two cores; `reproduce` announces a measured estimate."""
     parts = checked_parts(only)
     return planned_work(parts, _job(stream, sets, Path(), quick, None, 1, None, skip_thought_hours))
 
 
 def build_report(view: View, job: Job, name: str) -> Report:
-    """The report of finished work."""
+    """The report on finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
     if view.results.left_out:
         sections = [one if one.tables or one.figures else replace(one, paragraphs=NOT_MADE) for one in sections]
@@ -155,61 +155,61 @@ def _summary(view: View, job: Job) -> list[str]:
     stream, scale = job.stream, job.scale
     n_pairs, n_scored = sum(len(one.pairs) for one in view.sets), sum(one.n_scored for one in view.sets)
     lines = [
-        "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors to be averaged, and compared them with "
-        "word2vec and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with every "
-        f"system trained on one and the same text: {stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences "
-        f"and {stream.n_documents:,} documents, {len(stream.vocabulary):,} different words (the paper: 1,057,070,918 "
-        "tokens, 315,643 words).",
-        f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs, of which {n_scored:,} have a gold score.",
+        "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors to be averaged and compared them with word2vec "
+        "and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with every system trained "
+        f"on the same text: {stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences and "
+        f"{stream.n_documents:,} documents, with a vocabulary of {len(stream.vocabulary):,} words (the paper: "
+        "1,057,070,918 tokens, 315,643 words).",
+        f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs; {n_scored:,} of them have a gold score.",
     ]
     if view.results.left_out:
         lines.append(_left_out(view))
     lines += _means(view)
     lines.append(
-        "Verdicts are decided by tests. A claim is a figure that must lie above a bound, worked out again in 500 "
-        "resamples of pairs and trainings: it holds if their 95% interval lies above the bound, does not hold if the "
-        "interval lies on or below it, and cannot be told otherwise, with fewer than three trainings, or against a "
-        "rival that has collapsed or is below random vectors. Only skip-thought, which takes hours, is trained once; "
-        "unless it has learnt its own task, it counts in no comparison. The intervals are not widened for the number "
-        "of claims: where one barely clears its bound, chance may have decided."
+        "A statistical test decides each verdict. A claim states that a value exceeds a bound; the value is recomputed "
+        "in 500 resamples of pairs and runs. The claim holds if the 95% interval lies above the bound and does not "
+        "hold if the interval lies at or below it. Otherwise it is undecided, as are claims with fewer than three runs "
+        "and claims of beating a system that has collapsed or scores below random vectors. Only skip-thought, which "
+        "takes hours, is trained once; it is excluded from comparisons unless it has learnt its own task. The "
+        "intervals are not corrected for the number of claims: where one barely clears its bound, it may be by chance."
     )
     if "contrastive" in view.columns:
         lines.append(
-            f"{TUNING} That is so of the contrastive recipe, of its finishing and of FastSent's learning rate; the "
-            "paper's recipe, word2vec and skip-thought have the settings of their authors."
+            f"{TUNING} This applies to the contrastive recipe, its finishing and FastSent's learning rate; the paper's "
+            "recipe, word2vec and skip-thought use their authors' settings."
         )
     if scale.name == "quick":
         lines.append(
-            f"This is a quick report ({scale.dim} dimensions, few points, one training for each point of a figure): it "
-            "shows what there is to see, not what the systems can do."
+            f"This is a quick report ({scale.dim} dimensions, few points, one run for each point of a figure): a "
+            "preview of the full report, not a measure of what the systems can do."
         )
     return lines
 
 
 def _means(view: View) -> list[str]:
-    """The mean of every system, and which of them say nothing about others."""
+    """The mean of every system, and which systems no claim may rest on."""
     lines = []
     means = {key: mean for key in view.columns if (mean := view.means(key)[0]) is not None}
     recipe = means.pop("contrastive", None)
     if means:
         ordered = sorted(means, key=lambda key: -means[key])
         shown = ", ".join(f"{label_of(key)} {number(means[key])}" for key in ordered)
-        lines.append(f"Mean Pearson over all sets, pairs with a gold score, as learnt: {shown}.")
+        lines.append(f"Mean Pearson over all sets, on pairs with a gold score, as learnt: {shown}.")
     if recipe is not None:
         same = view.means("random", "full")[0] if view.among(["random"], "full") else None
         lines.append(
-            "The contrastive recipe, which has stems, finishing and n-grams beside its objective, has "
-            f"{number(recipe)}{'' if same is None else f'; random vectors with the same have {number(same)}'}."
+            "The contrastive recipe, which adds stems, finishing and n-grams to its objective, scores "
+            f"{number(recipe)}{'' if same is None else f'; random vectors with these additions score {number(same)}'}."
         )
     unsound = {key: why for key in view.columns if (why := view.unsound(key))}
     if unsound:
         shown = "; ".join(f"{label_of(key)} ({why})" for key, why in unsound.items())
-        lines.append(f"To be ahead of these is no merit, and no verdict rests on it: {shown}.")
+        lines.append(f"Beating these systems proves nothing, and no verdict rests on it: {shown}.")
     return lines
 
 
 def _left_out(view: View) -> str:
-    """What is missing from a report of finished work, by the seeds that are missing."""
+    """What is missing from a report on finished work, grouped by missing seeds."""
     results, seeds = view.results, dict[str, list[str]]()
     for piece in results.left_out:
         title, _, seed = piece.title.rpartition(", seed ")
@@ -218,11 +218,11 @@ def _left_out(view: View) -> str:
     for title, some in seeds.items():
         titles.setdefault(tuple(some), []).append(title)
     missing = " ".join(
-        f"Seed{'s' if len(some) > 1 else ''} {listed(some)} of: {'; '.join(alike)}." for some, alike in titles.items()
+        f"seed{'s' if len(some) > 1 else ''} {listed(some)} of {'; '.join(alike)}." for some, alike in titles.items()
     )
     return (
-        f"This report is not complete: {len(results.left_out)} of its {results.n_pieces} trainings were not made, and "
-        f"a verdict that needs three trainings of one of them cannot be told. Missing: {missing}"
+        f"This report is incomplete: {len(results.left_out)} of its {results.n_pieces} training runs are missing, and "
+        f"claims that need three runs of one of these systems are undecided. Missing: {missing}"
     )
 
 
@@ -256,7 +256,7 @@ def _data(view: View, job: Job, name: str) -> dict[str, Any]:
 
 
 def rests_on(view: View, job: Job, name: str) -> str:
-    """A hash of all that the files of a report follow from: its pieces, its name, the code that writes it."""
+    """A hash of everything that determines the files of a report: its pieces, its name and the code that writes it."""
     pieces = plan_fingerprint(tuple(part for part in SECTIONS if part in view.parts), job)
     code = code_of("siamese_cbow.paper.reproduce", with_plans=True)
     version = importlib.metadata.version("siamese-cbow")
@@ -266,7 +266,7 @@ def rests_on(view: View, job: Job, name: str) -> str:
 
 
 def _points(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Points without their resamples, which the cache has."""
+    """Points without their resamples, which stay in the cache."""
     return [{key: value for key, value in point.items() if key not in ("resampled", "undefined")} for point in points]
 
 

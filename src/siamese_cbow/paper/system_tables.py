@@ -1,5 +1,5 @@
-"""The systems side by side: their means as learnt and treated alike, how each was trained, their time (Table 3), and
-what they do beyond similarity."""
+"""The systems side by side: means as learnt and treated alike, how each was trained, time (Table 3), and scores on
+tasks beyond similarity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from siamese_cbow.paper.recipes import PARTS, PUBLISHED, SYSTEMS, label_of
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.view import View, paper
 
-# What a reader wants to know of a recipe, in this order.
+# The settings of a recipe that a reader wants to see, in this order.
 SETTINGS = (
     *("objective", "algorithm", "kind", "epochs", "negatives", "negative", "batch_size", "temperature", "optimizer"),
     *("learning_rate", "alpha", "subsample", "sample", "window", "max_tokens"),
@@ -25,7 +25,7 @@ SETTINGS = (
 
 
 def overview(view: View) -> Table:
-    """Mean Pearson of every system in every treatment, over trainings, and which of them can be compared with."""
+    """Mean Pearson of every system in every treatment, over runs, and which systems are sound rivals."""
     keys = view.among(SYSTEMS)
     cells: dict[Treatment, dict[str, Cell]] = {treatment: {} for treatment in TREATMENTS}
     records: list[dict[str, Any]] = []
@@ -49,20 +49,20 @@ def overview(view: View) -> Table:
     )
     return Table(
         "overview",
-        "Every system, as learnt and treated alike",
-        "Mean Pearson over sets, pairs with a gold score; mean and standard deviation over trainings. The first column "
-        "is what the paper compares; the others give to every system what the contrastive recipe has beside its "
-        "objective, so that a difference within a column is the objective's and a difference along a row is the "
-        "finishing's. The last column says which systems are no measure for others: vectors that have collapsed, or "
-        "that are below random ones.",
-        ("system", *(LABELS[treatment] for treatment in TREATMENTS), "to be compared with?"),
+        "All systems, as learnt and treated alike",
+        "Mean Pearson over sets, on pairs with a gold score; mean ± standard deviation over runs. The first column is "
+        "what the paper compares. The others give every system what the contrastive recipe adds to its objective, so "
+        "that differences within a column come from the objective and differences along a row from the finishing. The "
+        "last column says whether a system is a sound rival: its vectors have not collapsed, and it does not score "
+        "below random vectors.",
+        ("system", *(LABELS[treatment] for treatment in TREATMENTS), "sound rival?"),
         rows,
         tuple(records),
     )
 
 
 def table3(view: View) -> Section:
-    """How long systems take to compare sentences."""
+    """Table 3: how long systems take to compare sentences."""
     rows, records, notes = [], [], []
     theirs = paper()["table3"]
     for key in view.among(PARTS["table3"]):
@@ -77,13 +77,13 @@ def table3(view: View) -> Section:
         records.append({"system": key, "dim": result["dim"], **plain, **shares})
         if timing["n_timed"] < n:
             notes.append(
-                f"{label_of(key)} was timed on {timing['n_timed']:,} pairs, from which the rest is worked out."
+                f"{label_of(key)} was timed on {timing['n_timed']:,} pairs; its time for all pairs is extrapolated."
             )
     table = Table(
         "table3",
         f"Time for all {records[0]['n_pairs'] if records else 0:,} pairs and for one",
-        "CPU time on one thread, from text to cosine. One by one: each pair is handed over alone, as in the paper. "
-        f"Batched: all pairs at once. The paper's figures are for {theirs['pairs']:,} pairs on its own machine.",
+        "CPU time on one thread, from text to cosine. All pairs and one pair: one at a time, as in the paper. Batched: "
+        f"all pairs in one call. The paper's figures are for {theirs['pairs']:,} pairs on the authors' machine.",
         ("system", "all pairs", "one pair", "all, batched", "one, batched", "paper: all", "paper: one"),
         tuple(rows),
         tuple(records),
@@ -110,13 +110,13 @@ def systems(view: View) -> Section:
     left_out = tuple(f"{label_of(key)} is missing: {why}" for key, why in view.results.unavailable.items())
     table = Table(
         "systems",
-        "What was trained",
-        "All saw the same sentences and the same vocabulary. Skip-thought is trained once and learns vectors for the "
-        "most frequent words only; the others come from word2vec skip-gram by a linear map, as its authors did it. "
-        "Training is in CPU time of all threads together. Near words: the share of all pairs of words with a cosine "
-        "above .6, a sign of collapse above 5%. Next sentence: where the next sentence of the text stands among 100 by "
-        "cosine, 0% at best, 50% by chance.",
-        ("system", "trainings", "dimensions", "words", "training (CPU)", "near words", "next sentence", "settings"),
+        "Training of each system",
+        "All systems are trained on the same sentences with the same vocabulary. Skip-thought is trained once and "
+        "learns vectors for the most frequent words only; a linear map from word2vec skip-gram supplies the others, as "
+        "in the original work. CPU time is summed over all threads. Near words: the share of word pairs with a cosine "
+        "above .6; more than 5% indicates collapse. Next sentence: the rank, by cosine, of the next sentence of the "
+        "text among 100 sentences; 0% is best, 50% is chance.",
+        ("system", "runs", "dimensions", "words", "CPU time", "near words", "next sentence", "settings"),
         tuple(rows),
         tuple(records),
     )
@@ -134,15 +134,18 @@ Measure = tuple[str, str, str]  # kind, task, measure
 
 
 def tasks(view: View) -> Section:
-    """Labels, retrieval and documents: a table for each treatment, with what needs no vectors below."""
+    """Classification, retrieval and documents: one table per treatment, with baselines without vectors last."""
     tables = tuple(table for treatment in SHOWN if (table := _table(view, treatment)) is not None)
     notes = (
-        "The paper leaves supervised tasks and larger pieces of text to later work. Labels: logistic regression on "
-        "frozen vectors, accuracy. Retrieval: documents ranked by cosine. Documents: halves that find each other, and "
-        "passages whose nearest one is of the same document. Mean over trainings; the best figure of a system is bold.",
+        "The paper leaves supervised tasks and longer texts to future work. Classification: accuracy of logistic "
+        "regression on frozen vectors. Retrieval: documents ranked by cosine. Documents: whether the two halves of a "
+        "document find each other, and whether the nearest passage comes from the same document. Means over runs; the "
+        "best system in each column is bold.",
     )
-    absent = ("No tasks were given: --tasks DIR.",)
-    return Section("tasks", "Beyond similarity: labels, retrieval, documents", notes if tables else absent, tables)
+    absent = ("No tasks were given; add some with --tasks DIR.",)
+    return Section(
+        "tasks", "Beyond similarity: classification, retrieval, documents", notes if tables else absent, tables
+    )
 
 
 def _table(view: View, treatment: Treatment) -> Table | None:
@@ -173,7 +176,7 @@ def _table(view: View, treatment: Treatment) -> Table | None:
     return Table(
         f"tasks-{treatment}",
         LABELS[treatment].capitalize(),
-        "± is the standard deviation over trainings. Below, what needs no vectors.",
+        "± is the standard deviation over runs. The last rows are baselines that need no vectors.",
         ("system", *(f"{task}: {what}" for _, task, what in measures)),
         tuple(rows),
         tuple(records),
@@ -187,7 +190,7 @@ def _cell(values: Floats, is_best: bool) -> Cell:
 
 
 def items(view: View, key: str, treatment: Treatment) -> dict[Measure, Floats]:
-    """By task and measure the figure of every example, (n_runs, n_items)."""
+    """The score of every example by task and measure, (n_runs, n_items)."""
     given = view.given(key, treatment) or treatment
     found: dict[Measure, list[list[float]]] = {}
     for run in view.results.systems.get(key, []):
@@ -198,16 +201,16 @@ def items(view: View, key: str, treatment: Treatment) -> dict[Measure, Floats]:
 
 
 def task_claims(view: View) -> Iterator[Claim]:
-    """Whether the paper's vectors, and ours, do more on these tasks than random ones that are treated alike."""
+    """Whether the paper's vectors and ours beat random vectors with the same treatment on these tasks."""
     for key in view.among((*PUBLISHED, "contrastive", "cbow", "skipgram", "fastsent")):
         treatment: Treatment = "full" if key == "contrastive" else "learnt"
         chance, ours = items(view, "random", treatment), items(view, key, treatment)
-        alike = " with its stems, finishing and n-grams" if key == "contrastive" else ""
+        alike = " with the same stems, finishing and n-grams" if key == "contrastive" else ""
         for measure in [measure for measure in ours if measure in chance]:
             decision = ahead(key, ours[measure], "random", chance[measure])
             yield Claim(
                 f"tasks-{key}-{measure[1]}-{measure[2]}".lower().replace(" ", "-"),
-                f"{label_of(key)} does better than random vectors{alike} beyond similarity (the paper's outlook)",
+                f"{label_of(key)} beats random vectors{alike} on tasks beyond similarity (the paper's future work)",
                 told(decision),
                 decision.verdict,
                 f"{measure[1]}, {measure[2]}",

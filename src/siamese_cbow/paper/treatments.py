@@ -1,14 +1,14 @@
-"""The same for every system: what is done to word vectors after learning, so that only the objectives differ.
+"""Post-processing applied alike to every system, so that only the objectives differ.
 
-    learnt    rows as the algorithm leaves them; unknown words are left out
-    finished  words weighted by their information, lengths square-rooted, two common directions taken out
-    full      beside that, words of one stem share a part, rare words are drawn towards what their letters say, and
-              unknown words have vectors of their n-grams: all that the contrastive recipe has beside its objective,
-              given to rows that are learnt already
+    learnt    rows as the algorithm leaves them; unknown words are ignored
+    finished  words weighted by their information, lengths replaced by their square root, two common directions removed
+    full      in addition, words with the same stem share a component, rare words move towards the vectors of their
+              n-grams, and unknown words get vectors from their n-grams: everything the contrastive recipe adds to its
+              objective, applied to trained rows
 
-What is no table of word vectors (skip-thought) has the first only, and so has the contrastive recipe, which does all of
-it while it learns. Below, a look at a finished system beside its scores: its words, and whether it has learnt which
-sentence comes next.
+Systems without a table of word vectors (skip-thought) have only the first, and so does the contrastive recipe, which
+does all of this during training. The second half inspects a trained system beyond its scores: its words, and whether
+it has learnt which sentence comes next.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FINISHING, SPELLING = Recipe().end, Recipe().spelling
 
 
 def treated(system: Any, stream: Stream, wanted: Collection[Treatment] = TREATMENTS) -> dict[Treatment, Any]:
-    """The system in each treatment that it can have and that is wanted."""
+    """The system in each wanted treatment that it supports."""
     treatments: dict[Treatment, Any] = {"learnt": system}
     if isinstance(system, Model) and "finished" in wanted:
         treatments["finished"] = _finished(system, system.vectors)
@@ -78,7 +78,7 @@ def with_stems(vectors: Vectors, vocabulary: Vocabulary, language: str) -> Vecto
 
 
 N_SHOWN = 10  # words
-FREQUENT = 1000  # the rarest words have hardly left their start: their norms say nothing
+FREQUENT = 1000  # the rarest words have hardly moved from their initialisation: their norms say nothing
 OF_THE_PAPER = ("her", "me")
 PRONOUNS = frozenset(
     [
@@ -87,11 +87,11 @@ PRONOUNS = frozenset(
     ]
 )
 N_QUERIES = 8
-N_NEXT, N_AMONG = 300, 100  # sentences whose next one is looked for, among so many
+N_NEXT, N_AMONG = 300, 100  # number of sentences whose successor is ranked, and among how many
 
 
 def look_at_words(model: Model) -> dict[str, Any]:
-    """Which words are short and long, and which are near to pronouns, for JSON.
+    """Which words have short and long vectors, and which are close to pronouns, as JSON values.
 
     -> {"norms": {"all": {"lowest": [["of", 0.1], ...], "highest": ...}, "frequent": ...},
         "related": {"her": {"n_near": 3, "near": [["she", 0.8], ...], "nearest": ["she", 0.8]}}}
@@ -104,7 +104,7 @@ def look_at_words(model: Model) -> dict[str, Any]:
 
 
 def _queries(vocabulary: Vocabulary) -> list[str]:
-    """The words to look up: the paper's `her` and `me`, then the most frequent pronouns there are."""
+    """The words to look up: the paper's `her` and `me`, then the most frequent pronouns of the vocabulary."""
     there = [word for word in OF_THE_PAPER if word in vocabulary]
     frequent = [word for word in vocabulary.words[:5000] if word.lower() in PRONOUNS and word not in there]
     return (there + frequent)[:N_QUERIES]
@@ -128,9 +128,9 @@ def _related(model: Model, word: str) -> dict[str, Any]:
 
 
 def next_sentence_ranks(system: System, stream: Stream) -> list[float]:
-    """Of some sentences the place of the next one among 100 by cosine, from 0 (first) to 1 (last); chance is .5.
+    """For a sample of sentences, the rank of the next one among 100 by cosine: 0 is first, 1 last, chance .5.
 
-    The sentences are of the text that was learnt from: this asks whether anything was learnt, not how well.
+    The sentences come from the training text: this tests whether anything was learnt, not how well it generalises.
     """
     rng = np.random.default_rng(1)
     has_next = np.setdiff1d(np.arange(stream.n_sentences - 1), stream.documents[1:] - 1)

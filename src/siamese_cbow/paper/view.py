@@ -1,4 +1,4 @@
-"""Results as the tables and figures look at them: scores under each protocol, and the paper's own figures beside them.
+"""Results as tables and figures use them: scores under each protocol, beside the paper's own figures.
 
 The paper's figures come from `paper_figures.json`.
 """
@@ -35,7 +35,7 @@ from siamese_cbow.paper.recipes import ALIKE, COMPARED, PUBLISHED, READINGS, SYS
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.work_plan import Results, Run
 
-CHANCE = 0.5  # where the next sentence stands among others that are as likely
+CHANCE = 0.5  # expected rank of the next sentence if all sentences are equally likely
 SIAMESE = ("siamese", "matched", "contrastive")
 
 
@@ -47,7 +47,7 @@ def paper() -> dict[str, Any]:
 
 
 def paper_row(year: int, dataset: str, table: str = "table1") -> dict[str, Any]:
-    """A set's row of Table 1 or 2; empty for a set that is not in it: `paper_row(2014, "images")["cbow"]`."""
+    """A set's row in Table 1 or 2; empty if the table lacks it: `paper_row(2014, "images")["cbow"]`."""
     return next((row for row in paper()[table] if (row["year"], row["dataset"]) == (year, dataset)), {})
 
 
@@ -64,12 +64,12 @@ def paper_sets() -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class View:
-    """What was trained, on what, and how it scored."""
+    """What was trained and how it scored."""
 
     results: Results
     sets: Sequence[PairSet]
     parts: Collection[str]
-    beside: Sequence[TaskScore] = ()  # of the tasks, what needs no vectors
+    beside: Sequence[TaskScore] = ()  # task scores of baselines without vectors
 
     @cached_property
     def _scores(self) -> dict[tuple[str, Treatment, Protocol], list[Scores]]:
@@ -84,16 +84,16 @@ class View:
         }
 
     def has(self, *keys: str) -> bool:
-        """Whether all these systems were trained."""
+        """Whether all of these systems were trained."""
         return all(key in self.results.systems for key in keys)
 
     def among(self, keys: Iterable[str], treatment: Treatment = "learnt") -> list[str]:
-        """Those of some systems that are there, in the order asked for."""
+        """Those of these systems that have scores, in the given order."""
         return [key for key in keys if (key, treatment, "official") in self._scores]
 
     @cached_property
     def columns(self) -> list[str]:
-        """The systems of Table 1 that are there, in the order of the table."""
+        """The systems of Table 1 that have scores, in the order of the table."""
         return self.among(key for key in SYSTEMS if key in COMPARED)
 
     def treated(self, treatment: Treatment) -> list[str]:
@@ -101,13 +101,13 @@ class View:
         return self.among(self.columns, treatment)
 
     def given(self, key: str, treatment: Treatment) -> Treatment | None:
-        """Where the figures of a system come from: the contrastive recipe has all of `full` while it learns."""
+        """Where the scores of a system come from: the contrastive recipe trains with everything in `full`."""
         if key == "contrastive":
             return "learnt" if treatment == "full" else None
         return treatment if self.among([key], treatment) else None
 
     def settings(self) -> Iterator[tuple[str, Treatment, str]]:
-        """In which claims are decided: a reading of the paper's recipe, its treatment, and what to call the two."""
+        """Settings in which claims are decided: a reading of the paper's recipe, a treatment, and a name for both."""
         for treatment in ALIKE:
             for key in self.among(PUBLISHED, treatment):
                 yield (
@@ -117,33 +117,33 @@ class View:
                 )
 
     def runs(self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt") -> list[Scores]:
-        """The scores of each training of a system."""
+        """The scores of each run of a system."""
         return self._scores[key, treatment, protocol]
 
     def scores(self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt") -> Scores:
-        """The scores of its first training."""
+        """The scores of its first run."""
         return self.runs(key, protocol, treatment)[0]
 
     def rows(
         self, protocol: Protocol = "official", treatment: Treatment = "learnt"
     ) -> list[tuple[PairSet, dict[str, SetScore]]]:
-        """For each set the scores of the first training of all systems there are."""
+        """For each set, the scores of the first run of every system."""
         every = {key: self.scores(key, protocol, treatment).sets for key in self.among(SYSTEMS, treatment)}
         return [(one, {key: every[key][i] for key in every}) for i, one in enumerate(self.sets)]
 
     def figures(
         self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt", what: str = "pearson"
     ) -> list[float | None]:
-        """Pearson (or Spearman) of each set, the mean over trainings; None where one is undefined."""
+        """Pearson (or Spearman) of each set, averaged over runs; None where one is undefined."""
         columns = zip(*(run.sets for run in self.runs(key, protocol, treatment)), strict=True)
         values = [[getattr(score, what) for score in column] for column in columns]
         return [None if None in column else float(np.mean(column)) for column in values]
 
-    # What verdicts are made of
+    # The basis of verdicts
 
     @cached_property
     def _resampled(self) -> dict[tuple[str, Treatment], Resampled]:
-        """All systems and treatments in one go: the pairs of a resample are drawn once for all of them."""
+        """All systems and treatments together, because they share the pairs drawn for each resample."""
         names = [(key, treatment) for key, treatment, protocol in self._scores if protocol == "official"]
         runs = [(name, run) for name in names for run in self._scores[name[0], name[1], "official"]]
         if not runs:
@@ -158,11 +158,11 @@ class View:
         return found
 
     def resampled(self, key: str, treatment: Treatment = "learnt") -> Resampled:
-        """The Pearson of every set, in every resample (protocol official)."""
+        """Pearson of every set in every resample (official protocol)."""
         return self._resampled[key, treatment]
 
     def means(self, key: str, treatment: Treatment = "learnt") -> tuple[float | None, float | None]:
-        """Mean Pearson over sets of a system, and its standard deviation over trainings."""
+        """Mean Pearson of a system over sets, and its standard deviation over runs."""
         figures = [run.mean_pearson for run in self.runs(key, treatment=treatment)]
         if None in figures:
             return None, None
@@ -170,7 +170,7 @@ class View:
 
     @cached_property
     def defined(self) -> list[int]:
-        """Places of the sets that make a mean and on which every system and every point has a Pearson."""
+        """Positions of the sets that count in the mean and on which every system and every point has a Pearson."""
         figures = [*(one.figures for one in self._resampled.values()), np.zeros((1, len(self.sets)))]
         points = [r["pearsons"]["official"] for r in self._points]
         undefined = set(np.flatnonzero(np.isnan(np.concatenate(figures)).any(axis=0)).tolist())
@@ -187,28 +187,28 @@ class View:
             yield from (point for run in runs for point in run["points"])
 
     def place(self, year: int, dataset: str) -> int | None:
-        """Where a set is, if it is there: `view.place(2014, "images")`."""
+        """The position of a set, or None if it is missing: `view.place(2014, "images")`."""
         every = [(one.year, one.dataset) for one in self.sets]
         place = every.index((year, dataset)) if (year, dataset) in every else None
         return place if place is None or self.sets[place].collection == "STS" else None
 
     def points(self, name: str, points: Sequence[Run]) -> Resampled:
-        """The trainings of a point of a figure, ready for a verdict."""
+        """The runs of one point of a figure, ready for a verdict."""
         figures = [[np.nan if r is None else r for r in point["pearsons"]["official"]] for point in points]
         resampled = np.array([point["resampled"] for point in points], np.float64)
         undefined = np.array([point["undefined"] for point in points], bool)
         resampled[np.broadcast_to(undefined[:, None, :], resampled.shape)] = np.nan
         return Resampled(np.array(figures, np.float64), one_run_each(name, resampled))
 
-    # Which systems may be compared with
+    # Which systems are sound rivals
 
     def unsound(self, key: str, treatment: Treatment = "learnt") -> str:
-        """Why it says nothing to be ahead of a system: "collapsed: ...", "below random vectors"; "" if it does."""
+        """Why beating this system proves nothing: "collapsed: ...", "below random vectors"; "" if it is sound."""
         if key == "skip-thought" and (untrained := self._untrained(key)):
             return untrained
         crowded = [run["crowding"] for run in self.results.systems[key] if run.get("crowding") is not None]
         if treatment == "learnt" and crowded and is_collapsed(float(np.mean(crowded))):
-            return f"collapsed: {np.mean(crowded):.0%} of all pairs of words have a cosine above {NEAR}"
+            return f"collapsed: {np.mean(crowded):.0%} of word pairs have a cosine above {NEAR}"
         if key != "random" and (key, treatment) in self._resampled and ("random", treatment) in self._resampled:
             decision = self.better("random", key, treatment)
             if decision.interval is not None and decision.interval.low > 0:
@@ -216,21 +216,19 @@ class View:
         return ""
 
     def _untrained(self, key: str) -> str:
-        """Whether it has not learnt its own task yet: the next sentence is no nearer than chance has it."""
+        """Why it counts as untrained: it ranks the next sentence no better than chance; "" if it does better."""
         ranks = np.array([run["next"] for run in self.results.systems[key] if run.get("next")])
         if not ranks.size:
             return ""
         bounds = interval(item_replicates(key, ranks))
         if bounds is None or bounds.high >= CHANCE:
-            return (
-                f"hardly trained: it ranks the next sentence at {ranks.mean():.0%} of all, and chance at {CHANCE:.0%}"
-            )
+            return f"hardly trained: mean rank of the next sentence {ranks.mean():.0%}, where chance is {CHANCE:.0%}"
         return ""
 
     def better(
         self, first: str, second: str, treatment: Treatment = "learnt", other: Treatment | None = None
     ) -> Decision:
-        """Whether a system has the higher mean Pearson over sets; the second may have another treatment."""
+        """Whether the first system has the higher mean Pearson over sets; the second may have another treatment."""
         places = self.defined
         if not places:
             return Decision(UNDECIDED, why="undefined on every set")
@@ -242,13 +240,13 @@ class View:
         )
 
     def n_ahead(self, key: str, others: Sequence[str], protocol: Protocol = "official") -> tuple[int, int]:
-        """On how many sets a system has a higher Pearson than all of the others, and of how many."""
+        """On how many sets a system beats all of the others in Pearson, and out of how many."""
         rows = list(zip(*(self.figures(other, protocol) for other in (key, *others)), strict=True))
         defined = [[round(r, 4) for r in row if r is not None] for row in rows if None not in row]
         return sum(all(first > other for other in rest) for first, *rest in defined), len(defined)
 
     def comparison(self, first: str, second: str) -> Comparison:
-        """All tests between the first trainings of two systems; worked out once."""
+        """All tests between the first runs of two systems, computed once."""
         known = self._comparisons
         if (first, second) not in known:
             known[first, second] = compare(self.scores(first), self.scores(second))
@@ -260,7 +258,7 @@ class View:
 
     @cached_property
     def absent(self) -> list[tuple[int, str]]:
-        """Sets of the paper that are not there, of the years that are."""
+        """Sets of the paper that are missing from the years that are present."""
         there = {(pair_set.year, pair_set.dataset) for pair_set in self.sets if pair_set.collection == "STS"}
         years = {year for year, _ in there}
         return [place for place in paper_sets() if place not in there and place[0] in years]
@@ -272,14 +270,14 @@ class View:
 
     @cached_property
     def headline(self) -> list[int]:
-        """Places of the sets that make a mean."""
+        """Positions of the sets that count in the mean."""
         return headline(self.sets)
 
     def mean(self, figures: Sequence[float | None]) -> float | None:
-        """The mean over sets of one figure each, as `Scores.mean_pearson` takes it."""
+        """The mean of one value per set, over the same sets as `Scores.mean_pearson`."""
         return mean(figures[i] for i in self.headline)
 
 
 def is_dagger(first: SetScore, second: SetScore) -> bool:
-    """The paper's mark: the cosines differ, Wilcoxon p < .0001."""
+    """The paper's mark: the cosines differ (Wilcoxon, p < .0001)."""
     return wilcoxon(first.predictions, second.predictions) < DAGGER

@@ -1,4 +1,4 @@
-"""Pieces of work, what all pieces of a report share, and everything that a piece's result depends on, code included."""
+"""Pieces of work, what all pieces of a report share, and everything a piece's result depends on, including the code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from siamese_cbow.evaluation.tasks import Tasks
 from siamese_cbow.paper.recipes import SYSTEMS, Scale, label_of
 from siamese_cbow.stream.stream import Stream
 
-PIECES, TASKS = "siamese_cbow.paper.pieces", "siamese_cbow.evaluation.tasks"  # that results are made by
+PIECES, TASKS = "siamese_cbow.paper.pieces", "siamese_cbow.evaluation.tasks"  # the modules that compute results
 
 
 def settings_of(recipe: Any) -> dict[str, Any]:
-    """A recipe as plain values, with its kind: what a fingerprint is made of."""
+    """A recipe and its kind as plain values, for fingerprints."""
     return {"recipe": type(recipe).__name__, **asdict(recipe)}
 
 
 def training_words(recipe: Any, stream: Stream) -> int:
-    """Words that a training reads, which is what its progress advances by."""
+    """The words a training reads, which its progress counts."""
     if hasattr(recipe, "work"):
         return int(recipe.work(stream))
     return int(getattr(recipe, "epochs", 0) * stream.n_tokens)
@@ -37,21 +37,21 @@ Kind: TypeAlias = Literal["system", "point", "curve"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of work, done and kept as a whole: `Piece("system", "cbow", "word2vec CBOW", recipe)`.
+    """A piece of work, computed and cached as a whole: `Piece("system", "cbow", "word2vec CBOW", recipe)`.
 
-    system   a column of Table 1: cosines of all pairs, timing, a look at its words
-    point    a dot of Figure 3 or 4: Pearson of each set
+    system   a column of Table 1: cosines of all pairs, timing, facts about its words
+    point    a point of Figure 3 or 4: Pearson of each set
     curve    Figure 2: Pearson of each set, many times during one training
     """
 
     kind: Kind
     key: str
     title: str
-    recipe: Any  # its seed tells the trainings of one system apart
+    recipe: Any  # its seed distinguishes the runs of one system
 
     @property
     def name(self) -> str:
-        """For files: `system-cbow-1`."""
+        """A name for files: `system-cbow-1`."""
         return f"{self.kind}-{self.key}-{self.recipe.seed}"
 
 
@@ -64,7 +64,7 @@ class Job:
     scale: Scale
     seed: int
     threads: int | None
-    folder: Path  # for what must outlive a piece: word2vec's vectors, skip-thought's checkpoints
+    folder: Path  # keeps what must outlive a piece: word2vec's vectors, skip-thought's checkpoints
     tasks: Tasks | None = None
 
     @cached_property
@@ -78,7 +78,7 @@ class Job:
 
     @property
     def seeds(self) -> list[int]:
-        """Of the trainings of a system: 1 -> 1, 2, 3."""
+        """The seeds of the runs of a system: 1 -> 1, 2, 3."""
         return [self.seed + i for i in range(self.scale.n_seeds)]
 
     def system(self, key: str, seed: int | None = None) -> Piece:
@@ -87,11 +87,11 @@ class Job:
         return Piece("system", key, f"{label_of(key)}, seed {seed}", SYSTEMS[key].make(self.scale, seed, self.stream))
 
     def systems(self, key: str) -> list[Piece]:
-        """All its trainings."""
+        """All runs of a system."""
         return [self.system(key, seed) for seed in self.seeds[: SYSTEMS[key].seeds]]
 
     def about(self, piece: Piece) -> dict[str, Any]:
-        """Everything that a piece's result depends on: what its fingerprint is made of."""
+        """Everything a piece's result depends on: the input of its fingerprint."""
         about: dict[str, Any] = {
             "kind": piece.kind,
             "recipe": settings_of(piece.recipe),
@@ -111,23 +111,23 @@ class Job:
         return about
 
     def is_timed(self, piece: Piece) -> bool:
-        """Whether Table 3 shows this training: one of each system will do."""
+        """Whether Table 3 shows this run: one run per system is enough."""
         return bool(piece.recipe.seed == self.seed)
 
     @property
     def word2vec(self) -> Any:
-        """The recipe of the word vectors that bring rare words into skip-thought, as its authors did."""
+        """The recipe of the word vectors that give skip-thought its rare words, as in the original work."""
         return self.system("skipgram").recipe
 
     @property
     def word2vec_folder(self) -> Path:
-        """Where the skip-gram model waits for skip-thought."""
+        """Where the skip-gram model is kept for skip-thought."""
         code = code_of(type(self.word2vec).__module__)
         about = {"recipe": settings_of(self.word2vec), "stream": self.stream.fingerprint, "code": code}
         return self.folder / f"skipgram-model-{fingerprint(about)}"
 
     def run_folder(self, piece: Piece) -> Path:
-        """Where skip-thought keeps its checkpoints: an interrupted training goes on."""
+        """Where skip-thought keeps its checkpoints, so that an interrupted run resumes."""
         return self.folder / f"{piece.name}-run-{fingerprint(self.about(piece))}"
 
 
@@ -136,20 +136,20 @@ def fingerprint(about: dict[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 
-# Which code a result was made by: a hash of the modules that it depends on, found by following their imports. Comments,
-# docstrings and the layout of a file don't count, so that explaining something better costs no training. A module that
-# nothing here imports can change without touching any result that is kept.
+# The code that made a result: a hash of the modules it depends on, found by following their imports. Comments,
+# docstrings and formatting don't count, so that better documentation does not force retraining. Modules that nothing
+# here imports can change without invalidating cached results.
 
 PACKAGE = "siamese_cbow"
-# What these say is in the settings of a result, or about other results.
+# These are left out: what they say is already in the settings of a result, or concerns other results.
 PLANS = frozenset(f"{PACKAGE}.paper.{name}" for name in ("recipes", "work_pieces"))
-LIBRARIES = ("gensim", "numba", "numpy", "scipy", "scikit-learn", "torch")  # whose numbers may change with them
+LIBRARIES = ("gensim", "numba", "numpy", "scipy", "scikit-learn", "torch")  # results may change with their versions
 
 
 def code_of(*modules: str, with_plans: bool = False) -> str:
-    """The hash of these modules and of all that they import from this package: `code_of("siamese_cbow.paper.pieces")`.
+    """A hash of these modules and all they import from this package: `code_of("siamese_cbow.paper.pieces")`.
 
-    with_plans  also of what says which pieces there are: for a whole report, not for a piece
+    with_plans  include the modules that define which pieces there are: for a whole report, not for a piece
     """
     return _code_of(frozenset(modules), frozenset() if with_plans else PLANS)
 
@@ -165,7 +165,7 @@ def _code_of(modules: frozenset[str], left_out: frozenset[str]) -> str:
 
 
 def _closure(modules: frozenset[str], left_out: frozenset[str] = PLANS) -> set[str]:
-    """The modules, and those that they import at any place, also inside functions."""
+    """These modules and all they import, including imports inside functions."""
     found, todo = set[str](), list(modules)
     while todo:
         name = todo.pop()
@@ -177,20 +177,20 @@ def _closure(modules: frozenset[str], left_out: frozenset[str] = PLANS) -> set[s
 
 @cache
 def _imports(name: str) -> tuple[str, ...]:
-    """The modules of this package that one imports by their full names."""
+    """The modules of this package that a module imports, by their full names."""
     imported = []
     for node in ast.walk(_tree(name)):
         if isinstance(node, ast.Import):
             imported += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    # The public door imports everything lazily: who goes through it depends on what it asks for, not on all.
+    # The package root imports everything lazily: a module that uses it depends on what it asks for, not on everything.
     return tuple(module for module in imported if module.startswith(f"{PACKAGE}."))
 
 
 @cache
 def _plain(name: str) -> str:
-    """What a module does, without docstrings."""
+    """The code of a module without docstrings."""
     tree = _tree(name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
@@ -208,7 +208,7 @@ def _tree(name: str) -> ast.Module:
 
 @cache
 def _path(name: str) -> Path | None:
-    """The file of a module of this package; None for anything else, such as a function of a module."""
+    """The file of a module of this package; None for anything else, such as a function in a module."""
     root = Path(__file__).parents[1]
     inside = root.joinpath(*name.split(".")[1:])
     paths = (inside.with_suffix(".py"), inside / "__init__.py")

@@ -1,9 +1,9 @@
-"""The plan of a report: which pieces of work its parts need, done one by one, each kept as soon as it is finished.
+"""The plan of a report: the pieces of work its parts need, computed one by one and cached as soon as they finish.
 
     cache/system-cbow-5f0c...json      {"about": {...}, "result": {...}}
 
-A piece is kept in a JSON file named by what it is and by the fingerprint of everything it depends on. An entry that
-can't be read is said and computed again; nothing in the cache is ever trusted beyond its fingerprint.
+Each piece is a JSON file named after the piece and the fingerprint of everything it depends on. An entry that can't be
+read is reported and recomputed; nothing in the cache is trusted beyond its fingerprint.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from siamese_cbow.training.checkpoint import CHECKPOINT_FILES
 _HASH = 24 * "[0-9a-f]"
 _KEPT = f"*-{_HASH}.json"
 _PART_FILES = tuple(f"*/{name}" for name in CHECKPOINT_FILES)
-FORMAT_VERSION = 1  # of a cached piece; 0.1.0 wrote none
-CACHE_FILES = (  # all that a cache holds, also where a process was killed
+FORMAT_VERSION = 1  # of a cached piece; version 0.1.0 wrote none
+CACHE_FILES = (  # everything a cache can hold, including leftovers of a killed process
     *(_KEPT, f".{_KEPT}.*.tmp/*"),
     *(f"*-run-{_HASH}/{name}" for name in _PART_FILES),
     *(
@@ -41,39 +41,39 @@ CACHE_FILES = (  # all that a cache holds, also where a process was killed
 )
 
 
-Run: TypeAlias = dict[str, Any]  # the result of a piece: one training
+Run: TypeAlias = dict[str, Any]  # the result of a piece: one training run
 
 
 @dataclass
 class Results:
-    """What the pieces gave, by what it is for; of each its trainings, seed by seed."""
+    """The results of all pieces, grouped by use; each entry lists its runs, seed by seed."""
 
     systems: dict[str, list[Run]] = field(default_factory=dict)  # by key of SYSTEMS
     negatives: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> negatives -> points
     dims: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> dim -> points
     curves: dict[str, list[Run]] = field(default_factory=dict)  # recipe -> curves
-    unavailable: dict[str, str] = field(default_factory=dict)  # systems without their library, and what to type
-    left_out: list[Piece] = field(default_factory=list)  # not done, in a report of finished work only
-    n_pieces: int = 0  # planned, those that were left out too
+    unavailable: dict[str, str] = field(default_factory=dict)  # systems whose library is missing, and what to type
+    left_out: list[Piece] = field(default_factory=list)  # not computed, in a report on finished work
+    n_pieces: int = 0  # planned, including those left out
 
 
 Place: TypeAlias = Callable[[Results, dict[str, Any]], None]  # puts a result where it belongs
 
 
 def checked_parts(only: Collection[str] | None) -> tuple[str, ...]:
-    """The parts to make, in order: None -> all of them; an unknown one is an error that names them."""
+    """The parts to make, in order: None -> all of them; an unknown part raises an error that lists them."""
     wanted = only or PARTS
     if unknown := [part for part in wanted if part not in PARTS]:
-        raise SettingsError(f"there is no part {unknown[0]!r} of a report; expected some of {', '.join(PARTS)}")
+        raise SettingsError(f"a report has no part {unknown[0]!r}; expected some of {', '.join(PARTS)}")
     return tuple(part for part in PARTS if part in wanted)
 
 
 def run_plan(
     parts: Collection[str], job: Job, cache: Cache, progress: Progress, *, finished_only: bool = False
 ) -> Results:
-    """Do the work of some parts, or find it done. `progress` advances to `planned_work` in all.
+    """Compute the pieces of these parts, reusing cached ones. `progress` advances to `planned_work` in total.
 
-    finished_only  nothing is trained: what is not in the cache is left out, and noted in the results
+    finished_only  train nothing: pieces that are not in the cache are left out and listed in the results
     """
     results = Results()
     todo: list[tuple[Piece, Place]] = []
@@ -90,7 +90,9 @@ def run_plan(
         return results
     if todo:
         seconds = measured_seconds([piece for piece, _ in todo], job)
-        progress.say(f"{len(todo)} pieces of work to do, about {_duration(seconds)} by a measured piece of each kind")
+        progress.say(
+            f"{len(todo)} training runs to do; about {_duration(seconds)}, estimated from a short run of each kind"
+        )
     began, whole, done = time.perf_counter(), sum(weight(piece, job) for piece, _ in todo), 0.0
     for number, (piece, place) in enumerate(todo, start=1):
         done += weight(piece, job)
@@ -102,22 +104,22 @@ def run_plan(
                 progress.say(f"{label_of(piece.key)} is left out: {error}")
             continue
         place(results, result)
-        seconds = (whole - done) * (time.perf_counter() - began) / done  # as wrong as the weights were so far
+        seconds = (whole - done) * (time.perf_counter() - began) / done  # extrapolated with the weights, right or wrong
         left = f", about {_duration(seconds)} left" if seconds > 0.01 else ""
         trained = f"trained in {_duration(result['train_seconds'])}"
         progress.say(f"[{number}/{len(todo)}] {piece.title}: {trained}{left}")
     if "skip-thought" in results.systems:
-        remove_ours(job.word2vec_folder, MODEL_FILES)  # it waited for this alone
+        remove_ours(job.word2vec_folder, MODEL_FILES)  # only skip-thought needed it
     return results
 
 
 def planned_work(parts: Collection[str], job: Job) -> float:
-    """The weights of all pieces, finished ones too: the total of the progress bar."""
+    """The weights of all pieces, including finished ones: the total of the progress bar."""
     return sum(weight(piece, job) for piece, _ in planned(parts, job))
 
 
 def plan_fingerprint(parts: Collection[str], job: Job) -> str:
-    """A hash of everything that a report rests on: of the same one, a second report would be the same."""
+    """A hash of everything a report depends on: with the same hash, a second report would be identical."""
     return fingerprint({"pieces": [job.about(piece) for piece, _ in planned(parts, job)], "parts": list(parts)})
 
 
@@ -134,7 +136,7 @@ def planned(parts: Collection[str], job: Job) -> Iterator[tuple[Piece, Place]]:
 
 def _figures(parts: Collection[str], job: Job, key: str, recipe_name: str, seed: int) -> Iterator[tuple[Piece, Place]]:
     """The points and the curve of one recipe and seed."""
-    # Without vectors for unknown words, which are fitted to every point's rows anew and take longer than the training.
+    # No vectors for unknown words: they are fitted again for every point and take longer than the training itself.
     base, told = replace(job.system(key, seed).recipe, fallback="none"), f"{recipe_name}, seed {seed}"
     if "figure3" in parts and key in PUBLISHED:  # the other recipe takes its negatives from the batch
         for n in job.scale.negatives:
@@ -181,7 +183,7 @@ class Cache:
         self._folder, self._progress = folder, progress
 
     def get(self, name: str, about: dict[str, Any]) -> dict[str, Any] | None:
-        """The result of a piece that is finished; None if it has to be computed."""
+        """The cached result of a piece; None if it has to be computed."""
         path = self._path(name, about)
         if not path.exists():
             return None
@@ -190,7 +192,7 @@ class Cache:
             if content.get("format_version", FORMAT_VERSION) != FORMAT_VERSION:
                 raise ValueError(f"format version {content['format_version']!r}; {what_reads(content)}")
             if content["about"] != json.loads(json.dumps(about)):
-                raise ValueError("it is about something else")
+                raise ValueError("it describes another piece")
             result: dict[str, Any] = content["result"]
             if not isinstance(result, dict):
                 raise ValueError("it holds no result")
@@ -200,16 +202,16 @@ class Cache:
         return result
 
     def put(self, name: str, about: dict[str, Any], result: dict[str, Any]) -> None:
-        """Keeps a result: whole, or not at all."""
+        """Store a result atomically."""
         with atomic_file(self._path(name, about)) as file:
             head = {"format_version": FORMAT_VERSION, "written_by": written_by()}
             content = {**head, "about": about, "result": result}
             file.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
 
     def clear(self) -> None:
-        """Forgets everything; what is not ours stays, and is said."""
+        """Delete all cached results; foreign files stay and are reported."""
         for name in remove_ours(self._folder, CACHE_FILES):
-            self._progress.say(f"{self._folder / name} is not part of the cache; it stays")
+            self._progress.say(f"{self._folder / name} is not part of the cache and is kept")
 
     def _path(self, name: str, about: dict[str, Any]) -> Path:
         return self._folder / f"{name}-{fingerprint(about)}.json"

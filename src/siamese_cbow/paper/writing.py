@@ -1,9 +1,9 @@
-"""From a report to files: index.html, report.md, report.json, tables/*.csv, figures/*.svg and *.png.
+"""Write a report to files: index.html, report.md, report.json, tables/*.csv, figures/*.svg and *.png.
 
-The page is one file with everything inside, for a screen, a phone and paper. The Markdown, for a repository or a chat,
-has the same text, tables as pipes and figures as links. Charts are drawn with matplotlib, without pyplot, which would
-keep every figure alive: one by one for a page, which may be narrow, and together for a file. Lines carry their names at
-their right end instead of a legend that has to be looked up.
+The page is a single self-contained file for a screen, a phone or paper. The Markdown, for a repository or a chat, has
+the same text, pipe tables and linked figures. Charts are drawn with matplotlib but without pyplot, which would keep
+every figure alive: one per panel for the page, which may be narrow, and all panels together for a file. Lines are
+labelled at their right end, which saves readers from matching colours with a legend.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ import numpy as np
 from siamese_cbow.base.disk import UNWRITABLE
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError
+from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
 from siamese_cbow.paper.document import Figure, Panel, Report
 
-INK, PALE = "#0b0c0d", "#8a8b8c"  # on a page INK becomes the colour of the text, so that dark pages stay readable
+INK, PALE = "#0b0c0d", "#8a8b8c"  # on the page INK becomes the text colour, so charts stay readable in dark mode
 COLOURS = ("#2a86c8", "#e08e0b", "#0f9d76", "#c0609a", "#d5552b", "#7a6ad8", "#6f8f1e", "#8d6e63")
 MARKS = "os^DvPX*"
-MANY = 15  # points of a line: more marks would hide it
+MANY = 15  # points of a line: with more, the markers would hide it
 FIGURE_ENDINGS: dict[str, dict[str, Any]] = {".svg": {"metadata": {"Date": None}}, ".png": {"dpi": 130}}
 WIDTH, HEIGHT = 5.4, 3.5  # inches of one chart
 STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: smaller files, and it can be searched
+    "svg.fonttype": "none",  # text stays text: smaller files, and searchable
     "svg.hashsalt": "siamese-cbow",
     "font.size": 9,
     "text.color": INK,
@@ -67,9 +68,9 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
 
 
 def inline_svg(panel: Panel, *, prefix: str) -> str:
-    """One chart as SVG to stand inside a page: no background, the page's colour and font. `prefix` keeps ids apart."""
+    """One chart as inline SVG: no background, the page's colour and font. `prefix` keeps ids unique."""
     with _style():
-        drawn = _figure(0.85, 0.92)  # smaller than in a file: on a phone its letters must still be read
+        drawn = _figure(0.85, 0.92)  # smaller than in a file, so that its text stays legible on a phone
         _draw(panel, drawn.add_subplot(1, 1, 1))
         drawn.subplots_adjust(left=0.13, right=1 - 1.18 * _label_share(panel), top=0.9, bottom=0.16)
         file = io.StringIO()
@@ -90,7 +91,7 @@ def _figure(columns: float, rows: float) -> Any:
 
 
 def _label_share(panel: Panel) -> float:
-    """The part of the width that the names of the lines need."""
+    """The share of the width that the line labels need."""
     return min(0.42, 0.04 + 0.0135 * max((len(series.label) for series in panel.series), default=0))
 
 
@@ -127,7 +128,7 @@ def _name_lines(axes: Any, ends: Sequence[tuple[float, str, str, str]]) -> None:
 
 
 def spread(places: Sequence[float], *, gap: float) -> list[float]:
-    """Places for names, as near to the wanted ones as a gap between any two allows: [.5, .5], gap .1 -> [.45, .55]."""
+    """Label positions at least `gap` apart, as close as possible to the given ones: [.5, .5], gap .1 -> [.45, .55]."""
     from scipy.optimize import isotonic_regression
 
     if not places:
@@ -153,7 +154,7 @@ def _for_page(svg: str, prefix: str, description: str) -> str:
 
 
 def _described(panel: Panel) -> str:
-    """A sentence for those who can't see the chart: "2014. headlines from .31 to .64; images ..."."""
+    """Alternative text for screen readers: "2014: Pearson's r by epochs. headlines from 0.31 to 0.64; images ..."."""
     parts = []
     for series in panel.series:
         known = [y for y in series.ys if y is not None]
@@ -167,15 +168,18 @@ FILES = ("index.html", "report.md", DATA)
 FOLDERS = ("tables", "figures")
 OURS = re.compile(r"tables/[a-z0-9-]+\.csv|figures/[a-z0-9-]+\.(svg|png)")
 TEMPLATES = ("page.html.j2", "report.md.j2")
-CHIPS = {"holds": "holds", "does not hold": "fails", "cannot be told": "unknown"}
 PROSE = ("norms", "related", "systems", "overview")  # tables of words rather than numbers
-SIGNS = {"holds": "✔ holds", "does not hold": "✘ does not hold", "cannot be told": "? cannot be told"}
+VERDICTS: dict[Verdict, dict[str, str]] = {  # as a reader sees them; `style` is a class of the page
+    HOLDS: {"label": "holds", "sign": "✔", "style": "holds"},
+    FAILS: {"label": "does not hold", "sign": "✘", "style": "fails"},
+    UNDECIDED: {"label": "undecided", "sign": "?", "style": "unknown"},
+}
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Writes all files of a report; those of an older report are replaced, other files are never touched.
+    """Write all files of a report, replacing those of an older report; other files are never touched.
 
-    report.json goes first: it tells which files are ours.
+    report.json is written first: it lists the files that are ours.
     """
     records = {f"{table.key}.csv": table.records for table in report.tables}
     records |= {f"{figure.key}.csv": figure.records for figure in report.figures if figure.records}
@@ -197,7 +201,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 
 
 def is_written(report: Report, folder: Path) -> bool:
-    """Whether the folder holds this very report already, whole."""
+    """Whether the folder already holds exactly this report, complete."""
     older = _older_report(folder) or {}
     listed = older.get("files") or []
     is_same = older.get("rests_on") is not None and older["rests_on"] == report.data.get("rests_on")
@@ -205,20 +209,20 @@ def is_written(report: Report, folder: Path) -> bool:
 
 
 def check_report(folder: Path, names: Sequence[str] = FILES) -> None:
-    """Raises an error if files that no older report has written are in the way of a new one.
+    """Raise an error if the new report would replace files that no older report has written.
 
-    names  of the new one's files, as far as they are known
+    names  the files of the new report, as far as they are known
     """
     older = _older_report(folder)
     strange = [name for name in names if os.path.lexists(folder / name)]
-    if older is None:  # what the tables and figures will be called is not known yet
+    if older is None:  # the names of tables and figures are not known yet
         strange += [name for name in FOLDERS if os.path.lexists(folder / name)]
     else:  # the first versions did not list their files
         strange = [name for name in strange if "files" in older and name not in _listed(older) | set(FILES)]
     if strange:
         raise InputError(
-            f"{folder} holds {strange[0]}, which `reproduce` has not written and would replace; "
-            "choose another output, or move it away"
+            f"{folder} holds {strange[0]}, which `reproduce` did not write and would replace; "
+            "choose another output, or move the file away"
         )
 
 
@@ -232,7 +236,7 @@ def _older_report(folder: Path) -> dict[str, Any] | None:
 
 
 def _listed(content: dict[str, Any]) -> set[str]:
-    """The tables and figures that a report has written, by its own word; nothing outside their two folders."""
+    """The tables and figures that a report says it has written; nothing outside their two folders."""
     names = content.get("files")
     listed = names if isinstance(names, list) else ()
     return {name for name in listed if isinstance(name, str) and OURS.fullmatch(name)}
@@ -263,7 +267,7 @@ def page(report: Report) -> str:
         "page.html.j2",
         report=report,
         drawings=drawings,
-        chips=CHIPS,
+        verdicts=VERDICTS,
         prose=PROSE,
         version=importlib.metadata.version("siamese-cbow"),
         command=report.data.get("command", COMMAND),
@@ -272,7 +276,7 @@ def page(report: Report) -> str:
 
 def markdown(report: Report) -> str:
     """The report as Markdown."""
-    return _rendered("report.md.j2", report=report, signs=SIGNS).rstrip() + "\n"
+    return _rendered("report.md.j2", report=report, verdicts=VERDICTS).rstrip() + "\n"
 
 
 def _rendered(template: str, **values: Any) -> str:
@@ -285,10 +289,10 @@ def _rendered(template: str, **values: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that can't end a cell of Markdown or start markup: `a|b*` -> `a\\|b\\*`."""
+    """Escaped for a Markdown cell, so that nothing ends the cell or starts markup: `a|b*` -> `a\\|b\\*`."""
     return re.sub(r"([\\|*_<`])", r"\\\1", text)
 
 
 def _prose(text: str) -> str:
-    """Sentences of ours, which may have names of somebody else's in them: `a <b> p < .05` -> `a \\<b> p < .05`."""
+    """Our own sentences, with any HTML in quoted names escaped: `a <b> p < .05` -> `a \\<b> p < .05`."""
     return re.sub(r"<(?=[A-Za-z/!])", r"\\<", text)
