@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from siamese_cbow.words.tokenizer import Tokenizer
     from siamese_cbow.words.vocabulary import Vocabulary
 
-# module -> the public names that it defines
+# module -> the public names it defines
 _HOMES = {
     name: home
     for home, names in {
@@ -149,7 +149,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value  # the next time it is found at once
+    globals()[name] = value  # the next lookup finds it directly
     return value
 
 

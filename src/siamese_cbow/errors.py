@@ -27,7 +27,7 @@ class Extra(NamedTuple):
     where: str
 
 
-# The one list of extras: messages and the table of the docs come from here, what each brings stands in pyproject.toml.
+# The one list of extras: messages and the table in the docs come from here; pyproject.toml lists what each installs.
 EXTRAS = {
     "tables": Extra("Parquet", "every command that reads or writes `.parquet`; `encode --cluster`"),
     "pdf": Extra("reading PDF files", "every command that reads `.pdf`"),
@@ -94,7 +94,7 @@ class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better w
 
 
 def install_command(extra: str) -> str:
-    """What to type. pip finds the extras of what is installed; a checkout that is not is named by its folder."""
+    """What to type. pip finds the extras of an installed package; a checkout is named by its folder."""
     from importlib import metadata
 
     try:

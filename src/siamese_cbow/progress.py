@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-BETWEEN_DRAWINGS = 0.2  # seconds, of a bar in a notebook
+BETWEEN_DRAWINGS = 0.2  # seconds between updates of a bar in a notebook
 
 
 class Progress(Protocol):
-    """Receives what long work has to say: how far it is, and sentences worth reading."""
+    """Receives the reports of long work: how far it is, and messages worth reading."""
 
     def advance(self, amount: float, note: str = "") -> None:
-        """`amount` more units are done; `note` replaces the text behind the bar."""
+        """Report `amount` more units as done; `note` replaces the text behind the bar."""
 
     def say(self, message: str) -> None:
-        """One line that the user should see, such as a decision or a count."""
+        """Show one line that the user should see, such as a decision or a count."""
 
 
 class Silent:
@@ -94,7 +94,7 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
         rich.TextColumn("{task.fields[note]}"),
         console=console,
         disable=not can_draw,
-        # A widget swallows what is said while it is drawn: in a notebook, only one thread does both.
+        # A widget swallows messages printed while it is drawn, so in a notebook a single thread does both.
         auto_refresh=not console.is_jupyter,
     ) as display:
         yield _Bar(display, display.add_task(title, total=total, note=""))
@@ -102,7 +102,7 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
 
 @contextmanager
 def shown(progress: Progress | bool, title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
-    """The argument `progress` of a public function as a Progress: True is a bar of its own, False shows nothing."""
+    """The `progress` argument of a public function as a Progress: True draws a bar, False shows nothing."""
     if progress is True:
         with bar(title, total, unit=unit) as drawn:
             yield drawn

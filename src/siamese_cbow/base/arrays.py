@@ -1,4 +1,4 @@
-"""Names for the array types that travel between modules, arrays to and from disk, how many threads to use."""
+"""Names for the array types that modules exchange, arrays on disk, and the number of threads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Ids: TypeAlias = NDArray[np.int32]  # word ids; never narrower: the paper's voca
 Offsets: TypeAlias = NDArray[np.int64]  # (n + 1,): item i is [offsets[i] : offsets[i + 1]]
 Counts: TypeAlias = NDArray[np.int64]
 Vectors: TypeAlias = NDArray[np.float32]  # (n, dim)
-Floats: TypeAlias = NDArray[np.float64]  # where sums need the digits
+Floats: TypeAlias = NDArray[np.float64]  # where sums need the precision
 
-_BLOCK = 1 << 18  # numbers that are checked at a time: they stay in the cache for the second look
+_BLOCK = 1 << 18  # numbers checked at a time: they are still cached for the second check
 
 
-# What NumPy raises where a `.npy` file is not one: it reads the header as a Python expression.
+# What NumPy raises for a file that is not `.npy`: it parses the header as a Python expression.
 BROKEN_NPY = (ValueError, TypeError, OSError, EOFError, MemoryError, OverflowError, SyntaxError, RecursionError,
               tokenize.TokenError)  # fmt: skip
 
@@ -31,7 +31,7 @@ BROKEN_NPY = (ValueError, TypeError, OSError, EOFError, MemoryError, OverflowErr
 def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advice: str) -> NDArray[Any]:
     """An `.npy` file, mapped into memory, read-only; a FormatError unless it has this type and shape (None: any)."""
     try:
-        with np.errstate(over="ignore"):  # in the product of a damaged shape, which is refused afterwards
+        with np.errstate(over="ignore"):  # the product of a damaged shape may overflow; it is refused below
             array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:
         raise FormatError(f"can't read {path} ({error}); {advice}") from None
@@ -43,25 +43,25 @@ def mapped_array(path: Path, dtype: Any, shape: tuple[int | None, ...], *, advic
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """Writes a `.npy` file with the bytes of `np.save`, or raises an error where the disk is full."""
+    """Write a `.npy` file with the bytes of `np.save`; raise an error if the disk is full."""
     with path.open("wb") as file:
         append_array(file, array)
 
 
 def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
-    """The same at the end of an open file.
+    """The same, appended to an open file.
 
-    NumPy writes real files through a buffer of C, and does not notice when the last kilobytes of it fail: a full
-    disk gave short files and no error. Anything else that can be written to gets the bytes by `write`.
+    NumPy writes real files through a C buffer and does not notice when flushing the last kilobytes fails: a full
+    disk gave short files and no error. Any other writable object receives the bytes through `write`.
     """
     np.save(_Writable(file), array, allow_pickle=False)
 
 
 def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
-    """Writes an array to a `.npy` file and maps that into memory, so that the system can take its memory back.
+    """Write an array to a `.npy` file and map it into memory, so that the system can reclaim the pages.
 
-    Written first: what is stored through a map of an empty file gets its place on the disk only then, and a full disk
-    ends the process (SIGBUS) where writing raises an error.
+    It is written first because storing through a map of an empty file allocates disk space only then, and a full disk
+    kills the process (SIGBUS) where writing raises an error.
     """
     save_array(path, array)
     mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r+")
@@ -69,28 +69,28 @@ def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Writable:
-    """An open file that NumPy does not take for one."""
+    """Wraps an open file so that NumPy writes to it through `write`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.write = file.write
 
 
 def check_ids(ids: Ids, n_words: int) -> str:
-    """What is wrong with word ids, nothing if all are of a vocabulary of `n_words`: [0, 7], 5 -> "the word 7 of 5".
+    """What is wrong with word ids; empty if all belong to a vocabulary of `n_words`: [0, 7], 5 -> "the word 7 of 5".
 
-    One pass: a billion ids take half a second, and as long as reading 4 GB where they are not in memory yet.
+    One pass: a billion ids take half a second, or the time to read 4 GB if they are not in memory yet.
     """
     for first in range(0, len(ids), _BLOCK):
-        largest = int(ids[first : first + _BLOCK].view(np.uint32).max())  # of these, a negative one is the largest
+        largest = int(ids[first : first + _BLOCK].view(np.uint32).max())  # unsigned, a negative id is the largest
         if largest >= n_words:
             return f"the word {int(np.uint32(largest).view(np.int32))} of {n_words:,}"
     return ""
 
 
 def check_offsets(offsets: Offsets, length: int, *, empty: bool = False) -> str:
-    """What is wrong with offsets, nothing if they rise from 0 to `length`: [0, 3, 2], 2 -> "item 1 from 3 to 2".
+    """What is wrong with offsets; empty if they rise from 0 to `length`: [0, 3, 2], 2 -> "item 1 from 3 to 2".
 
-    empty  items may be
+    empty  whether items may be empty
     """
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
         ends = f"from {offsets[0]} to {offsets[-1]}" if len(offsets) else "of nothing"
@@ -117,7 +117,7 @@ def thread_count(threads: int | None) -> int:
 
 
 def without_caches(thing: object) -> dict[str, Any]:
-    """The attributes of an object but for its cached properties, for `__getstate__`: a pickle carries no caches."""
+    """The attributes of an object except its cached properties, for `__getstate__`: pickles carry no caches."""
     return {
         name: value
         for name, value in vars(thing).items()

@@ -1,9 +1,10 @@
-"""What the file system is asked for: hashes, syncs, locks, swaps; and its errors, said with what to do about them.
+"""Operations on the file system: hashes, syncs, locks, swaps; and disk errors that say what to do about them.
 
-What may be written where: which files are ours, what a link leads to, what can't be replaced but written to.
+Also decides what may be written where: which files are ours, where a link leads, and what is written to rather than
+replaced (pipes, devices).
 
-A folder is replaced only where everything in it is of a kind that its writer writes, and so is a file. The writer names
-its files by patterns, or says how to recognise one, and this module alone decides.
+A folder is replaced only if everything in it is of a kind that its writer writes; the same goes for a file. The writer
+lists its files as patterns, or says how to recognise one; the decision is made only here.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ ADVICE = {
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
 }
-SHORT_WRITE = "short write"  # raised by us as an OSError where a library has not said why it could not write
+SHORT_WRITE = "short write"  # our own OSError where a library fails to say why it could not write
 NUMPY_SHORT_WRITE = r"\d+ requested and \d+ written"
 FULL = "the disk is full, or a quota or `ulimit -f` has been reached"
-# How text of ours takes a file name that is not UTF-8: as \\udce9, which JSON reads back as the same name.
+# How our text files hold a file name that is not UTF-8: as \\udce9, which JSON reads back as the same name.
 UNWRITABLE = "backslashreplace"
 UNSWAPPABLE = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 HERE, SWAP = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS
@@ -48,7 +49,7 @@ def is_utf8(name: str) -> bool:
 
 
 def written_by() -> dict[str, str]:
-    """What our files say of their writer, so that an older version can tell which one reads them."""
+    """What our files record about their writer, so that an older version can name the one that reads them."""
     from importlib.metadata import version  # takes longer than loading a small model
 
     return {"siamese-cbow": version("siamese-cbow")}
@@ -58,13 +59,13 @@ def what_reads(content: object) -> str:
     """What to type for a file of a newer format: the version that wrote it, if the file says so."""
     by = content.get("written_by") if isinstance(content, dict) else None
     writer = by.get("siamese-cbow") if isinstance(by, dict) else None
-    if not isinstance(writer, str) or not re.fullmatch(r"\d[\w.+]{0,30}", writer):  # it is for a user to type
+    if not isinstance(writer, str) or not re.fullmatch(r"\d[\w.+]{0,30}", writer):  # users will type it
         return "type pip install -U siamese-cbow"
     return f"it was written by siamese-cbow {writer}: type pip install 'siamese-cbow>={writer}'"
 
 
 def file_text(path: Path) -> str:
-    """The text of a file; an OSError of a pipe that stands there instead, at which a reader would wait for ever."""
+    """The text of a file; an OSError for a pipe in its place, on which a reader would wait for ever."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a file", str(path))
     return path.read_text("utf-8")
@@ -80,11 +81,11 @@ def sync(path: Path) -> None:
 
 
 def take_lock(handle: int) -> bool | None:
-    """Whether the lock of an open file was to be had; it ends with the process, however that ends.
+    """Whether the lock of an open file could be taken; it ends with the process, however that ends.
 
-    None where the disk has no such locks.
+    None if the disk does not support locks.
     """
-    import fcntl  # not for those who only read
+    import fcntl  # only writers need it
 
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -115,9 +116,9 @@ def swap(first: Path, other: Path) -> bool:
 
 @contextmanager
 def clear_disk_errors(path: Path, *, inside: Path | None = None) -> Iterator[None]:
-    """Errors of the disk, said with the path that is written and what to do about them.
+    """Reword disk errors with the path being written and what to do.
 
-    inside  where the block writes, if it does other things, too: their errors are not about `path`
+    inside  where the block writes, if it does other things as well: their errors are not about `path`
     """
     try:
         yield
@@ -151,10 +152,10 @@ def sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
 
 
 def check_replaceable(path: Path, ours: Collection[str], what: str = "this") -> None:
-    """Raises an error unless `path` is free for a folder: nothing stands there, or nothing but files that we write.
+    """Raise an error unless `path` is free for a folder: it does not exist, or holds only files that we write.
 
-    ours  patterns of paths in the folder, as `fnmatch` knows them: "ids.npy", "training/checkpoint-*/*.npy"
-    what  is to be written, for messages: "a model"
+    ours  `fnmatch` patterns of paths in the folder: "ids.npy", "training/checkpoint-*/*.npy"
+    what  what is to be written, for messages: "a model"
     """
     with clear_disk_errors(path):
         target = followed(path)
@@ -174,12 +175,12 @@ def check_replaceable(path: Path, ours: Collection[str], what: str = "this") -> 
 
 
 def check_file_replaceable(path: Path, is_ours: Callable[[Path], bool], otherwise: str) -> None:
-    """Raises an error unless `path` is free for a file: what stands there is of the kind that is to be written.
+    """Raise an error unless `path` is free for a file: any existing file is of the kind to be written.
 
-    An empty file is free, as `mktemp` makes them, and so is a pipe or a device, which is not replaced.
+    An empty file counts as free, since `mktemp` creates them, and so does a pipe or a device, which is not replaced.
 
-    is_ours    looks into a file; what it can't read is not ours
-    otherwise  what is wrong with a file that is not, for messages: "holds no word vectors"
+    is_ours    inspects a file; what it can't read is not ours
+    otherwise  what is wrong with a file that is not ours, for messages: "holds no word vectors"
     """
     with clear_disk_errors(path):
         if is_special(path) or not path.is_file() or not path.stat().st_size:
@@ -191,9 +192,9 @@ def check_file_replaceable(path: Path, is_ours: Callable[[Path], bool], otherwis
 
 
 def strangers(folder: Path, ours: Collection[str]) -> list[str]:
-    """What a folder holds that matches none of our patterns: `strangers(stream, ["*.npy"])` -> ["thesis.txt"].
+    """The contents of a folder that match none of our patterns: `strangers(stream, ["*.npy"])` -> ["thesis.txt"].
 
-    A link to a folder and an empty folder count, too; the latter is ours where a pattern leads into it.
+    Links to folders and empty folders count as well; an empty folder is ours if a pattern leads into it.
     """
     parents = {str(parent) for pattern in ours for parent in PurePosixPath(pattern).parents}
     strangers: list[str] = []
@@ -212,7 +213,7 @@ def strangers(folder: Path, ours: Collection[str]) -> list[str]:
 
 
 def remove_ours(folder: Path, ours: Collection[str]) -> list[str]:
-    """Deletes a folder with all in it that matches our patterns; returns what is left, as `strangers` does."""
+    """Delete a folder and everything in it that matches our patterns; return what is left, as `strangers` does."""
     left = strangers(folder, ours) if folder.is_dir() else []
     remaining = {folder / name for name in left} | {parent for name in left for parent in (folder / name).parents}
     for place, folders, files in os.walk(folder, topdown=False):
@@ -229,9 +230,9 @@ def _matches(name: str, patterns: Collection[str]) -> bool:
 
 
 def followed(path: Path) -> Path:
-    """What a link leads to, whether that is there or not; `.` and `..` have no name to rename, so they are resolved.
+    """The target of a link, whether it exists or not; `.` and `..` have no name to rename, so they are resolved.
 
-    A path that begins with ~ is refused: nobody means a folder of that name, and `rm -r ~` would delete another one.
+    A path that begins with ~ is refused: nobody means a folder with that name, and `rm -r ~` would delete another one.
     """
     if path.parts[:1] == ("~",):
         raise InputError(f"{path} starts with ~, which only the shell expands; write {path.expanduser()}")
@@ -239,7 +240,7 @@ def followed(path: Path) -> Path:
 
 
 def is_special(path: Path) -> bool:
-    """Whether a file can't be replaced but written to: a pipe, a character device, our own output by another name."""
+    """Whether a file must be written to rather than replaced: a pipe, a character device, our own output."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -1,13 +1,13 @@
-"""Writing so that nothing is lost: a file or folder is either the old one or the new one, never half of each.
+"""Atomic writes: a file or folder is either the old one or the new one, never half of each.
 
 Write to a temporary neighbour, fsync, rename, fsync the folder. The rename is atomic on one file system, and the
 two fsyncs make it hold across a power cut.
 
-A folder is replaced only where everything in it is ours, as `targets` decides. What somebody else has put there stops
-the writer before any work; what arrives during the work moves to the new folder. Links are followed; a pipe or a device
-such as /dev/null is written to, never replaced.
+A folder is replaced only if everything in it is ours, as `disk` decides. Foreign files stop the writer before any work;
+files that arrive during the work move to the new folder. Links are followed; a pipe or a device such as /dev/null is
+written to, never replaced.
 
-Two writers of one target race, and the last one wins whole; `one_writer` is for work that two can't share.
+Two writers of one target race, and the last one wins completely; `one_writer` is for work that two can't share.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from siamese_cbow.base.disk import (
 )
 from siamese_cbow.errors import InputError
 
-LOCK_SECONDS = 60  # far longer than it takes from making a temporary folder to locking it
-NEW, OLD = "new", "old"  # in the temporary neighbour of a folder: what is being written, and what it has replaced
+LOCK_SECONDS = 60  # far longer than the time between creating a temporary folder and locking it
+NEW, OLD = "new", "old"  # in the temporary folder: what is being written, and what it has replaced
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """A path to write to, which becomes `path` when the block ends well and vanishes when it doesn't.
+    """A path to write to, which becomes `path` if the block succeeds and vanishes if it fails.
 
-    A pipe or a character device is written to when the block ends well.
+    A pipe or a character device is written to once the block has succeeded.
     """
     with clear_disk_errors(path):
         special = is_special(path)
@@ -63,11 +63,11 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path, *, ours: Collection[str] = (), what: str = "this") -> Iterator[Path]:
-    """A folder to fill, which replaces `path` when the block ends well and vanishes when it doesn't.
+    """A folder to fill, which replaces `path` if the block succeeds and vanishes if it fails.
 
-    An old folder at `path` may hold nothing but what `check_replaceable` allows. It trades places with the new one in
-    one step where the system can do that; elsewhere it is moved aside between two renames. What killed
-    processes have left behind is deleted first.
+    An old folder at `path` may hold only what `check_replaceable` allows. It trades places with the new one in a
+    single step where the system supports that; elsewhere it is moved aside between two renames. Leftovers of killed
+    processes are deleted first.
     """
     check_replaceable(path, ours, what)
     target = followed(path)
@@ -86,9 +86,10 @@ def atomic_folder(path: Path, *, ours: Collection[str] = (), what: str = "this")
 
 @contextmanager
 def one_writer(path: Path) -> Iterator[bool]:
-    """Holds the right to write to `path`; another process that asks for it meanwhile gets an error that says so.
+    """Hold the exclusive right to write to `path`; another process that asks for it gets an error that says so.
 
-    The lock is a hidden file beside `path`. False where the system or the disk has no locks: nobody is kept out then.
+    The lock is a hidden file beside `path`. False if the system or the disk has no locks, so that others are not kept
+    out.
     """
     target = followed(path)
     file = target.with_name(f".{target.name}.lock")
@@ -99,7 +100,7 @@ def one_writer(path: Path) -> Iterator[bool]:
         yield is_locked
     finally:
         with suppress(OSError):
-            file.unlink()  # before the lock ends: whoever opened the file by now finds that it is gone
+            file.unlink()  # before releasing the lock: a process that has just opened it notices that it is gone
         os.close(handle)
 
 
@@ -113,7 +114,7 @@ def _locked(file: Path, path: Path) -> tuple[int, bool]:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), file.stat()):
                 return handle, lock is True
-        os.close(handle)  # its last owner has just deleted it
+        os.close(handle)  # its previous owner has just deleted it
 
 
 # pipes and devices
@@ -143,7 +144,7 @@ def _sink(path: Path) -> BinaryIO:
 @contextmanager
 def _temporary_neighbour(path: Path, target: Path, ours: Collection[str]) -> Iterator[Path]:
     """A fresh folder beside `target`, so that a rename between the two never crosses file systems."""
-    import shutil  # here, as whoever only reads has no use for them
+    import shutil  # here, because readers do not need them
     import tempfile
 
     with clear_disk_errors(path):
@@ -154,20 +155,20 @@ def _temporary_neighbour(path: Path, target: Path, ours: Collection[str]) -> Ite
         with clear_disk_errors(path, inside=folder), _lock(folder):
             yield folder
     finally:
-        # What stood at `target` is deleted by `_retire` alone.
+        # Only `_retire` deletes what stood at `target`.
         shutil.rmtree(folder / NEW if (folder / OLD).exists() else folder, ignore_errors=True)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
-    """The new folder goes to `target`; the old one, if it holds anything, to OLD."""
+    """Move the new folder to `target` and the old one, unless it is empty, to OLD."""
     new, old = folder / NEW, folder / OLD
     try:
-        new.rename(target)  # nothing stands there, or an empty folder
+        new.rename(target)  # free, or an empty folder
         return
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-    new.rename(old)  # its name after the swap, so that a kill right behind it leaves the old one under this name
+    new.rename(old)  # its name after the swap, so that a kill right after it leaves the old one under this name
     try:
         if swap(old, target):
             return
@@ -185,22 +186,22 @@ def _put_in_place(folder: Path, target: Path) -> None:
 
 
 def _retire(old: Path, target: Path, ours: Collection[str]) -> None:
-    """Deletes a folder that was replaced; what is not ours, and came during the work, moves to the new one."""
+    """Delete a replaced folder; foreign files that arrived during the work move to the new one."""
     if not old.is_dir():
         return
     for name in strangers(old, ours):
         if not os.path.lexists(target / name):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             (old / name).rename(target / name)
-            with suppress(OSError):  # what else is in there goes with the rest
+            with suppress(OSError):  # the rest is deleted all the same
                 os.removedirs((old / name).parent)
     remove_ours(old, ours)
 
 
 def _remove_leftovers(target: Path, ours: Collection[str]) -> None:
-    """Delete what writers of `target` have left when they were killed: gigabytes that nobody sees.
+    """Delete what killed writers of `target` have left: gigabytes that nobody sees.
 
-    Not where one holds the only copy of what stood at `target`: it was killed between two renames.
+    A leftover that holds the only copy of `target` stays: its writer was killed between two renames.
     """
     import shutil
 
@@ -215,7 +216,7 @@ def _remove_leftovers(target: Path, ours: Collection[str]) -> None:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Whether its writer is gone: nobody holds the lock, though there was time to take it."""
+    """Whether its writer is gone: nobody holds the lock, although there was time to take it."""
     with suppress(OSError):  # another process may have deleted it by now
         if time.time() - folder.stat().st_ctime > LOCK_SECONDS:
             with _lock(folder) as is_ours:
@@ -225,7 +226,7 @@ def _is_abandoned(folder: Path) -> bool:
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[bool]:
-    """Takes the folder's lock and tells whether it was to be had; where there are no locks, leftovers stay."""
+    """Take the folder's lock; whether that succeeded. On systems without locks, leftovers stay."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         yield take_lock(handle) is True

@@ -1,4 +1,4 @@
-"""What things look like in a notebook: a small table in plain HTML, in the colours of the page around it."""
+"""Notebook display: a small table in plain HTML, in the colours of the surrounding page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _line(value: object) -> str:
 
 
 def grid(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A title over a table with heads: `grid("Scores", ["set", "Pearson"], [["2014", ".71"]])`."""
+    """A title over a table with column headings: `grid("Scores", ["set", "Pearson"], [["2014", ".71"]])`."""
     head = "".join(f"<th {_CELL} scope=col>{escape(name)}</th>" for name in heads)
     body = ("".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) for row in rows)
     return _table(title, [head, *body])

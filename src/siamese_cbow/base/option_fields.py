@@ -1,8 +1,8 @@
-"""Settings as fields of a frozen dataclass. What is known of one stands in its field, once.
+"""Settings as fields of a frozen dataclass. Everything about a setting is declared once, in its field.
 
     dim: int = option(300, "Size of a vector.", at_least=1)      ->   dim is 0; expected a whole number, 1 or more
 
-From this come the check, the option on the command line with its help, and the key in a file.
+The check, the command-line option with its help, and the key in a file are all derived from it.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ from siamese_cbow.errors import SettingsError
 
 T = TypeVar("T")
 
-SMALLEST, LARGEST = 1e-30, 1e30  # sizes of numbers that options take, apart from 0
+SMALLEST, LARGEST = 1e-30, 1e30  # range of magnitudes that options accept, apart from 0
 
 
 def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click calls it)
-    """A field; `details` are those of `Option`: `at_least=1`."""
+    """Declare a field; `details` are those of `Option`: `at_least=1`."""
     return field(default=default, metadata={"help": help, **details})
 
 
 class Option(NamedTuple):
-    """A field, as others read it."""
+    """An option as other modules read it."""
 
     name: str
     kind: type  # int, float, bool or str
-    choices: tuple[str, ...]  # what a str may be; empty: anything
-    optional: bool  # None is a value, too
+    choices: tuple[str, ...]  # allowed strings; empty: any
+    optional: bool  # whether None is allowed
     default: Any
     help: str = ""
-    paper: Any = None  # its value in the published recipe, where that is another
-    program: Any = None  # its value in the program behind the published figures, where that is another again
+    paper: Any = None  # its value in the published recipe, if different
+    program: Any = None  # its value in the authors' program, if different again
     at_least: float = -math.inf
     above: float = -math.inf
     at_most: float = math.inf
-    switch: str = ""  # names of a yes-or-no option on the command line, if not --name/--no-name
+    switch: str = ""  # flags of a boolean option on the command line, if not --name/--no-name
     short: str = ""  # a second, shorter name on the command line: --lr
-    group: str = ""  # heading in --help of this option and of those after it, up to the next one that has a heading
+    group: str = ""  # heading in --help for this option and those after it, up to the next heading
 
     def allows(self, value: Any) -> bool:
-        """Whether this is a value for it: `dim` allows 1, and neither 0 nor 1.5 nor True."""
+        """Whether the option allows a value: `dim` allows 1 but not 0, 1.5 or True."""
         if value is None:
             return self.optional
         if self.kind not in (int, float):
             return isinstance(value, self.kind) and (not self.choices or value in self.choices)
         if not isinstance(value, int | self.kind) or isinstance(value, bool):
             return False
-        # Kernels calculate in float32, in which a number beyond these is infinite or 0.
+        # Kernels compute in float32, where numbers beyond these limits become infinite or 0.
         fits = self.kind is int or value == 0 or SMALLEST <= abs(value) <= LARGEST  # False for NaN
         return fits and self.above < value and self.at_least <= value <= self.at_most
 
     @property
     def expected(self) -> str:
-        """Its values in words: "a whole number, 1 or more"."""
+        """The allowed values in words: "a whole number, 1 or more"."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -68,7 +68,7 @@ class Option(NamedTuple):
 
 @cache
 def options(settings: type) -> tuple[Option, ...]:
-    """The options of a class of settings, in their order."""
+    """The options of a settings class, in order."""
     hints = get_type_hints(settings)
     return tuple(
         Option(entry.name, *_values(hints[entry.name]), entry.default, **entry.metadata) for entry in fields(settings)
@@ -83,7 +83,7 @@ def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
 
 
 def check_options(settings: Any) -> None:
-    """`dim is 0; expected a whole number, 1 or more`, where an option has a value that it does not allow."""
+    """`dim is 0; expected a whole number, 1 or more`, if an option has a value that it does not allow."""
     for entry in options(settings.__class__):
         value = getattr(settings, entry.name)
         if not entry.allows(value):
@@ -92,7 +92,7 @@ def check_options(settings: Any) -> None:
 
 
 def _too_extreme(entry: Option, value: Any) -> str:
-    """Why a number that is within the option's bounds is still not allowed."""
+    """Why a number within the option's bounds is still not allowed."""
     if entry.kind is not float or not isinstance(value, int | float) or value == 0:
         return ""
     return "" if SMALLEST <= abs(value) <= LARGEST else f", with a magnitude between {SMALLEST:g} and {LARGEST:g}"

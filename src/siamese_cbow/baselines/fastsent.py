@@ -1,11 +1,11 @@
 """FastSent and FastSent+AE (Hill, Cho and Korhonen 2016), trained by our own kernels.
 
-The sum of a sentence's word vectors guesses the words of the sentences before and after it; with `autoencode` (the
-authors' FastSent+AE) its own words too. Guessed words have vectors of their own, which are thrown away at the end. The
-model averages where FastSent adds: the direction, and so every cosine, is the same.
+The sum of a sentence's word vectors predicts the words of the sentences before and after it; with `autoencode` (the
+authors' FastSent+AE) its own words too. Predicted words have separate output vectors, which are discarded at the end.
+The model averages where FastSent adds: the direction, and so every cosine, is the same.
 
-The authors' program is plain SGD, one sentence after the other. Here batches move every row once, by Adagrad, which
-makes it parallel and gives the same bytes on any number of threads.
+The authors' program uses plain SGD, one sentence after the other. Here each batch moves every row once, with Adagrad,
+which makes training parallel and byte-identical on any number of threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import check_batch
 
-INIT_STD = 0.01  # of the numbers that vectors start from
+INIT_STD = 0.01  # standard deviation of the initial vectors
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class FastSent:
         return "fastsent+ae" if self.autoencode else "fastsent"
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
-        """Learn from a stream: the same bytes each time, on any number of threads. `progress` advances by words."""
+        """Train on a stream: byte-identical on any number of threads. `progress` advances by words."""
         from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
         from siamese_cbow.machine.intrinsics import padded_width
         from siamese_cbow.machine.threads import ThreadTeam

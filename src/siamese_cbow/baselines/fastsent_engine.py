@@ -1,4 +1,4 @@
-"""The memory that FastSent's kernels work in. Imported only when something is trained: it needs Numba."""
+"""The memory FastSent's kernels work in. Imported only for training, because it needs Numba."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.training.engine import BatchPicker, ChunkReport
 from siamese_cbow.training.strips import StripLayout
 
-CHUNK_TOKENS = 32_768  # of the batches whose pairs are drawn at a time; a token takes part in a dozen pairs or more
+CHUNK_TOKENS = 32_768  # tokens of the batches whose pairs are drawn at a time; a token is in a dozen pairs or more
 
 
 class Guesses(NamedTuple):
-    """What a sentence guesses."""
+    """What a sentence predicts."""
 
-    negatives: int  # words drawn against each word
-    autoencode: bool  # its own words, too
-    counts: NDArray[np.int64]  # (n_words,) in the text: words are drawn by them
+    negatives: int  # negatives per predicted word
+    autoencode: bool  # whether it also predicts its own words
+    counts: NDArray[np.int64]  # (n_words,) word counts, by which negatives are drawn
 
 
 class FastSentEngine:
@@ -42,8 +42,8 @@ class FastSentEngine:
     ) -> ChunkReport:
         """Train on the batches `first_batch, first_batch + 1, ...` of an epoch, one for each learning rate.
 
-        left   the vectors of words that guess, which become the model
-        right  the vectors of words that are guessed
+        left   input vectors, which become the model
+        right  output vectors of predicted words
         """
         chunk = self.picker.chunk(keys, first_batch, len(rates), FASTSENT_PHASES)
         pairs, steps = self._pairs(chunk.picked), Steps(self._rule, rates, first_step)
@@ -53,7 +53,7 @@ class FastSentEngine:
     def _pairs(self, picked: Picked) -> Pairs:
         shape, array = self.picker.shape, self.picker.scratch.array
         guessers = (shape.run_length - 1 if shape.groups else 2) + int(self._guesses.autoencode)
-        most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # a word is guessed by so many sentences
+        most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # how many sentences predict a word
         n, bounds = len(most), np.concatenate([np.zeros(1, np.int64), np.cumsum(most + 1)])
         size = int(bounds[-1])
         return Pairs(

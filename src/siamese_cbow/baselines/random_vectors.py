@@ -1,7 +1,7 @@
-"""Random vectors for words: what averaging is worth before anything was learnt.
+"""Random word vectors: what averaging achieves before anything is learnt.
 
-Two sentences are similar as far as they share words, no more: a strong baseline, and the row every other must be read
-against. A word's vector is a function of the word and the seed alone, so any two runs agree on it in any vocabulary.
+Two sentences are similar only as far as they share words: a strong baseline that every other row must be compared
+with. A word's vector depends only on the word and the seed, so any two runs agree on it in any vocabulary.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-BLOCK = 4096  # words worked on at a time; bounds the memory
+BLOCK = 4096  # words processed at a time; bounds the memory
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class RandomVectors:
         )
 
     def encode(self, sentences: Sequence[str], *, tokenizer: Tokenizer | None = None) -> Vectors:
-        """The means of random vectors, (n, dim), where every word there is has one: nothing is unknown."""
+        """The means of random vectors, (n, dim). Every word has a vector, so none is unknown."""
         tokenizer = tokenizer or Tokenizer()
         words = list(dict.fromkeys(word for sentence in sentences for word in tokenizer.words(sentence)))
         if not words:

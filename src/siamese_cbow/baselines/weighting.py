@@ -1,15 +1,16 @@
-"""Weights for the words of a finished model, and removal of what all sentences have in common.
+"""Word weights for a trained model, and removal of what all sentences have in common.
 
-    TfIdf   weight idf: words that stand in few sentences count more
+    TfIdf   weight idf: words that occur in few sentences count more
     SIF     weight a / (a + p), then the first common component is removed      (Arora, Liang and Ma 2017)
     USIF    weight a / (a/2 + p), `a` from the corpus, then 5 components are removed, each by its share of the variance
             (Ethayarajh 2018)
     Plain   no weights; with `n_components` the plain removal of common components
 
-All of it is linear in a sentence's words, so it is folded into the rows (see `transform`): the result is an ordinary
-model that is averaged like any other. Common components are estimated on sentences of the corpus, never on the text
-to be encoded, so a sentence has one vector whatever stands beside it. Two steps of the published uSIF code are left out
-for that reason: it divides each dimension by its norm within the sentence, and estimates components on the test set.
+All of this is linear in a sentence's words, so it is folded into the rows (see `transform`): the result is an ordinary
+model, averaged like any other. Common components are estimated on sentences of the corpus, never on the text to be
+encoded, so a sentence has the same vector whatever it is encoded with. Two steps of the published uSIF code are left
+out for that reason: it divides each dimension by its norm within the sentence, and estimates components on the test
+set.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from siamese_cbow.transform.settings import Postprocess
 
 
 class Trainable(Protocol):
-    """Anything that makes a model of a stream."""
+    """Anything that trains a model on a stream."""
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
         """The model."""
@@ -44,7 +45,7 @@ class Weighted:
         return self.apply(self.base.train(stream, threads=threads, progress=progress), stream)
 
     def apply(self, model: Model, stream: Stream) -> Model:
-        """A new model from a finished one, as a baseline of its own: its info says so, and nothing can be undone."""
+        """A new model from a trained one, as a separate baseline: its info says so, and nothing can be undone."""
         steps = self.steps()
         if not 0 <= steps.components < model.dim:
             raise SettingsError(f"n_components is {steps.components}; expected 0 to {model.dim - 1}, less than dim")
@@ -55,13 +56,13 @@ class Weighted:
         return Model(model.vocabulary, rows, model.tokenizer, info)
 
     def steps(self) -> Postprocess:
-        """What is done to the rows."""
+        """The steps applied to the rows."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Plain(Weighted):
-    """The vectors of `base`, less common components if `n_components` is more than 0."""
+    """The vectors of `base`, without their common components if `n_components` is more than 0."""
 
     n_components: int = 1
     seed: int = 1

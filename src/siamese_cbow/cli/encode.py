@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from siamese_cbow.base.arrays import Vectors
     from siamese_cbow.model.model import Model
 
-EXPLAINED = 200  # unknown words of which `--unknown` says what they count as: a look at all known words for each
+EXPLAINED = 200  # unknown words that `--unknown` explains: each takes a scan of all known words
 
 
 @click.command(name="encode", cls=Grouped, context_settings={"show_default": True})
@@ -99,7 +99,7 @@ def encode(
     unknown_counts: Counter[str] = Counter()
     n_rows = n_zero = 0
     dim = len(model.encode("", truncate_dim=truncate_dim))
-    watched = output is not None or not sys.stdout.isatty()  # else the rows themselves are on the screen
+    watched = output is not None or not sys.stdout.isatty()  # otherwise the rows themselves are on the screen
     with (
         open_rows(output, columns, vector_column, dim) as write,
         progress_bar("encoding", reader.total_bytes) if watched else nullcontext(SILENT) as progress,
@@ -121,7 +121,7 @@ def encode(
 
 
 def _n_zero(vectors: Vectors) -> int:
-    """How many rows are zeros; few have a zero to begin with, and only they are looked at."""
+    """How many rows are zeros; only the few rows that begin with a zero are checked completely."""
     return int((~vectors[vectors[:, 0] == 0].any(axis=1)).sum())
 
 
@@ -137,7 +137,7 @@ def _encode_on(cluster: str, workers: int | None, source: str, output: Path | No
 
 
 def _records(rows: list[tuple[str, str]], columns: RecordColumns | None) -> list[Any]:
-    """What goes out beside vectors: of rows, which are sources and texts, all columns of their records, or the text."""
+    """What is written beside the vectors of rows (sources and texts): all columns of their records, or the text."""
     if columns is None:
         return [[{"text": row} for _, row in rows]]
     sources = itertools.groupby(source for source, _ in rows)
@@ -145,7 +145,7 @@ def _records(rows: list[tuple[str, str]], columns: RecordColumns | None) -> list
 
 
 def _check_outputs(output: Path | None, unknown: Path | None, inputs: Sequence[Path], vector: str) -> None:
-    """Raises an error, before any work, unless what stands at the outputs is older output of this command."""
+    """Raise an error, before any work, unless existing outputs come from an earlier run of this command."""
     for path in (output, unknown):
         refuse_input(path, inputs)
     if output is not None:
@@ -161,12 +161,12 @@ def _check_outputs(output: Path | None, unknown: Path | None, inputs: Sequence[P
 def _is_matrix(path: Path) -> bool:
     from siamese_cbow.base.arrays import mapped_array
 
-    mapped_array(path, "float32", (None, None), advice="")  # an error for anything else, which counts as no
+    mapped_array(path, "float32", (None, None), advice="")  # raises for anything else, which counts as no
     return True
 
 
 def _last_column(path: Path) -> str | None:
-    """Of a table, by its header; of JSON lines, of the first record."""
+    """The last column of a table's header, or of the first record of JSON lines."""
     columns = RecordColumns.of([path], None)
     if columns is None:
         return None
@@ -176,13 +176,13 @@ def _last_column(path: Path) -> str | None:
 
 
 def _has_counts(path: Path) -> bool:
-    """Whether a file is one that `--unknown` has written: its first line is a count and a word."""
+    """Whether `--unknown` has written a file: its first line is a count and a word."""
     with path.open(encoding="utf-8") as file:
         return re.match(r"\d+ \S", file.readline(1000)) is not None
 
 
 def _write_unknown(path: Path, counts: Counter[str], model: Model) -> None:
-    """Lines of count and word, the most frequent first; of the first ones also what they count as, after a tab."""
+    """Write lines of count and word, most frequent first; the first ones also say what they count as, after a tab."""
     listed = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     explained = 0 if model.fallback == "none" else EXPLAINED
     counts_as = {word: f"\t{model.made_of(word)}" for word, _ in listed[:explained]}

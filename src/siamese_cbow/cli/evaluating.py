@@ -1,4 +1,4 @@
-"""`siamese-cbow evaluate`, `download` and `reproduce`: models against people's judgement of sentence pairs."""
+"""`siamese-cbow evaluate`, `download` and `reproduce`: models against human judgements of sentence pairs."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def evaluate(
 
 
 def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> None:
-    """A row for each measure of each task, a column for each model and for what needs no vectors."""
+    """A row for each measure of each task, a column for each model and each baseline without vectors."""
     from siamese_cbow.evaluation.evaluate import PairSystem
     from siamese_cbow.evaluation.systems import open_systems
     from siamese_cbow.evaluation.tasks import read_tasks
@@ -230,7 +230,7 @@ def _wide_console() -> Console:
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=240)  # a pipe has no width: rich would cut tables at 80
+    return console if console.is_terminal else Console(width=240)  # in a pipe, rich would truncate tables at 80
 
 
 @click.command(name="download")

@@ -1,4 +1,4 @@
-"""`siamese-cbow dedup` and `cluster`: text without its near-duplicates, and what a text is about."""
+"""`siamese-cbow dedup` and `cluster`: remove near-duplicates, and group text by topic."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def dedup(
 
         check_output(output, vectors=False)
         refuse_input(output, reader.files)
-        # What was kept of a table looks like the table: nothing tells an older output from the user's own rows.
+        # The kept rows of a table look like the table: nothing distinguishes an older output from the user's own rows.
         check_file_replaceable(output, lambda _: False, "may be the only copy of its rows")
     model = open_model(folder)
     with progress_bar("comparing", reader.total_bytes) as progress:
@@ -93,7 +93,7 @@ def dedup(
 
 
 def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_json: bool) -> tuple[int, int]:
-    """Prints what is kept, or the duplicates; how many rows there are, and how many are kept."""
+    """Print the kept rows, or the duplicates; return the number of rows and of kept rows."""
     n = n_kept = 0
     for row in rows:
         n += 1
@@ -118,7 +118,7 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
 
 
 def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path], text: TextSettings) -> tuple[int, int]:
-    """Writes the records that are kept with all their columns, or lines with their places; counts as above."""
+    """Write the kept records with all their columns, or lines with their positions; return the same counts."""
     from siamese_cbow.cli.row_files import carried_columns, chosen_records, open_rows, valid_text
 
     columns = carried_columns(files, text, None, say)

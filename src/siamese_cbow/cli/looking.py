@@ -1,4 +1,4 @@
-"""Small questions to a model: how similar two texts are, which words are near, what it is and where it comes from."""
+"""Quick queries to a model: how similar two texts are, which words are near, what it is and where it comes from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
     from siamese_cbow.text.encodings import Decoding
 
-# How unknown words are treated, in general terms: `neighbours` says more and takes longer.
+# How unknown words are treated, in general terms; `neighbours` gives details and takes longer.
 _COUNT_AS = {
     "none": "ignored",
     "prefix": "the known word with the longest common prefix stands in, where there is one",
@@ -81,7 +81,7 @@ def similarity(
 
 
 def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple[str, ...]]:
-    """Two columns of a table; or the two texts of each line, also of .tsv files where no columns are named."""
+    """Two columns of a table, or the two texts of each line; the latter also for .tsv files if no columns are named."""
     from siamese_cbow.text.reader import format_of, read_columns
     from siamese_cbow.text.row_reader import iter_lines
 
@@ -135,7 +135,7 @@ def neighbours(
 
 
 def _term(model: Model, word: str) -> str | Vectors:
-    """A word as the vocabulary has it; for an unknown word its vector, unless that is zero."""
+    """A word as the vocabulary spells it; for an unknown word its vector, unless that is zero."""
     cut = model.tokenizer.words(word)
     if word in model.vocabulary or (len(cut) == 1 and cut[0] in model.vocabulary):
         return word if word in model.vocabulary else cut[0]

@@ -1,4 +1,4 @@
-"""What commands share: the options that name a model and say how text is read, and small things around them."""
+"""Shared by commands: the options that name a model and say how text is read, and small helpers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AUTO, AUTO_NUMBER = _Auto(click.INT), _Auto(click.FLOAT)
 
 
 def none_if_auto(context: click.Context, option: click.Parameter, value: Any) -> int | None:
-    """What `prepare` takes for auto."""
+    """None for auto, as `prepare` expects."""
     return None if value == "auto" else value
 
 
@@ -51,9 +51,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def model_option(function: Function) -> Function:
-    """Adds `--model NAME`, which falls back on an environment variable, `--language NAME` and `--fallback`.
+    """Add `--model NAME`, which defaults to an environment variable, `--language NAME` and `--fallback`.
 
-    Commands get the model's name as an argument; the others are kept for `open_model`, which is all that needs them.
+    Commands get the model's name as an argument; the other two are stored for `open_model`, their only user.
     """
     function = click.option(
         "--language",
@@ -84,14 +84,14 @@ def model_option(function: Function) -> Function:
 def open_model(
     name: Path | None, *, verify: bool = False, language: str | None = None, fallback: Fallback | None = None
 ) -> Model:
-    """The model that a name stands for; without a name, the one that comes with the package.
+    """Open a model by name; without a name, the pretrained model of the package.
 
-    language  the part of it for this language, or else for the one that --language has named
-    fallback  where --fallback says nothing, this one instead of the model's own
+    language  of the text (multilingual models); by default that of --language
+    fallback  used instead of the model's own if --fallback is not given
     """
     from siamese_cbow.formats.resolver import open_model as open_by_name
 
-    if name is not None and name.is_file():  # a word vector file, which takes its time
+    if name is not None and name.is_file():  # a word vector file takes a while
         with bar("reading", None, unit="words") as progress:
             model = open_by_name(name, verify=verify, progress=progress)
     else:
@@ -105,14 +105,14 @@ def open_model(
 
 
 class _Remarks(Silent):
-    """No bar, but what there is to say, on standard error."""
+    """Messages on standard error, without a bar."""
 
     def say(self, message: str) -> None:
         say(message)
 
 
 def refuse_threads(threads: int | None) -> None:
-    """With --cluster, an option that would have no effect is an error."""
+    """With --cluster, refuse an option that would have no effect."""
     if threads is not None:
         raise click.UsageError("--threads does not apply to --cluster; set the number of processes with --workers")
 
@@ -140,7 +140,7 @@ N_CHARACTERS = 1 << 24
 
 def text_column_option(function: Function) -> Function:
     """Adds `--text-column NAME`."""
-    from siamese_cbow.text.records import TextSettings  # not for small questions to a model
+    from siamese_cbow.text.records import TextSettings  # too slow for quick queries
 
     text = (
         "Column that holds the text in CSV, TSV, JSON or Parquet. Join several with commas (title,body); "
@@ -177,7 +177,7 @@ code_option = click.option("--code", is_flag=True, help="Include code blocks of 
 def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Adds the options that say how text is read; the command gets them as `text`, a `TextSettings`.
 
-    default  what a row is unless said
+    default  the unit of a row unless --unit is given
     """
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -226,26 +226,26 @@ text_options = text_options_of("line")
 
 
 def files_or_stdin(files: Sequence[str]) -> list[str]:
-    """The files that were given, or standard input where somebody has put text into it."""
+    """The given files, or standard input if text is piped into it."""
     if not files and (sys.stdin is None or sys.stdin.isatty()):
         raise click.UsageError("got no FILES; expected at least one, or text on standard input")
     return list(files) or ["-"]
 
 
 def say(message: str) -> None:
-    """One line on standard error, as `Progress.say` has it: only errors begin with the name of the program."""
+    """One line on standard error, like `Progress.say`: only errors begin with the name of the program."""
     click.echo(message, err=True)
 
 
 def print_json(*results: Any) -> None:
-    """A line of JSON on standard output for each result: of what has `to_dict`, that."""
+    """One line of JSON on standard output for each result; uses `to_dict` where it exists."""
     for result in results:
         plain = result.to_dict() if hasattr(result, "to_dict") else result
         click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
 
 
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:
-    """A bar where somebody is watching and the work is long enough for it: importing it takes a tenth of a second."""
+    """A bar if somebody is watching and the work is long enough: importing it takes a tenth of a second."""
     small = total is not None and total < 50_000_000
     return nullcontext(_Remarks()) if small or not sys.stderr.isatty() else bar(title, total, unit="B")
 
@@ -253,7 +253,7 @@ def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progre
 def batched(
     items: Iterable[Item], *, size: int = N_ROWS, length: Callable[[Item], int], longest: int = N_CHARACTERS
 ) -> Iterator[list[Item]]:
-    """Lists of `size` items, fewer where their lengths add up to `longest` before: what fits into memory.
+    """Lists of `size` items, or fewer once their lengths add up to `longest`, to bound the memory.
 
     `batched(["a", "b", "c"], size=2, length=len)` -> ["a", "b"], ["c"]
     """
@@ -270,10 +270,10 @@ def batched(
 
 
 def import_numpy_quickly() -> None:
-    """Imports NumPy with one thread, unless it is there already or the user has said how many there should be.
+    """Import NumPy with one thread, unless it is already imported or the user has set the number of threads.
 
-    That is a third of the time that a small command takes. OpenBLAS reads the variable only while it is loaded, so it
-    is taken away again: programs that this one starts must not inherit it.
+    This saves a third of the time of a small command. OpenBLAS reads the variable only while loading, so it is removed
+    afterwards: child processes must not inherit it.
     """
     if "numpy" in sys.modules or BLAS_VARIABLE in os.environ:
         return
@@ -285,7 +285,7 @@ def import_numpy_quickly() -> None:
 
 
 def tell_unknown(model: Model, text: str) -> None:
-    """One line about words of a text that the model does not know, and what becomes of them."""
+    """One line about words of a text that the model does not know, and how it treats them."""
     made = {word: model.made_of(word) for word in model.unknown_words(text)[:MOST_TOLD]}
     if left_out := [word for word, of in made.items() if of == "nothing"]:
         say(f"not in the model's vocabulary and ignored: {', '.join(left_out)}")

@@ -32,7 +32,7 @@ CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if
 TOKENIZER = WORDS_ONLY
 
 
-# How text becomes a stream: of `prepare`, and of `train`, which prepares what is no stream yet.
+# How text becomes a stream: for `prepare`, and for `train`, which prepares its text if it is not a stream.
 PREPARING = (
     click.option("--min-count", type=AUTO, default="auto", show_default=True, callback=none_if_auto,
                  help="Drop words that occur less often; auto: 1, 2 or 5, depending on the size of the text."),
@@ -68,14 +68,14 @@ PREPARING = (
 
 
 def preparing_options(command: Function) -> Function:
-    """Adds the options that say how text becomes a stream; `preparing` makes arguments of `sc.prepare` of them."""
+    """Add the options that say how text becomes a stream; `preparing` turns them into arguments of `sc.prepare`."""
     for option in reversed(PREPARING):
         command = option(command)
     return command
 
 
 def preparing(options: dict[str, Any]) -> dict[str, Any]:
-    """Takes the options of `preparing_options` out of those of a command, as arguments of `sc.prepare`."""
+    """Take the options of `preparing_options` out of a command's options, as arguments of `sc.prepare`."""
     names = ("layout", "boundary", "language", "text_column", "encoding", "kind", "globs", "code")
     languages = options.pop("languages")
     text = TextSettings(

@@ -1,10 +1,10 @@
-"""Files of rows that commands write: vectors beside their texts, and records with all the columns they came with.
+"""Output files of commands: vectors beside their texts, and records with all their original columns.
 
     with open_rows(Path("a.parquet"), columns, "vector", dim) as write:
         write([{"id": 1, "text": "a cat"}], vectors)        # one row for each record, always
 
-The ending says the format. What comes from Parquet, record batches, stays what it is in Parquet; CSV and JSON lines get
-plain values.
+The extension sets the format. Record batches from Parquet keep their types in Parquet; CSV and JSON lines get plain
+values.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text.reader import RecordColumns, column_names_of, format_of
 from siamese_cbow.text.records import TextSettings
 
-# Takes the records of some rows, as record batches or lists of plain records, and their vectors, if there are any.
+# Takes the records of some rows, as record batches or lists of plain records, and their vectors, if any.
 Write: TypeAlias = Callable[[Sequence[Any], Vectors | None], None]
 
 VECTOR = "vector"
 
 
 def check_output(path: Path | None, *, vectors: bool) -> None:
-    """Raises an error unless the ending of `path` names a format; None is standard output."""
+    """Raise an error unless the extension of `path` names a format; None is standard output."""
     known = [ending for ending in FORMATS if vectors or ending != ".npy"]
     if path is not None and path.suffix not in known:
         raise SettingsError(f"can't write {path}; expected a name that ends in {', '.join(known)}")
@@ -41,7 +41,7 @@ def check_output(path: Path | None, *, vectors: bool) -> None:
 
 
 def refuse_input(path: Path | None, inputs: Sequence[Path]) -> None:
-    """Raises an error where the output is one of the inputs, under whatever name."""
+    """Raise an error if the output is one of the inputs, under any name."""
     if path is not None and path.is_file() and any(each.is_file() and path.samefile(each) for each in inputs):
         raise InputError(f"{path} is both input and output; choose another name for the output")
 
@@ -49,7 +49,7 @@ def refuse_input(path: Path | None, inputs: Sequence[Path]) -> None:
 def carried_columns(
     paths: Sequence[Path], text: TextSettings, vector: str | None, say: Callable[[str], None]
 ) -> RecordColumns | None:
-    """The columns that go out beside what was made of their texts; None where there are none, which is said."""
+    """The columns to carry over to the output; None if there are none, which is reported."""
     columns = RecordColumns.of(paths, text.encoding)
     if columns is None:
         if any(format_of(path).is_table for path in paths):
@@ -68,15 +68,16 @@ def carried_columns(
 
 @contextmanager
 def open_rows(path: Path | None, columns: RecordColumns | None, vector: str, dim: int) -> Iterator[Write]:
-    """What to call with each batch of rows; the file is there when the block ends well.
+    """A function to call with each batch of rows; the file appears when the block succeeds.
 
-    vector  the name of the column of vectors; dim: how many numbers they have, 0 where there are none
+    vector  the name of the vector column
+    dim     the size of the vectors; 0 if there are none
     """
     if path is None:
         yield _json_writer(sys.stdout, vector, dim)
         return
     with atomic_file(path) as unfinished, FORMATS[path.suffix](unfinished, vector, dim) as write:
-        if columns is not None:  # a table without rows has its columns all the same
+        if columns is not None:  # a table without rows still has its columns
             write([columns.start], np.empty((0, dim), np.float32) if dim else None)
         yield write
         if columns is not None:
@@ -85,14 +86,14 @@ def open_rows(path: Path | None, columns: RecordColumns | None, vector: str, dim
 
 @contextmanager
 def _npy(path: Path, vector: str, dim: int) -> Iterator[Write]:
-    """One float32 matrix. The header is written twice: how many rows there are is known at the end."""
+    """One float32 matrix. The header is written twice, because the number of rows is known only at the end."""
     n_rows = 0
     with path.open("wb") as file:
 
         def header() -> None:
             entry = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, dim)}
             file.seek(0)
-            np.lib.format.write_array_header_1_0(file, entry)  # leaves room for the number to grow
+            np.lib.format.write_array_header_1_0(file, entry)  # leaves room for a longer number
 
         def write(records: Sequence[Any], vectors: Vectors | None) -> None:
             nonlocal n_rows
@@ -128,7 +129,7 @@ def _parquet(path: Path, vector: str, dim: int) -> Iterator[Write]:
         batches = [part if hasattr(part, "schema") else _batch(part, schema) for part in records]
         if schema is None and not (batches[0].num_columns == 0 and not len(batches[0])):
             schema = batches[0].schema
-            # Six times faster than the defaults, and a third smaller: a dictionary of random numbers is no shorter.
+            # Six times faster than the defaults, and a third smaller: a dictionary does not shorten random numbers.
             numbers = {"use_dictionary": [name for name in schema.names if name != vector],
                        "use_byte_stream_split": [f"{vector}.list.element"] if dim else False}  # fmt: skip
             whole = pa.schema([*schema, *column], metadata=schema.metadata)
@@ -149,7 +150,7 @@ def _parquet(path: Path, vector: str, dim: int) -> Iterator[Write]:
 
 
 def _batch(records: list[dict[str, Any]], schema: Any) -> Any:
-    """Plain records as Arrow has them, with the columns and types of the first ones."""
+    """Plain records as Arrow data, with the columns and types of the first ones."""
     import pyarrow as pa
 
     if schema is None:
@@ -191,7 +192,7 @@ def _jsonl(path: Path, vector: str, dim: int) -> Iterator[Write]:
 
 
 def _json_writer(file: TextIO, vector: str, dim: int) -> Write:
-    """{"text": "a cat", "vector": [0.25, ...]} a line; nine digits bring every float32 back."""
+    """One {"text": "a cat", "vector": [0.25, ...]} per line; nine digits restore every float32 exactly."""
     numbers = ", ".join(["%.9g"] * dim)
 
     def write(records: Sequence[Any], vectors: Vectors | None) -> None:
@@ -212,7 +213,7 @@ def _json_writer(file: TextIO, vector: str, dim: int) -> Write:
 
 @contextmanager
 def _csv(path: Path, vector: str, dim: int) -> Iterator[Write]:
-    """The columns of the first records, and one of vectors, each as a JSON list; nested values are JSON, too."""
+    """The columns of the first records, and a vector column of JSON lists; nested values are JSON, too."""
     numbers = ", ".join(["%.9g"] * dim)
     names: list[str] | None = None
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -248,7 +249,7 @@ def _cell(value: Any) -> str:
 
 
 def chosen_records(part: Any, mask: Sequence[bool]) -> Any:
-    """Some of the records of a batch, or of a list: those where the mask is true."""
+    """The records of a batch or list where the mask is true."""
     if hasattr(part, "filter"):
         import pyarrow as pa
 
@@ -257,13 +258,13 @@ def chosen_records(part: Any, mask: Sequence[bool]) -> Any:
 
 
 def plain_records(part: Any) -> list[dict[str, Any]]:
-    """The records of a batch, or of a list, as they are."""
+    """The records of a batch or list as plain values."""
     records: list[dict[str, Any]] = part.to_pylist() if hasattr(part, "to_pylist") else part
     return records
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON in one line: dates and bytes are text, what is not a number is null."""
+    """A value as one line of JSON: dates and bytes become text, NaN becomes null."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
@@ -272,7 +273,7 @@ def json_text(value: Any) -> str:
 
 
 def valid_text(text: str) -> str:
-    """A text without lone surrogates, which names of files and JSON may have."""
+    """A text without lone surrogates, which file names and JSON may contain."""
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 

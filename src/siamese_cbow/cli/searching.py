@@ -118,7 +118,7 @@ def search(
 
 
 def _check_swapped(query: str, files: tuple[str, ...]) -> None:
-    """`search notes.txt "a loud guitar"` has them the wrong way round."""
+    """Catch `search notes.txt "a loud guitar"`, with query and file swapped."""
     from siamese_cbow.text.inputs import is_name
 
     others = [name for name in files if not is_name(name)]
@@ -131,7 +131,7 @@ def _check_swapped(query: str, files: tuple[str, ...]) -> None:
 
 
 def _tell_strange(model: Model, query: str, hits: list[Hit]) -> None:
-    """A query of unknown words only, none of which is found: what its letters are near to is hardly what was meant."""
+    """Warn if all query words are unknown and none is found: words of similar spelling are rarely what was meant."""
     known = set(model.tokenizer.words(query)).difference(model.unknown_words(query))
     if hits and not any(map(str.isalpha, known)) and not any(hit.words for hit in hits):
         say("no row contains a word of the query, so hits are matched by the letters of unknown words; try other words")
@@ -151,7 +151,7 @@ def _in_files(
 
 
 def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str, Any]) -> tuple[Model, list[Hit], bool]:
-    """The same; without --model, the model is where it was when the index was made."""
+    """The same for an index; without --model, the model is the one the index was built with."""
     import_numpy_quickly()
     from siamese_cbow.retrieval.index import Index
     from siamese_cbow.retrieval.manifest import kept_model
@@ -172,7 +172,7 @@ LONGEST = 2_000  # characters of a line on a terminal
 def json_line(hit: Hit) -> str:
     """{"score": 6.1, "source": "notes.txt", "line": 12, "text": "my cat sat", "exact": 2.1, "meaning": 4.0, ...}
 
-    Of a table "record" stands for "line".
+    For a table, "record" replaces "line".
     """
     own = asdict(hit)
     number = {own.pop("counted"): own.pop("line")}
@@ -202,7 +202,7 @@ class HitLines:
 
     @cached_property
     def coloured(self) -> bool:
-        """Whether colours are wanted: on a terminal, unless NO_COLOR is set (no-color.org)."""
+        """Whether to use colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
         if self.color == "auto":
             return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         return self.color == "always"
@@ -210,7 +210,7 @@ class HitLines:
     def of(self, hit: Hit, *, first: bool) -> Iterator[str]:
         r"""The lines of a hit: "6.1000\tnotes.txt:12:my cat sat\t[exact 2.1: cat; meaning 4.0]".
 
-        Rows around it have dashes for colons, as in grep.
+        Context rows have dashes instead of colons, as in grep.
         """
         if self.context and not first:
             yield self._style("--", fg="cyan")
@@ -238,7 +238,7 @@ class HitLines:
         return self.model.encode(self.query, normalize_embeddings=True)
 
     def _marked(self, text: str) -> str:
-        """The words that speak most for the hit, those with half the weight of the strongest or more, in bold red."""
+        """The words that contribute most, those with at least half the weight of the strongest, in bold red."""
         rows = {word: self.model.word_row(word) for word in self.model.tokenizer.words(text)}
         weights = {word: float(row @ self._vector) for word, row in rows.items() if row is not None}
         strongest = max(weights.values(), default=0.0)

@@ -1,4 +1,4 @@
-"""`siamese-cbow serve`: models over HTTP, and a page to look at them."""
+"""`siamese-cbow serve`: models over HTTP, with an explorer page."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def serve(
     except ImportError as error:
         raise MissingExtra(error.name or "starlette", "serve") from error
 
-    if api_key is None and KEY_VARIABLE in os.environ:  # click takes an empty variable for none
+    if api_key is None and KEY_VARIABLE in os.environ:  # click treats an empty variable as unset
         expected = f"unset {KEY_VARIABLE} to serve without a key"
         raise SettingsError(f"the variable {KEY_VARIABLE} is empty; expected a key, or {expected}")
     if not math.isfinite(max_megabytes):
@@ -99,7 +99,7 @@ def serve(
 
 
 def _models(given: tuple[str, ...], folder: Path | None, index: Path | None) -> dict[str, Model]:
-    """The models by name: ("books=models/a", "models/b") -> {"books": ..., "b": ...}; or the one of an index."""
+    """The models by name: ("books=models/a", "models/b") -> {"books": ..., "b": ...}; or the model of an index."""
     models: dict[str, Model] = {}
     fallback = None
     if index is not None:

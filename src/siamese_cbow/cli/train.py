@@ -1,7 +1,7 @@
 """`siamese-cbow train`: text or streams in, model out.
 
-Its options are those of a recipe, one for each field, shown under headings (see `training.recipe`), and those of
-`prepare` for what is not a stream yet.
+Its options are one for each field of a recipe, shown under headings (see `training.recipe`), and those of `prepare`
+for text that is not a stream yet.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from siamese_cbow.training.recipe import AUTOMATIC, PRESETS, Saving
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe
 from siamese_cbow.transform.settings import Postprocess
 
-STEPS = "postprocess_"  # how the options of post-processing begin
+STEPS = "postprocess_"  # prefix of the post-processing options
 _AUTOMATIC = {int: AUTO, float: AUTO_NUMBER}
-_PARSERS = {int: int, float: float, bool: bool}  # the recipe itself makes of a text what else it needs
+_PARSERS = {int: int, float: float, bool: bool}  # the recipe itself parses other types
 
 
 def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option for each field of a recipe. Its own default is None: what the recipe says."""
+    """An option for each field of a recipe. The default None leaves the recipe's value."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(list(flat_options(recipe))):
@@ -57,7 +57,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def flat_options(recipe: type) -> Iterator[Option]:
-    """The options of a recipe; of one that is a record, those of the record: `postprocess_components`, ..."""
+    """The options of a recipe; nested records are flattened: `postprocess_components`, ..."""
     for option in options(recipe):
         if is_dataclass(option.kind):
             steps = [step for step in options(option.kind) if step.help]
@@ -186,7 +186,7 @@ def train(
 
 
 def _refuse_text(inputs: Sequence[str], threads: int | None) -> None:
-    """A cluster trains on streams, which all nodes see."""
+    """Refuse text: a cluster trains on streams that all nodes see."""
     refuse_threads(threads)
     if not are_streams(inputs):
         raise InputError(
@@ -206,7 +206,7 @@ train.headings = {
 
 
 def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool, threads: int | None) -> Stream:
-    """The stream of a text, made or used again; says which, and where it is."""
+    """The stream of a text, prepared or reused; reports which, and where it is."""
     before = _number_of(folder)
     stream = prepare_stream(
         text, output=folder, restart="changed" if restart else False, threads=threads, progress=True, **settings
@@ -217,12 +217,12 @@ def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool
 
 
 def _number_of(folder: Path) -> int | None:
-    """What tells a folder from one that has taken its place."""
+    """An identity that distinguishes a folder from one that has replaced it."""
     return folder.stat().st_ino if folder.is_dir() else None
 
 
 def _refuse_options_of_text(context: click.Context, stream: str) -> None:
-    """A stream is prepared already: an option that would have no effect is an error."""
+    """Refuse options of text for a stream, which is already prepared: they would have no effect."""
     given = [name for name in (*sorted(TEXT_OPTIONS), "stream_folder")
              if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]  # fmt: skip
     flags = [next(p.opts[0] for p in context.command.params if p.name == name) for name in given]

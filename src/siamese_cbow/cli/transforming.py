@@ -102,7 +102,7 @@ def compress(
 
 
 def _check_output(output: Path, *sources: Path | None) -> None:
-    """Raises an error, before any work, unless a model may be written there: not over the one it is made of."""
+    """Raise an error, before any work, unless a model may be written there: not over its own source."""
     for source in sources:
         if source is not None and source.exists() and source.resolve() == output.resolve():
             raise SettingsError(f"{output} is both source and target; choose another name for the target")

@@ -1,4 +1,4 @@
-"""Past one machine: the same preparation, training and encoding on a Ray cluster.
+"""Beyond one machine: preparation, training and encoding on a Ray cluster.
 
     with RayCluster("local", workers=2) as cluster:
         cluster.prepare("books/", output="data/books")
@@ -7,18 +7,18 @@
 
 In the order of the flow:
 
-    node              what runs on a node beside the work: errors with the name of the node
-    session           connecting, looking at the nodes, running work that survives the loss of some
-    sources           files of shared folders and of stores (s3, gs, hdfs, ...)
-    shards            how text is cut: looks at files, their language, where they may be cut; counts that travel
+    node              helpers that run on a node: errors with the node's name
+    session           connects, checks the nodes, runs work that survives losing some of them
+    sources           files in shared folders and object stores (s3, gs, hdfs, ...)
+    shards            how text is split: file layouts, language, split points; counts to exchange
     parallel_prepare  text -> stream, shard by shard
-    averaging         how workers send arrays to each other, and how the rows of several of them become one
-    training_job      what a training is to do, and what it will take
-    training_worker   a process on a node that trains on its part
-    rounds            training: who does what, round after round
+    averaging         how workers exchange arrays and merge their rows
+    training_job      what a training will do and cost
+    training_worker   a process that trains on its part of the text
+    rounds            coordinates training, round after round
     parallel_encode   records -> vectors, part by part; evaluation, model by model
 
-The rooms to the left know nothing of Ray, and it is imported only when a job begins.
+The rooms to the left know nothing about Ray, which is imported only when a job starts.
 """
 
 from __future__ import annotations

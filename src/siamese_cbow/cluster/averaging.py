@@ -1,26 +1,26 @@
-"""How the rows of several workers become one: after a round, everybody goes on from the same rows.
+"""Merging the rows of several workers: after a round, all continue from the same rows.
 
     rows 0 1 2 3 4, two workers        worker 0 owns rows 0 2 4, worker 1 owns rows 1 3
     a round: 0 moves rows 0 1, 1 moves rows 1 2
-    first    1 -> 0: row 2             what each has made of the rows of each owner
+    first    1 -> 0: row 2             each sends its version of the rows to their owners
              0 -> 1: row 1
-    then     0 -> 1: rows 0 2          the owner merges, and sends the result to all
+    then     0 -> 1: rows 0 2          owners merge and send the result to all
              1 -> 0: row 1
 
-Only rows that were touched travel; who touched what is exchanged before, one bit a row. Rows of rare words, which are
-most of the bytes, are averaged only in every second, fourth or eighth round: by then a worker has moved them a few
-times at most. An owner keeps its own rows as they were when they were last averaged (1/n of the matrix), so that nobody
-needs a second matrix, and rows go in blocks, so that buffers stay small. All sums run in the order of the workers: same
-rows, same bytes.
+Only touched rows are sent; who touched what is exchanged first, one bit per row. Rows of rare words, which are most of
+the bytes, are averaged only in every second, fourth or eighth round: by then a worker has moved them a few times at
+most. An owner keeps its own rows as they were at the last averaging (1/n of the matrix), so that nobody needs a second
+matrix, and rows are sent in blocks, so that buffers stay small. All sums run in the order of the workers: same rows,
+same bytes.
 
-What becomes of a row: each worker has moved it from x0 to x0 + d_i. The moves are added up, as if one worker had made
+How a row is merged: each worker has moved it from x0 to x0 + d_i. The moves are added up, as if one worker had made
 them one after the other. A row that only one worker has seen moves as it would alone; a mean over all workers would
-leave rare words where they were. Adagrad's steps shorten with the squared gradients a that a row has had, and a worker
-knew only of its own, a_i: its move is scaled to what it would have been in the sight of all,
+leave rare words almost unchanged. Adagrad's steps shrink with the sum of squared gradients a of a row, and a worker
+knew only its own, a_i: its move is scaled to what it would have been given the gradients of all,
 
-    d_i sqrt((a0 + a_i / 2) / (a0 + sum(a) / 2))      and      a0 + sum(a_i) is remembered
+    d_i sqrt((a0 + a_i / 2) / (a0 + sum(a) / 2))      and      a0 + sum(a_i) is kept
 
-Optimisers that remember a direction (Nesterov, Adam, ...) remember the mean of those who moved the row.
+Optimisers with momentum (Nesterov, Adam, ...) keep the mean over the workers that moved the row.
 `benchmarks.cluster_quality` compares this with the mean of rows and with plain sums.
 """
 
@@ -41,22 +41,22 @@ from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_r
 from siamese_cbow.machine.intrinsics import Scratch
 from siamese_cbow.training.state import TrainingState
 
-# How workers send arrays to each other: by gloo, which torch brings, or by copies between threads of one process.
+# How workers exchange arrays: with gloo, which comes with torch, or by copying between threads of one process.
 #
 #     a, b = exchanges of workers 0 and 1
 #     a.gather(x0), b.gather(x1)                     both get [x0, x1]
 #     a.swap([[], [x]], [[], [y]])                   a sends x to 1 and gets y from it
 #     b.swap([[v], []], [[w], []])                   b sends v to 0 and gets w: y becomes v, w becomes x
 #
-# All workers call the same methods in the same order. What arrives is what was sent, in the order of the workers, so
-# that nothing depends on who is faster.
+# All workers call the same methods in the same order. Arrays arrive in the order of the workers, so that nothing
+# depends on who is faster.
 #
-# Not Ray's objects: between two raylets on one machine 98 MB each way took .34 s by them and .06 s by gloo
+# Rejected: Ray's objects. Between two raylets on one machine, 98 MB each way took .34 s with them and .06 s with gloo
 # (results/cluster.md).
 
 Arrays = Sequence[NDArray[Any]]
 
-# A worker that waits for a lost one is ended by the driver, whom Ray tells; these are for the case that it is not.
+# Ray tells the driver about a lost worker, and the driver ends those that wait for it; these limits are a fallback.
 MEET_SECONDS, WAIT_SECONDS = 120, 3600
 
 
@@ -65,14 +65,14 @@ class PeerLostError(Exception):
 
 
 class Exchange(ABC):
-    """Worker `number` of n, and its ways to the others."""
+    """Worker `number` of n, and its connections to the others."""
 
     def __init__(self, number: int, n: int) -> None:
         self.number, self.n = number, n
 
     @abstractmethod
     def swap(self, outgoing: Sequence[Arrays], incoming: Sequence[Arrays]) -> None:
-        """Sends outgoing[i] to worker i and fills incoming[i] with what it sends; nothing to and from itself."""
+        """Send outgoing[i] to worker i and fill incoming[i] with what it sends; nothing to and from itself."""
 
     def gather(self, own: Bytes) -> Bytes:
         """(size,) of each worker -> (n, size) for all."""
@@ -83,7 +83,7 @@ class Exchange(ABC):
 
 
 class Meeting:
-    """Where workers find each other: opened by the first one, its address is for the others."""
+    """The meeting point of the workers: the first one opens it, the others connect to its address."""
 
     def __init__(self, host: str) -> None:
         store: Any = load_torch().TCPStore
@@ -99,7 +99,7 @@ class GlooExchange(Exchange):
         distributed = load_torch()
         kind = distributed.ProcessGroupGloo
         options = kind._Options()
-        # By the address that Ray knows: gloo's own guess, by the name of the machine, may be that of another network.
+        # Use the address that Ray knows: gloo guesses by host name, which may belong to another network.
         options._devices = [kind.create_device(hostname=host)]
         options._timeout = timedelta(seconds=WAIT_SECONDS)
         try:
@@ -125,7 +125,7 @@ class GlooExchange(Exchange):
 
 
 class ThreadExchange(Exchange):
-    """Between threads of one process: the plain definition of the other, and a cluster without one."""
+    """Between threads of one process: the reference for the other, and for tests without a cluster."""
 
     def __init__(self, number: int, table: list[Any], barrier: threading.Barrier) -> None:
         super().__init__(number, barrier.parties)
@@ -133,12 +133,12 @@ class ThreadExchange(Exchange):
 
     @classmethod
     def several(cls, n: int) -> list[ThreadExchange]:
-        """Of n workers that know each other."""
+        """Connected exchanges of n workers."""
         table, barrier = [None] * n, threading.Barrier(n)
         return [cls(i, table, barrier) for i in range(n)]
 
     def swap(self, outgoing: Sequence[Arrays], incoming: Sequence[Arrays]) -> None:
-        """Everybody shows what is outgoing, copies what is his, and waits for the others to have done so."""
+        """Each worker publishes its outgoing arrays, copies those meant for it, and waits for the others."""
         self._table[self.number] = outgoing
         self._barrier.wait()
         for i in range(self.n):
@@ -155,26 +155,26 @@ def load_torch() -> Any:
     return torch.distributed
 
 
-# Rows that are exchanged at a time. Fewer cost time: 32,000 rows of two workers took 45 ms of a core in blocks of
-# 2**15, 49 in blocks of 2**13 and 65 in blocks of 2**12. More cost memory: about 4 KB a row.
+# Rows exchanged at a time. Fewer cost time: 32,000 rows of two workers took 45 ms of CPU in blocks of 2**15, 49 in
+# blocks of 2**13 and 65 in blocks of 2**12. More cost memory: about 4 KB per row.
 BLOCK = 1 << 13
-# A row is averaged when a worker has moved it about so often, or after so many rounds. After 32 moves, two workers sent
-# 57 MB a round instead of 80, and scored .7078 instead of .7081 (one seed); more workers have not been tried with it.
+# A row is averaged once a worker has moved it about this often, or after this many rounds. With 32 moves, two workers
+# sent 57 MB per round instead of 80, and scored .7078 instead of .7081 (one seed); not tried with more workers.
 TOUCHES, LONGEST = 8, 8
 
 Flags = NDArray[np.bool_]
 
 
 class RowArray(NamedTuple):
-    """Something that a state has for each row."""
+    """An array of the training state with one entry per row."""
 
     values: Vectors  # (n_rows, width), a view
-    seen: int | None  # the array with Adagrad's sums of squares that belongs to it, by its number
-    is_direction: bool  # what an optimiser remembers, of which the mean is taken
+    seen: int | None  # index of the array with its Adagrad sums of squares
+    is_direction: bool  # momentum, which is averaged
 
 
 def row_arrays(state: TrainingState) -> list[RowArray]:
-    """The arrays of a state; rows that are cut into strips are as many arrays."""
+    """The arrays of a state; rows split into strips give one array per strip."""
     arrays: list[RowArray] = []
     named = {name: array for name, array in state.arrays().items() if array.size > 1}
     for name, array in named.items():
@@ -190,15 +190,15 @@ def row_arrays(state: TrainingState) -> list[RowArray]:
 def periods_of(shares: Floats, n_words: float) -> Counts:
     """After how many rounds each row is averaged: 1, 2, 4 or 8; rarely used rows have not moved far.
 
-    shares   (n_rows,) of each row among the words that are trained on
-    n_words  of a worker, in a round; 1000 words, shares .5, .002 and .0001 -> 1, 4, 8
+    shares   (n_rows,) of each row among the training words
+    n_words  of a worker per round; 1000 words, shares .5, .002 and .0001 -> 1, 4, 8
     """
     rounds = TOUCHES / np.maximum(shares * n_words, 1e-9)
     return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.int64)
 
 
 class Averager:
-    """Makes the rows of all workers one, round after round; each worker has one."""
+    """Merges the rows of all workers, round after round; each worker has an instance."""
 
     def __init__(self, state: TrainingState, exchange: Exchange) -> None:
         self._arrays, self._exchange, self._scratch = row_arrays(state), exchange, Scratch()
@@ -207,10 +207,10 @@ class Averager:
         self._before = [array.values[number::n].copy() for array in self._arrays]  # of its own rows, by row // n
 
     def average(self, touched: Bytes, due: Bytes) -> tuple[int, int]:
-        """The rows that are due and that anybody touched become the same for all; bytes that a worker sends and gets.
+        """Make the due rows that any worker touched the same for all; return the bytes this worker sends and receives.
 
-        touched  (n_rows,) 1 where this worker has moved a row since it was averaged; 0 afterwards
-        due      (n_rows,) 1 where a row is averaged now, for all workers alike
+        touched  (n_rows,) 1 if this worker has moved the row since it was averaged; 0 afterwards
+        due      (n_rows,) 1 if the row is averaged now, the same for all workers
         """
         everyone = self._exchange.gather(np.packbits(touched & due))
         rows = np.flatnonzero(np.unpackbits(np.bitwise_or.reduce(everyone, axis=0), count=len(touched)))
@@ -224,7 +224,7 @@ class Averager:
         return sent, received
 
     def _average_block(self, rows: Offsets, touched: Flags) -> tuple[int, int]:
-        """Some rows, each touched by somebody; touched is (n_workers, n_rows)."""
+        """Average a block of rows, each touched by some worker; touched is (n_workers, n_rows)."""
         number, n = self._exchange.number, self._exchange.n
         owners = rows % n
         to_send = [rows[touched[number] & (owners == owner)] for owner in range(n)]
@@ -252,11 +252,11 @@ class Averager:
         return row_bytes * sent, row_bytes * received
 
     def _memory(self, name: str, n_rows: int) -> list[Vectors]:
-        """Room for so many rows of all arrays, which is used again in the next block."""
+        """Buffers for this many rows of all arrays, reused in the next block."""
         return [self._scratch.array(f"{name}.{i}", (n_rows, width), np.float32) for i, width in self._widths]
 
     def _merge(self, rows: Offsets, shares: Sequence[Vectors], places: Ids) -> list[Vectors]:
-        """Its own rows, from what all workers have made of them; they are remembered for the next time."""
+        """Merge its own rows from the versions of all workers, and keep them for the next time."""
         n, results = self._exchange.n, self._memory("merged", len(rows))
         plain = np.ones(places.shape, np.float32)
         scales = [
@@ -274,7 +274,7 @@ class Averager:
 
 
 def _places(touched: Flags) -> tuple[Ids, Offsets]:
-    """Where the rows of each worker stand among those received, one worker after the other.
+    """Positions of each worker's rows among those received, one worker after the other.
 
     touched, of 2 workers and 2 rows, [[1, 1], [0, 1]] -> places [[0, NOBODY], [1, 2]], ends [0, 2, 3]
     """
@@ -286,9 +286,9 @@ def _places(touched: Flags) -> tuple[Ids, Offsets]:
 
 
 def adagrad_scales(before: Vectors, shares: Vectors, places: Ids) -> Vectors:
-    """What the moves of each worker are multiplied by.
+    """Factors for the moves of each worker.
 
-    before  (n,) the sums of squares when the round began; shares (n_received, 1) what workers made of them
+    before  (n,) the sums of squares at the start of the round; shares (n_received, 1) the workers' versions
     before 0, both workers have come to 2 -> sqrt(1 / 2) for both
     """
     gained = np.where(places >= 0, shares[np.maximum(places, 0), 0] - before[:, None], np.float32(0))

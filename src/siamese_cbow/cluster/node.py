@@ -1,4 +1,4 @@
-"""What runs on a node beside the work itself: errors with the name of the node, and who is who."""
+"""Helpers that run on a node: errors with the node's name, and the node's identity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Failure(NamedTuple):
 
 
 def guarded(work: Callable[[], Any]) -> Any:
-    """What `work` gives, or a `Failure`."""
+    """What `work` returns, or a `Failure`."""
     try:
         return work()
     except SiameseCBOWError as error:
@@ -31,7 +31,7 @@ def guarded(work: Callable[[], Any]) -> Any:
 
 
 def node_name() -> str:
-    """Of the node that this runs on."""
+    """The name of the node this runs on."""
     import ray
 
     context: Any = ray.get_runtime_context()
@@ -39,7 +39,7 @@ def node_name() -> str:
 
 
 def node_address() -> str:
-    """By which other nodes reach the one that this runs on."""
+    """The address by which other nodes reach this one."""
     import ray
 
     address: Any = ray.util.get_node_ip_address
@@ -56,17 +56,17 @@ def source_hash() -> str:
 
 
 def package_version() -> str:
-    """Of this package, on this node."""
+    """The version of this package on this node."""
     from importlib.metadata import version
 
     return version("siamese-cbow")
 
 
-# Functions inside functions go to a node as code, so that they run where the package is missing.
+# Nested functions are sent to a node as code, so they run even where the package is missing.
 
 
 def facts_function() -> Callable[..., Any]:
-    """What tells the version of the package on a node, and the hash of its code; None where it is missing."""
+    """A function that returns the package version and code hash on a node; None if the package is missing."""
 
     def facts(_: str) -> tuple[str, str] | None:
         try:
@@ -79,7 +79,7 @@ def facts_function() -> Callable[..., Any]:
 
 
 def reader_function() -> Callable[..., Any]:
-    """What reads a file on a node; None where it is missing."""
+    """A function that reads a file on a node; None if it is missing."""
 
     def read(path: str) -> bytes | None:
         try:

@@ -3,10 +3,10 @@
     tickets.parquet   id, body             ->   vectors/part-000000.parquet   id, body, vector
     notes.txt         a line per row       ->   vectors/part-000001.parquet   text, vector
 
-A part is some row groups of a Parquet file, some pieces of a plain file, or a whole file of any other kind. It is
-written whole or not at all, into a hidden folder beside the output, which becomes the output when all parts are there.
-So a part that is done twice, because a node was lost, is there once; and the same command goes on with what is left.
-The rows of all parts, in the order of their names, are the rows of the input.
+A part is a set of row groups of a Parquet file, some pieces of a plain file, or a whole file of any other kind. It is
+written atomically into a hidden folder beside the output, which becomes the output when all parts are complete. So a
+part that is computed twice, because a node was lost, exists once, and the same command resumes with what is left. The
+rows of all parts, in the order of their names, are the rows of the input.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader, block_texts
 
 ROWS = 16_384  # encoded at a time
-PART_ROWS, PART_BYTES = 1 << 18, 16 << 20  # of a Parquet file, and of plain text
+PART_ROWS, PART_BYTES = 1 << 18, 16 << 20  # per part: rows of a Parquet file, bytes of plain text
 TEXT = "text"
 
 
 @dataclass(frozen=True)
 class EncodeSettings:
-    """What is done to every row."""
+    """How every row is encoded."""
 
     model: str | None
     text: TextSettings
@@ -57,7 +57,7 @@ class EncodeSettings:
     vector_column: str = "vector"
 
     def opened(self) -> Model:
-        """The model, as the options say."""
+        """The model with these settings."""
         model = open_model(self.model)
         model = model if self.language is None else model.language(self.language)
         return model if self.fallback in (None, model.fallback) else model.with_fallback(self.fallback)
@@ -65,7 +65,7 @@ class EncodeSettings:
 
 @dataclass(frozen=True)
 class EncodePart:
-    """Rows that become one file: row groups, or pieces, first <= i < last; all of the file where that is None."""
+    """Rows that become one file: row groups or pieces first <= i < last; the whole file if None."""
 
     source: Source
     span: tuple[int, int] | None
@@ -74,7 +74,7 @@ class EncodePart:
 def encode(
     session: Session, given: Sources, settings: EncodeSettings, output: Path, progress: Progress = SILENT
 ) -> int:
-    """Encodes files into a folder of Parquet files; how many rows there are."""
+    """Encode files into a folder of Parquet files; return the number of rows."""
     with needs("pyarrow", "ray"):
         import pyarrow  # noqa: F401 (an error comes before any work)
     output, sources = output.absolute(), given.files
@@ -84,7 +84,7 @@ def encode(
     if settings.text.unit == "sentence":
         detected = language_of(session, sources, settings.text)
         settings = replace(settings, text=replace(settings.text, language=detected.language.code))
-    model = settings.opened()  # an error comes before any work
+    model = settings.opened()  # fail before any work
     plan = {
         "sources": [source.entry() for source in sources],
         "settings": repr(settings),
@@ -114,7 +114,7 @@ def evaluate_each(
     return in_order(session, _evaluate_one, items)
 
 
-# What nodes do
+# On the nodes
 
 
 def _evaluate_one(name: str, shown: str, sets: Sequence[PairSet], seed: int, how: Mapping[str, Any]) -> Scores:
@@ -122,7 +122,7 @@ def _evaluate_one(name: str, shown: str, sets: Sequence[PairSet], seed: int, how
 
 
 def parts_of(source: Source, text: TextSettings, part_rows: int, part_bytes: int) -> list[EncodePart]:
-    """How a file is cut."""
+    """The parts of a file."""
     if format_of(source.name).name == "Parquet":
         with _table(source) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
@@ -141,7 +141,7 @@ def parts_of(source: Source, text: TextSettings, part_rows: int, part_bytes: int
 
 
 def encode_part(scratch: Path, number: int, part: EncodePart, settings: EncodeSettings) -> int:
-    """Leaves `part-N.parquet`; the number of its rows."""
+    """Write `part-N.parquet`; return the number of its rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -224,7 +224,7 @@ def _table_batches(part: EncodePart, column: str, vector: str) -> Iterator[tuple
 
 
 def _texts(values: Any, name: str, column: str) -> list[str]:
-    """The texts of a column of a table that is in memory already; nulls are empty."""
+    """The texts of a column of a table in memory; nulls become empty texts."""
     import pyarrow as pa
 
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
@@ -233,7 +233,7 @@ def _texts(values: Any, name: str, column: str) -> list[str]:
 
 @contextmanager
 def _table(source: Source) -> Iterator[Any]:
-    """A Parquet file, of which only what is asked for is read."""
+    """A Parquet file that is read lazily."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

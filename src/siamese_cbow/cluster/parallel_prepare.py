@@ -1,14 +1,14 @@
-"""`prepare` on a cluster: the same words, ids and files as on one machine, byte for byte, for any number of workers.
+"""`prepare` on a cluster: byte-identical to one machine, for any number of workers.
 
-    1. look       at the beginning of every file: its layout, and where it may be cut
+    1. look       at the beginning of every file: its layout, and where it may be split
     2. scan       a shard of text -> provisional ids and counts of its words
-    3. count      the counts of all shards, one range of hashes after the other -> words that are frequent enough
+    3. count      the counts of all shards, one range of hashes at a time -> words that are frequent enough
     4. translate  provisional ids of a shard -> ids
     5. join       the shards in order -> one stream
 
-Steps 1 to 4 are work for any node, shard by shard (see `shards`). What they leave stands in a hidden folder beside the
-output, so that nothing is done twice: when a node or the driver is lost, the same command goes on. Where counting on
-one machine would forget rare words (`max_distinct`), nothing is forgotten here, and that is said.
+Steps 1 to 4 run on any node, shard by shard (see `shards`). Their results are kept in a hidden folder beside the
+output, so that nothing is done twice: when a node or the driver is lost, the same command resumes. Where one machine
+would drop rare words to save memory (`max_distinct`), a cluster keeps them all, and says so.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def prepare(
     restart: bool = False,
     progress: Progress = SILENT,
 ) -> Stream:
-    """Turns files into a stream on storage that all nodes see."""
+    """Turn files into a stream on storage that all nodes see."""
     output, sources = output.absolute(), given.files
     entries = [source.entry() for source in sources]
     language = language_of(session, sources, settings.text)
     code = language.language.code
     settings = replace(settings, text=replace(settings.text, language=code))
-    if not settings.text.languages:  # of several languages, all are cut alike
+    if not settings.text.languages:  # several languages are split alike
         settings = replace(settings, tokenizer=settings.tokenizer.of_language(code))
     if stream := check_changes(output, entries, settings, restart, progress):
         return stream
@@ -96,7 +96,7 @@ def prepare(
     return opened(output, merged.vocabulary, progress)
 
 
-# What nodes do
+# On the nodes
 
 
 class _ShardCorpus(Corpus):
@@ -117,7 +117,7 @@ class _ShardCorpus(Corpus):
 
 
 def scan(scratch: Path, number: int, shard: Shard, settings: Settings) -> dict[str, Any]:
-    """Step 2: leaves `counts-N/` and `spool-N`; what is to be said of the shard."""
+    """Step 2: write `counts-N/` and `spool-N`; return the messages about the shard."""
     about = scratch / f"scan-{number:06d}.json"
     if about.exists():
         return dict(json.loads(about.read_text("utf-8")))
@@ -145,7 +145,7 @@ def scan(scratch: Path, number: int, shard: Shard, settings: Settings) -> dict[s
 
 
 def count(scratch: Path, n_shards: int, part: int, n_parts: int, min_count: int) -> tuple[dict[str, NDArray[Any]], int]:
-    """Step 3, for one range of hashes: its frequent words and the most frequent one, and how many different ones."""
+    """Step 3, for one range of hashes: its frequent words, the most frequent one, and the number of distinct words."""
     parts = [CountedWords.load(scratch / f"counts-{i:06d}").between(part, n_parts) for i in range(n_shards)]
     words = CountedWords.sum_of(parts)
     chosen = words.counts >= min_count
@@ -155,7 +155,7 @@ def count(scratch: Path, n_shards: int, part: int, n_parts: int, min_count: int)
 
 
 def translate(scratch: Path, number: int, n_blocks: int) -> dict[str, int]:
-    """Step 4: leaves `part-N/` with the arrays of a part of the stream."""
+    """Step 4: write `part-N/` with the arrays of a part of the stream."""
     target, about = scratch / f"part-{number:06d}", scratch / f"part-{number:06d}.json"
     if not about.exists():
         hashes, order = (load_array(scratch / f"counts-{number:06d}", name) for name in ("hashes", "order"))
@@ -166,7 +166,7 @@ def translate(scratch: Path, number: int, n_blocks: int) -> dict[str, int]:
         for ids, ends in Spool(scratch / f"spool-{number:06d}", n_blocks).blocks([[remap]]):
             writer.write(ids, ends)
         counts = writer.finish_part()
-        if target.exists():  # left by a process that was lost right here
+        if target.exists():  # left by a process that was lost at this point
             shutil.rmtree(target)
         new.rename(target)
         with atomic_file(about) as file:
@@ -175,12 +175,12 @@ def translate(scratch: Path, number: int, n_blocks: int) -> dict[str, int]:
 
 
 def _ids_of(hashes: NDArray[np.uint64], known: NDArray[np.uint64], ids: Ids) -> Ids:
-    """The id of each hash; -1 where it is none of the known ones, which rise."""
+    """The id of each hash, -1 if unknown; the known hashes are sorted."""
     places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
     return np.where(known[places] == hashes, ids[places], np.int32(-1)).astype(np.int32)
 
 
-# What the driver does
+# On the driver
 
 
 def _scan(
@@ -194,9 +194,9 @@ def _scan(
 
 
 def _count(session: Session, shards: Sequence[Shard], settings: Settings, scratch: Path) -> Merged:
-    """The vocabulary; leaves `table/`: hash of a word -> id."""
+    """The vocabulary; writes `table/`: hash of a word -> id."""
     n_parts = min(session.workers, 64)
-    least = 1 if settings.vocabulary else settings.min_count or 1  # None: by the size of the text, known at the end
+    least = 1 if settings.vocabulary else settings.min_count or 1  # None: set by the size of the text, at the end
     parts = in_order(session, count, [(scratch, len(shards), i, n_parts, least) for i in range(n_parts)])
     words = CountedWords.sum_of([CountedWords(**arrays) for arrays, _ in parts])
     merged = merge(
@@ -211,7 +211,7 @@ def _count(session: Session, shards: Sequence[Shard], settings: Settings, scratc
 
 
 def _messages(scans: Sequence[Mapping[str, Any]], settings: Settings, sources: Sequence[Source]) -> list[str]:
-    """What one process would say."""
+    """The messages that a single process would give."""
     tallies, encodings = Tallies(settings.text.languages), dict[str, str]()
     layouts: dict[str, str] = {}
     for each in scans:

@@ -1,12 +1,12 @@
-"""Training on a cluster: every worker learns from its part of the text, and after each round rows are averaged.
+"""Training on a cluster: every worker trains on its part of the text, and rows are averaged after each round.
 
-    part of worker 0   batches  0 .. 99 | 100 .. 199 | ...      a round: so many batches of each worker, about
+    part of worker 0   batches  0 .. 99 | 100 .. 199 | ...      a round: about as many batches for each worker
     part of worker 1   batches  0 .. 98 |  99 .. 197 | ...      after it: `averaging`
 
-A worker is a process on some node with the whole matrix and the ordinary training loop. The driver only says who does
-what: it holds neither text nor rows. What is written (checkpoints, log, model) stands where local training has it, on
-storage that all nodes see. When a worker or a node is lost, all start anew from the last checkpoint; when the driver is
-lost, the same command does the same. One worker is local training, on a node.
+A worker is a process on some node with the whole matrix and the ordinary training loop. The driver only coordinates:
+it holds neither text nor rows. Checkpoints, log and model are written where local training puts them, on storage that
+all nodes see. When a worker or a node is lost, all restart from the last checkpoint; when the driver is lost, repeating
+the command does the same. A single worker is local training on a node.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from siamese_cbow.training.recipe import Recipe, Saving
 from siamese_cbow.training.saved_run import LOG, about_run, clear_run, is_finished, open_run
 from siamese_cbow.training.state import Counters
 
-MOST_LOSSES = 20  # of workers, without a checkpoint in between
+MOST_LOSSES = 20  # lost workers without a checkpoint in between
 PEEK_SECONDS = 0.5
 
 
@@ -50,7 +50,7 @@ def train(
     restart: bool = False,
     progress: Progress = SILENT,
 ) -> Model:
-    """Trains on the cluster into a folder; goes on where an unfinished job of the same settings stopped."""
+    """Train on the cluster into a folder; resume an unfinished job with the same settings."""
     job, mix = training_job(session, recipe, folders, output, passes, average_every)
     folder = Path(job.output)
     about = about_run(job.recipe, mix) | together(job.n_workers, job.average_every)
@@ -72,7 +72,7 @@ def train(
 
 
 def _place(session: Session, job: TrainingJob, kind: type, *arguments: Any, **options: Any) -> list[Any]:
-    """The workers of a job on the nodes; cut anew where a node is lost before they have a place."""
+    """Place the workers of a job on the nodes; split again if a node is lost before they have a place."""
     n, deadline = job.n_workers, time.monotonic() + PLACE_SECONDS
     while True:
         threads = threads_of(session.live_nodes(), n)
@@ -100,7 +100,7 @@ def _end(session: Session, workers: Sequence[Any]) -> None:
 
 @contextmanager
 def _losses(session: Session, lost: list[str], progress: Progress) -> Iterator[None]:
-    """Says that a worker was lost, and lets go on; raises where that happens again and again."""
+    """Report a lost worker and continue; raise if it happens again and again."""
     errors = session.ray.exceptions
     try:
         yield
@@ -141,7 +141,7 @@ def _say_rest(remarks: Sequence[str], n_said: int, progress: Progress) -> int:
 def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:
     lost: list[str] = []
     workers: list[Any] = []
-    checking = session.start(check_content, job.folders)  # takes a second for each gigabyte: nobody waits for it
+    checking = session.start(check_content, job.folders)  # takes a second per gigabyte, so it runs in the background
     while True:
         with _losses(session, lost, progress):
             try:
@@ -156,7 +156,7 @@ def _train_together(session: Session, job: TrainingJob, saving: Saving, progress
 
 
 class _Rounds:
-    """Round after round, on workers that are there."""
+    """Runs round after round on the placed workers."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Rounds:
         self._log = TrainingLog(Path(job.output) / RUN / LOG)
 
     def run(self) -> Counters:
-        """All rounds that are left; the counters of all workers together."""
+        """Run all remaining rounds; return the combined counters of all workers."""
         job, progress = self._job, self._progress
         begun = self._all("begin", self._checked(self._workers[0].meet.remote()))
         if len({number for number, _, _ in begun}) > 1:
@@ -202,7 +202,7 @@ class _Rounds:
                     f"epoch {tally.epoch}: loss {tally.mean_loss:.4f} over {tally.loss_examples:,} examples; {note}"
                 )
             is_due = time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes
-            if is_due and number % LONGEST == 0 and number < n_rounds:  # when all rows of all workers are the same
+            if is_due and number % LONGEST == 0 and number < n_rounds:  # when all workers have the same rows
                 self._save(number, counters, ended=number % per_epoch == 0)
                 saved_at = time.monotonic()
         return replace(_tally(counters), epoch=job.recipe.n_epochs)
@@ -224,14 +224,14 @@ class _Rounds:
         )
 
     def _save(self, number: int, counters: Sequence[Counters], *, ended: bool) -> None:
-        """An epoch that has ended is ended in the checkpoint, too."""
+        """Save a checkpoint; a finished epoch is finished in the checkpoint, too."""
         begun = {"batch": 0, "loss": 0.0, "loss_examples": 0} if ended else {}
         plain = [asdict(each) | {"epoch": each.epoch + ended} | begun for each in counters]
         self._checked(self._workers[0].save_checkpoint.remote(number, plain))
         self._lost.clear()
 
     def _all(self, method: str, *arguments: Any) -> list[Any]:
-        """What all workers give; an error as soon as one has it, as the others may be waiting for that one."""
+        """The results of all workers; raises as soon as one fails, because the others may be waiting for it."""
         calls = [getattr(worker, method).remote(*arguments) for worker in self._workers]
         waiting = calls
         while waiting:
@@ -245,10 +245,10 @@ class _Rounds:
 
 
 def _checked(session: Session, ref: Any) -> Any:
-    """A value, or the error that came instead; the loss of a worker is left to `_losses`."""
+    """A value, or raise the error that came instead; `_losses` handles lost workers."""
     try:
         value = session.ray.get(ref)
-    except session.ray.exceptions.RayTaskError as error:  # a mistake of ours, not a loss
+    except session.ray.exceptions.RayTaskError as error:  # a bug, not a loss
         with clear_errors(session.ray, session.address):
             raise error
     if isinstance(value, Failure):
@@ -259,6 +259,6 @@ def _checked(session: Session, ref: Any) -> Any:
 
 
 def _tally(counters: Sequence[Counters]) -> Counters:
-    """All workers together; the epoch is the same."""
+    """The sum over all workers; the epoch is the same for all."""
     sums = {field.name: sum(getattr(each, field.name) for each in counters) for field in fields(Counters)}
     return Counters(**sums | {"epoch": counters[0].epoch})

@@ -1,14 +1,14 @@
-"""A Ray cluster: connecting to one, looking at its nodes, running work on them that survives the loss of some.
+"""A Ray cluster: connect, check its nodes, and run work that survives losing some of them.
 
     with Session("local", workers=2) as session:
         for number, result in session.each(count_words, [("a.txt",), ("b.txt",)]):
             ...
 
-Work is a function of this package and small arguments; what is large stands on storage that all nodes see. A piece of
-work whose process or node is lost is done again elsewhere, so it must write whole files or none. An error of a piece
-comes back with the name of its node; whatever Ray itself says becomes one line.
+Work is a function of this package and small arguments; large data is on storage that all nodes see. A piece of work
+whose process or node is lost is repeated elsewhere, so it must write files atomically. An error in a piece comes back
+with the name of its node; Ray's own errors become one line.
 
-Nothing but this room imports Ray, and it does so here.
+Only this room imports Ray, and only here.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from siamese_cbow.cluster.node import (
 from siamese_cbow.errors import ClusterError, MissingExtra, SettingsError, SiameseCBOWError
 
 LOCAL = "local"
-RETRIES = 5  # of a piece of work whose process was lost
+RETRIES = 5  # of work whose process was lost
 CONNECT_SECONDS = 5.0
 EXPECTED = "expected host:port of its head, as `ray start --head` says, auto, or local"
-PLACE_SECONDS = 120.0  # to find room for a worker, or to start one
+PLACE_SECONDS = 120.0  # to find a place for a worker, or to start one
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 class Node(NamedTuple):
-    """A machine of the cluster, or one of several raylets on a machine."""
+    """A machine of the cluster, or one of several raylets on it."""
 
     id: str
     name: str  # for messages: "db7 (10.0.0.7, 1a2b3c4d)"
@@ -53,9 +53,9 @@ class Node(NamedTuple):
 class Session:
     """A connection to a cluster while the block runs.
 
-    address  "local": a cluster of this machine's cores, only for this block; else as `ray.init` takes it: "auto" for
-             the one that this machine belongs to, or host:port of its head
-    workers  how many pieces of work run at a time; all cores of the cluster unless said
+    address  "local": a cluster of this machine's cores, only for this block; otherwise as for `ray.init`: "auto"
+             for the cluster this machine belongs to, or host:port of its head
+    workers  how many pieces of work run at a time; by default all cores of the cluster
     """
 
     def __init__(self, address: str = LOCAL, workers: int | None = None) -> None:
@@ -79,7 +79,7 @@ class Session:
 
     @property
     def n_cpus(self) -> int:
-        """Cores of all nodes that are there now."""
+        """Cores of all live nodes."""
         return sum(node.n_cpus for node in self.live_nodes())
 
     @property
@@ -88,7 +88,7 @@ class Session:
         return self.wanted or max(1, self.n_cpus)
 
     def live_nodes(self) -> list[Node]:
-        """The nodes that are there now."""
+        """The nodes that are alive now."""
         with clear_errors(self.ray, self.address):
             nodes = [node for node in self.ray.nodes() if node["Alive"]]
         return [
@@ -101,7 +101,7 @@ class Session:
         ]
 
     def each(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        """The result of `function(*item)` for each item, with its number, as they become ready."""
+        """The result of `function(*item)` for each item, with its number, in order of completion."""
         remote = self.ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_guarded)
         waiting, running = deque(enumerate(items)), dict[Any, int]()
         try:
@@ -118,11 +118,11 @@ class Session:
                     self.ray.cancel(ref, force=True)
 
     def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Work that goes on beside others; give what this returns to `result` later."""
+        """Start work in the background; pass the return value to `result` later."""
         return self.ray.remote(num_cpus=0, max_retries=RETRIES)(_guarded).remote(function, arguments)
 
     def result(self, ref: Any) -> Any:
-        """What a piece of work has given; its error, where it has raised one."""
+        """The return value of a piece of work; raises its error if it failed."""
         with clear_errors(self.ray, self.address):
             value = self.ray.get(ref)
         if isinstance(value, Failure):
@@ -130,7 +130,7 @@ class Session:
         return value
 
     def check_shared(self, folder: Path) -> None:
-        """Raises an error unless all nodes see what is written into `folder`."""
+        """Raise an error unless all nodes see what is written to `folder`."""
         with clear_disk_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=folder, prefix=".siamese-cbow-shared-", delete=False) as file:
@@ -148,7 +148,7 @@ class Session:
             path.unlink(missing_ok=True)
 
     def _check_nodes(self) -> None:
-        """Raises an error unless every node has this package, of this very code."""
+        """Raise an error unless every node has this package with identical code."""
         if not any(node.n_cpus for node in self.nodes):
             raise ClusterError(f"the cluster {self.address} has no CPU; start nodes with --num-cpus 1 or more")
         expected = source_hash()
@@ -184,7 +184,7 @@ class Session:
             yield node, value
 
     def _is_lost(self, node: Node) -> bool:
-        """Whether a node that does not answer is gone; it takes the cluster some seconds to know."""
+        """Whether a node that does not answer is gone; the cluster takes some seconds to notice."""
         for _ in range(20):
             if node not in self.live_nodes():
                 return True
@@ -193,7 +193,7 @@ class Session:
 
 
 def _guarded(function: Callable[..., Any], item: tuple[Any, ...]) -> Any:
-    """Runs on a node: an error that is meant for users comes back as a value, with the name of the node."""
+    """Runs on a node: errors meant for users are returned as values, with the name of the node."""
     return guarded(lambda: function(*item))
 
 
@@ -232,10 +232,10 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
 def _without_warnings() -> Iterator[None]:
     """Ray's own code writes a line to standard error for every attempt to connect; the last error says it all.
 
-    Not by RAY_BACKEND_LOG_LEVEL: that it is set is a line, too, in every job.
+    Not with RAY_BACKEND_LOG_LEVEL: setting it prints a line, too, in every job.
     """
     with ExitStack() as after, Path(os.devnull).open("wb") as nowhere:
-        with suppress(OSError):  # a process without standard error
+        with suppress(OSError):  # the process has no standard error
             before = os.dup(2)
             after.callback(os.close, before)
             os.dup2(nowhere.fileno(), 2)
@@ -258,9 +258,9 @@ def _check_reachable(address: str, host: str, port: str) -> None:
 
 @contextmanager
 def clear_errors(ray: Any, where: str) -> Iterator[None]:
-    """What Ray says, in one line."""
+    """Ray's errors in one line."""
     errors = ray.exceptions
-    full = (errors.ObjectStoreFullError, errors.OutOfDiskError)  # of the driver, or as the cause of a task's error
+    full = (errors.ObjectStoreFullError, errors.OutOfDiskError)  # in the driver, or as the cause of a task's error
     try:
         yield
     except SiameseCBOWError:

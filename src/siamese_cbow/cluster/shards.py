@@ -1,6 +1,6 @@
-"""How text is cut into shards: a look at the beginning of every file, its language, and where it may be cut.
+"""How text is split into shards: the beginning of every file, its language, and where it may be split.
 
-A shard is about 64 MB of text: some pieces of a large file, or some whole files. Shards begin where the blocks of a
+A shard is about 64 MB of text: pieces of a large file, or several whole files. Shards begin where the blocks of a
 single process do, so each block of text is the same and gives the same sentences.
 """
 
@@ -28,12 +28,12 @@ from siamese_cbow.text.reader import language_samples, telling_files
 from siamese_cbow.text.records import BLOCK_BYTES, AnyLayout, NoText, TextSettings
 
 SHARD_BYTES = 64 << 20
-LOOKS = 32  # files that one piece of work looks at
+LOOKS = 32  # files per piece of work
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Some whole files, or some pieces of one."""
+    """Several whole files, or pieces of one."""
 
     sources: tuple[Source, ...]
     layouts: tuple[AnyLayout | None, ...]
@@ -41,14 +41,14 @@ class Shard:
 
     @property
     def size(self) -> int:
-        """Its bytes, on disk."""
+        """Its size on disk, in bytes."""
         if self.pieces is None:
             return sum(source.size for source in self.sources)
         return min(piece_start(self.pieces[1]), self.sources[0].size) - piece_start(self.pieces[0])
 
 
 def shards_of(sources: Sequence[Source], looks: Sequence[FileLook]) -> list[Shard]:
-    """How the work is cut; it depends on the files alone."""
+    """The shards of the files; they depend on nothing else."""
     layouts = chosen_layouts(looks)
     begins = first_of_blocks(looks, layouts)
     shards: list[Shard] = []
@@ -73,18 +73,18 @@ def shards_of(sources: Sequence[Source], looks: Sequence[FileLook]) -> list[Shar
 
 
 def piece_ranges(n_bytes: int, shard_bytes: int) -> list[int]:
-    """Where a file is cut, in pieces: 150 MB into shards of 64 MB -> [0, 16, 32, 39]."""
+    """Where a file is split, in pieces: 150 MB into shards of 64 MB -> [0, 16, 32, 39]."""
     return [*range(0, n_pieces(n_bytes), max(1, shard_bytes // BLOCK_BYTES)), n_pieces(n_bytes)]
 
 
 def samples(source: Source, text: TextSettings) -> list[bytes]:
-    """Some of a file, to tell its language by."""
+    """Samples of a file, to detect its language."""
     with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder, paths_of([source], Path(folder)) as [path]:
         return language_samples(path, text)
 
 
 def look(sources: Sequence[Source], settings: Settings) -> list[FileLook | NoText]:
-    """Step 1, for some files; the error where a table has no text column and nobody has named it."""
+    """Step 1, for some files; for a table without a recognisable text column, the error."""
     looks: list[FileLook | NoText] = []
     with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
         for source in sources:
@@ -99,7 +99,7 @@ def look(sources: Sequence[Source], settings: Settings) -> list[FileLook | NoTex
 
 
 def language_of(session: Session, sources: Sequence[Source], text: TextSettings) -> Detected:
-    """The language that the settings name, or that the text is in: as `Corpus` finds it."""
+    """The language named in the settings, or detected as `Corpus` does."""
     named = text.languages[0] if text.languages else text.language
     if named != AUTO:
         return Detected(language(named))
@@ -108,7 +108,7 @@ def language_of(session: Session, sources: Sequence[Source], text: TextSettings)
 
 
 def looks_of(session: Session, sources: Sequence[Source], settings: Settings) -> dict[str, FileLook]:
-    """By name, without the tables that have no text; an error where no other file is there."""
+    """Layouts by name, without tables that have no text; an error if no other file is left."""
     groups = [sources[i : i + LOOKS] for i in range(0, len(sources), LOOKS)]
     seen = [each for looks in in_order(session, look, [(group, settings) for group in groups]) for each in looks]
     errors = [each for each in seen if isinstance(each, NoText)]
@@ -123,11 +123,11 @@ def in_order(session: Session, work: Callable[..., Any], items: Sequence[tuple[A
     return [result for _, result in sorted(session.each(work, items), key=lambda pair: pair[0])]
 
 
-# Counts of words that travel: what counters on other nodes have seen, added up range by range of their hashes.
+# Word counts from counters on other nodes, added up one range of hashes at a time.
 
 
 class CountedWords:
-    """Words with their counts, by rising hash: what counters of other processes have seen."""
+    """Words with their counts, sorted by hash: the result of counters in other processes."""
 
     def __init__(self, hashes: Any, counts: Any, columns: Any, starts: Any, letters: Any, order: Any = None) -> None:
         self._hashes: NDArray[np.uint64] = hashes
@@ -139,7 +139,7 @@ class CountedWords:
 
     @classmethod
     def of(cls, counter: WordCounter) -> CountedWords:
-        """What a counter has seen."""
+        """The words and counts of a counter."""
         order = np.argsort(counter.hashes())
         spelled = counter.words(order)
         ends = np.cumsum([len(word) for word in spelled], dtype=np.int64)
@@ -149,12 +149,12 @@ class CountedWords:
 
     @classmethod
     def load(cls, folder: Path) -> CountedWords:
-        """What `arrays` gave, from files."""
+        """Load the arrays that `arrays` returned."""
         return cls(*(load_array(folder, name) for name in ("hashes", "counts", "columns", "starts", "letters")))
 
     @classmethod
     def sum_of(cls, parts: Sequence[CountedWords]) -> CountedWords:
-        """All words of some, each once."""
+        """The sum of several, each word once."""
         bounds = np.cumsum([0, *(len(part._letters) for part in parts)])
         hashes, first, inverse = np.unique(
             np.concatenate([part._hashes for part in parts]), return_index=True, return_inverse=True
@@ -166,14 +166,14 @@ class CountedWords:
         return cls(hashes, counts, columns, starts, np.concatenate([part._letters for part in parts]))
 
     def between(self, part: int, n_parts: int) -> CountedWords:
-        """Those whose hashes fall into one of n equal ranges."""
+        """The words whose hashes fall into one of n equal ranges."""
         edges = [np.uint64(i * ((1 << 64) - 1) // n_parts) for i in (part, part + 1)]
         first = int(np.searchsorted(self._hashes, edges[0], "right" if part else "left"))
         last = int(np.searchsorted(self._hashes, edges[1], "right"))
         return self.some(np.arange(first, last))
 
     def some(self, chosen: NDArray[np.int64]) -> CountedWords:
-        """Some of them."""
+        """A selection of the words."""
         starts = np.asarray(self._starts[chosen]).reshape(-1, 2)
         letters = [self._letters[a:b] for a, b in starts.tolist()]
         ends = np.cumsum([len(each) for each in letters], dtype=np.int64)
@@ -186,27 +186,27 @@ class CountedWords:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it, for files."""
+        """All arrays, for files."""
         return {
             "hashes": self._hashes, "counts": self.counts, "columns": self.columns,
             "starts": self._starts, "letters": self._letters, "order": self._order,
         }  # fmt: skip
 
     def hashes(self) -> NDArray[np.uint64]:
-        """The hash of each, rising."""
+        """The hashes, sorted."""
         return self._hashes
 
     def words(self, ids: NDArray[np.integer[Any]]) -> list[bytes]:
-        """The spelling of some."""
+        """The spelling of selected words."""
         return [self._letters[a:b].tobytes() for a, b in self._starts[ids].tolist()]
 
     def remaps(self, last: Ids) -> list[Ids]:
-        """Nothing was forgotten."""
+        """Only the given one: no words were dropped."""
         return [last]
 
 
 def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays into a folder, which is there whole or not at all."""
+    """Write arrays into a folder atomically."""
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
     for name, array in arrays.items():
         save_array(new / f"{name}.npy", array)
@@ -216,6 +216,6 @@ def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def load_array(folder: Path, name: str) -> Any:
-    """One of them, mapped where it is large."""
+    """One of the arrays, memory-mapped if it is large."""
     path = folder / f"{name}.npy"
     return np.load(path, mmap_mode="r" if path.stat().st_size > 1 << 12 else None, allow_pickle=False)

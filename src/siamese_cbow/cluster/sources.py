@@ -1,10 +1,9 @@
-"""Files that a job reads: paths that all nodes see, and URLs of any store that fsspec knows (s3, gs, hdfs, ...).
+"""Files that a job reads: paths that all nodes see, and URLs of any store that fsspec supports (s3, gs, hdfs, ...).
 
     sources_of(["books/", "s3://crawl/*.txt.gz"], settings)  ->  Source("books/a.txt", ...), Source("s3://crawl/1.txt.gz")
 
-A node reads a part of a plain file by its bytes; a whole compressed file or table is fetched from its store into a
-temporary file first, and then read as any other. Text of `memory://`, which lives in one process, travels with the
-work.
+A node reads byte ranges of plain files; a compressed file or table is first downloaded from its store into a temporary
+file and then read like any other. Text of `memory://`, which lives in one process, is sent with the work.
 """
 
 from __future__ import annotations
@@ -31,35 +30,35 @@ from siamese_cbow.text.records import TextSettings
 MEMORY = "memory://"
 COPY_BYTES = 1 << 24
 PLAN = "plan.json"
-# What a job writes into its folder of unfinished work, beside the parts of its output; all else stays.
+# What a job writes into its scratch folder, beside the parts of its output; all else stays.
 UNFINISHED = (
     *(PLAN, "scan-*.json", "spool-*", "counts-*/*.npy", "table/*.npy", "part-*.json", "part-*/*.npy"),
-    *(".*/*", ".*/new/*", ".*/old/*"),  # what a lost process was writing
+    *(".*/*", ".*/new/*", ".*/old/*"),  # left by a lost process
 )
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and what tells that it is still the same."""
+    """A file, and what identifies its version."""
 
     name: str  # a path or a URL
     size: int
-    version: str  # when it was changed, or what its store calls its version
-    is_named: bool = True  # it was given by its own name, and not by its folder or a pattern
+    version: str  # modification time, or the version its store reports
+    is_named: bool = True  # given by its own name, not by its folder or a pattern
     data: bytes | None = None  # of memory://
 
     @property
     def is_url(self) -> bool:
-        """Whether it is in a store."""
+        """Whether it is in an object store."""
         return is_url(self.name)
 
     def entry(self) -> dict[str, Any]:
-        """As `stream.json` lists it; of a file, what local `prepare` writes."""
+        """Its entry in `stream.json`; for a file, what local `prepare` writes."""
         changed = {"version": self.version} if self.is_url else {"modified_ns": int(self.version)}
         return {"path": self.name, "size": self.size, **changed}
 
     def read(self, begin: int, end: int) -> bytes:
-        """Some of its bytes."""
+        """A range of its bytes."""
         if self.data is not None:
             return self.data[begin:end]
         with store_errors(self.name):
@@ -76,7 +75,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[Any]:
-        """A file that can be read from any place."""
+        """A seekable file."""
         with store_errors(self.name):
             if self.data is not None:
                 yield io.BytesIO(self.data)
@@ -90,7 +89,7 @@ class Source:
 
     @contextmanager
     def local(self, folder: Path) -> Iterator[Path]:
-        """A file on this node with its content: itself, or a copy while the block runs."""
+        """A file on this node with its content: the file itself, or a copy while the block runs."""
         if not self.is_url:
             yield Path(self.name)
             return
@@ -105,7 +104,7 @@ class Source:
             copy.parent.rmdir()
 
     def check(self) -> None:
-        """Raises an error unless it is there, and is what the driver saw."""
+        """Raise an error unless it exists and is what the driver saw."""
         if self.data is not None:
             return
         now = _looked_up(self.name)
@@ -125,19 +124,19 @@ def is_url(name: object) -> bool:
 
 
 class Sources(NamedTuple):
-    """Files to be read, and what there is to say of those that are not."""
+    """Files to read, and remarks about those that are skipped."""
 
     files: list[Source]
     remarks: list[str]
 
     @property
     def n_bytes(self) -> int:
-        """Of all files."""
+        """The total size of all files."""
         return sum(source.size for source in self.files)
 
 
 def sources_of(inputs: Any, settings: TextSettings) -> Sources:
-    """The files behind names of files, folders and globs, also in stores: in the order given, of a folder sorted."""
+    """The files behind names of files, folders and globs, also in stores: in given order, sorted within a folder."""
     names = [inputs] if isinstance(inputs, str | Path) else list(inputs)
     if not all(isinstance(name, str | Path) and name != "-" for name in names):
         raise InputError("a cluster reads files; expected paths and URLs, not standard input or texts from Python")
@@ -174,7 +173,7 @@ def _in_store(url: str, settings: TextSettings) -> list[Source]:
 
 
 def _looked_up(name: str) -> Source:
-    """A file as it is now."""
+    """The current state of a file."""
     with store_errors(name):
         if not is_url(name):
             stat = Path(name).stat()
@@ -201,7 +200,7 @@ def _system(url: str) -> tuple[Any, str]:
 
 @contextmanager
 def store_errors(name: str) -> Iterator[None]:
-    """What a disk or a store says, in one line that names the file."""
+    """Errors of a disk or a store as one line that names the file."""
     try:
         yield
     except SiameseCBOWError:
@@ -225,7 +224,7 @@ def store_errors(name: str) -> Iterator[None]:
 
 @contextmanager
 def paths_of(sources: Sequence[Source], folder: Path) -> Iterator[list[Path]]:
-    """The files of sources on this node; errors name the sources."""
+    """Local files for sources on this node; errors name the sources."""
     with ExitStack() as stack:
         paths = [stack.enter_context(source.local(folder)) for source in sources]
         try:
@@ -238,7 +237,7 @@ def paths_of(sources: Sequence[Source], folder: Path) -> Iterator[list[Path]]:
 
 
 def scratch_of(output: Path, plan: Mapping[str, Any]) -> Path:
-    """The folder of unfinished work, emptied where it is of another job."""
+    """The scratch folder, emptied if it belongs to another job."""
     scratch = output.with_name(f".{output.name}.cluster")
     text = json.dumps(plan).encode()
     if os.path.lexists(scratch) and not ((scratch / PLAN).is_file() and (scratch / PLAN).read_bytes() == text):

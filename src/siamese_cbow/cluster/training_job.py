@@ -1,4 +1,4 @@
-"""What a training on a cluster is to do, and what it will take: known before anybody trains."""
+"""What a training on a cluster will do and cost, known before it starts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.strips import layout_of
 
-AVERAGED_SENTENCES = 1 << 18  # of all workers, between two averagings (results/cluster_quality.md)
-WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # of a core, and of an averaging: what an estimate assumes
+AVERAGED_SENTENCES = 1 << 18  # sentences of all workers between two averagings (results/cluster_quality.md)
+WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # per core, and in averaging: the assumptions of the estimate
 
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """All that a worker has to know."""
+    """Everything a worker needs to know."""
 
     recipe: Recipe
     folders: tuple[str, ...]  # of the streams
     passes: tuple[float, ...]
-    files: Mapping[str, tuple[int, str]]  # of the streams: size and hash of a sample, as the driver sees them
+    files: Mapping[str, tuple[int, str]]  # of the streams: size and sample hash, as the driver sees them
     output: str
     n_workers: int
     average_every: int
@@ -42,7 +42,7 @@ class TrainingJob:
         return Mix([Stream.load(folder, part=(number, n)) for folder in self.folders], self.passes)
 
     def check_files(self) -> None:
-        """Raises an error where this node sees other files than the driver."""
+        """Raise an error if this node sees different files from the driver."""
         for name, expected in self.files.items():
             path = Path(name)
             if not path.is_file():
@@ -56,20 +56,20 @@ class TrainingJob:
 
 
 def check_content(folders: Sequence[str]) -> None:
-    """Raises an error where a stream is not what `prepare` has written, by a single bit."""
+    """Raise an error if a stream differs from what `prepare` has written by a single bit."""
     for folder in folders:
         Stream.load(folder, verify=True)
 
 
 def together(n_workers: int, average_every: int) -> dict[str, int]:
-    """What makes a model of several workers another one; of a single worker nothing does."""
+    """Settings that change a model trained by several workers; none for a single worker."""
     return {"workers": n_workers, "average_every": average_every} if n_workers > 1 else {}
 
 
 def usual_interval(recipe: Recipe, n_workers: int, n_batches: int) -> int:
-    """Batches of a worker between two averagings, unless said: 256 sentences each, 2 workers -> 512, 8 -> 128.
+    """The default number of a worker's batches between two averagings: 256 sentences each, 2 workers -> 512, 8 -> 128.
 
-    Of little text fewer: an epoch has at least as many rounds as it takes until all rows are averaged.
+    Fewer for little text: an epoch has at least as many rounds as it takes until all rows are averaged.
     """
     return max(1, min(AVERAGED_SENTENCES // recipe.batch_size, n_batches // LONGEST) // n_workers)
 
@@ -98,13 +98,13 @@ def training_job(
 
 
 def threads_of(nodes: Sequence[Node], n_workers: int) -> int:
-    """The most threads that every worker can have: nodes of 4 and 2 cores, 3 workers -> 2; 0 where cores are few."""
+    """The most threads every worker can have: nodes of 4 and 2 cores, 3 workers -> 2; 0 if there are too few cores."""
     most = max((node.n_cpus for node in nodes), default=0)
     return next((n for n in range(most, 0, -1) if sum(node.n_cpus // n for node in nodes) >= n_workers), 0)
 
 
 def row_shares(plan: Plan) -> Floats:
-    """The share of each row among the words that are trained on, (n_rows,); a shared row has that of all its words."""
+    """The share of each row among the training words, (n_rows,); a shared row has the sum over its words."""
     counts = np.asarray(plan.vocabulary.counts, np.float64)
     share = counts / max(1.0, counts.sum())
     if plan.recipe.subsample:
@@ -118,10 +118,10 @@ def row_shares(plan: Plan) -> Floats:
 
 
 def expected_rows(shares: Floats, n_words: float, n_workers: int) -> float:
-    """How many rows a worker sends after a round of so many words, about; it gets as many.
+    """Roughly how many rows a worker sends after a round of `n_words` words; it receives as many.
 
-    A row of share p is touched in n words with probability 1 - exp(-n p). Those that this worker touched go to their
-    owners, and those that anybody touched come from there; the part that a worker owns itself does not travel.
+    A row of share p is touched in n words with probability 1 - exp(-n p). Rows this worker touched go to their owners,
+    and rows that any worker touched come back; rows a worker owns itself are not sent.
     """
     periods = periods_of(shares, n_words)
     own, anybody = (-np.expm1(-n * n_words * periods * shares) / periods for n in (1, n_workers))
@@ -129,7 +129,7 @@ def expected_rows(shares: Floats, n_words: float, n_workers: int) -> float:
 
 
 def bytes_of_state(plan: Plan) -> int:
-    """Matrices and the optimiser's memory of them, in one worker."""
+    """Bytes of the matrices and the optimiser state in one worker."""
     layout = layout_of(plan.recipe)
     rows = layout.n_strips * (len(plan.vocabulary) + plan.stems.n_shared)
     numbers = rows * layout.width + sum(a * b for a, b in state_shapes(plan.recipe.optimizer, rows, layout.width))

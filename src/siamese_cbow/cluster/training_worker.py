@@ -1,7 +1,7 @@
 """A worker that trains: a process on some node, with the whole matrix, a part of the text and the ordinary loop.
 
-`rounds` says what each does, round after round; how rows become one is `averaging`, how they travel `exchange`. A
-method gives its value or a `Failure`, so that the driver learns what went wrong on which node.
+`rounds` coordinates the workers, round after round; `averaging` merges their rows and exchanges them. A method returns
+its value or a `Failure`, so that the driver learns what went wrong on which node.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from siamese_cbow.training.state import Counters, TrainingState, first_state
 
 
 class RoundReport(NamedTuple):
-    """What a worker has done up to the end of a round, and what it took."""
+    """What a worker did in a round, and what it cost."""
 
     counters: Counters
     words: int  # in this round
@@ -51,13 +51,13 @@ class RoundReport(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Instead of a report: another worker does not answer."""
+    """Replaces a report: another worker does not answer."""
 
     message: str
 
 
 class _Seen(Callback):
-    """The counters after the last batch: those of the run begin anew with each epoch."""
+    """The counters after the last batch: those of the run restart with each epoch."""
 
     def __init__(self, counters: Counters) -> None:
         self.counters = replace(counters)
@@ -67,19 +67,19 @@ class _Seen(Callback):
 
 
 class TrainingWorker:
-    """One of several workers that train together; all are called alike, and keep step by themselves."""
+    """One of several workers that train together; all get the same calls and keep in step by themselves."""
 
     def __init__(self, job: TrainingJob, number: int) -> None:
         self._job, self._number = job, number
 
     def ready(self) -> bool:
-        """It has found a place, and has torch at hand: all workers load it at the same time."""
-        with suppress(MissingExtra):  # which `meet` says
+        """Called once the worker has a node: load torch, on all workers at the same time."""
+        with suppress(MissingExtra):  # reported by `meet`
             load_torch()
         return True
 
     def meet(self) -> Any:
-        """Opens the place where the workers find each other; its address, or a Failure."""
+        """Open the meeting point of the workers; return its address, or a Failure."""
         return guarded(self._meet)
 
     def _meet(self) -> tuple[str, int]:
@@ -87,7 +87,7 @@ class TrainingWorker:
         return self._meeting.address
 
     def begin(self, meeting: tuple[str, int]) -> Any:
-        """Loads its part and takes over the newest checkpoint; what that says and its batches, a Failure, or Lost."""
+        """Load its part and the newest checkpoint; return its counters and batches, a Failure, or Lost."""
         return _kept(lambda: self.start(GlooExchange(self._number, self._job.n_workers, meeting, node_address())))
 
     def start(self, exchange: Exchange) -> tuple[int, int, list[dict[str, Any]]]:
@@ -114,11 +114,11 @@ class TrainingWorker:
         return int(saved["round"]), plan.schedule.n_batches, list(saved["counters"])
 
     def round(self, number: int, n_rounds: int) -> Any:
-        """Trains up to the end of a round and averages; a RoundReport, a Failure, or Lost."""
+        """Train to the end of a round and average; return a RoundReport, a Failure, or Lost."""
         return _kept(lambda: self.advance(number, n_rounds))
 
     def advance(self, number: int, n_rounds: int) -> RoundReport:
-        """As `round`, in this process."""
+        """Like `round`, in this process."""
         before, clock = self._seen.counters.words, [time.perf_counter()]
         self._trainer.advance(number * self._trainer.run.n_steps // n_rounds)
         clock.append(time.perf_counter())
@@ -131,7 +131,7 @@ class TrainingWorker:
         return RoundReport(counters, counters.words - before, trained, waited, averaged, sent, received)
 
     def _due(self, number: int, n_rounds: int) -> Bytes:
-        """The rows that are averaged after a round, (n_rows,); all of them in the end."""
+        """The rows to average after a round, (n_rows,); all of them at the end."""
         plan = self._trainer.run.plan
         n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.n_epochs / (n_rounds * self._job.n_workers)
         due = number % periods_of(self._shares, n_words) == 0
@@ -143,26 +143,26 @@ class TrainingWorker:
         return self._trainer.run.state
 
     def save_checkpoint(self, number: int, counters: list[dict[str, Any]]) -> Any:
-        """After a round, when all have the same rows."""
+        """Save a checkpoint after a round, when all workers have the same rows."""
         step = sum(each["step"] for each in counters)
         checkpoint = Checkpoint(step, self.state.arrays(), {"round": number, "counters": counters})
         return guarded(lambda: Checkpoints(Path(self._job.output) / RUN).save(checkpoint))
 
     def finish(self, counters: Counters) -> Any:
-        """Writes the model; None, or a Failure."""
+        """Write the model; return None, or a Failure."""
         return guarded(lambda: self._finish(counters))
 
     def _finish(self, counters: Counters) -> None:
         job, state = self._job, self.state
         plan = replace(self._trainer.run.plan, mix=job.part(0, 1))
         state.counters = counters
-        del self._trainer, self._averager, self._exchange  # their memory is room for the model
+        del self._trainer, self._averager, self._exchange  # makes room for the model
         model = Run(plan, state).model(**together(job.n_workers, job.average_every))
         save(model, job.output, log=Path(job.output) / RUN / LOG)
 
 
 def _kept(work: Callable[[], Any]) -> Any:
-    """What `work` gives, a Failure, or Lost."""
+    """What `work` returns, a Failure, or Lost."""
     try:
         return guarded(work)
     except PeerLostError as error:
@@ -170,18 +170,18 @@ def _kept(work: Callable[[], Any]) -> Any:
 
 
 class LoneWorker:
-    """The only worker of a job: local training, with somebody who looks on from afar."""
+    """The only worker of a job: local training, observed from the driver."""
 
     def __init__(self, job: TrainingJob, number: int, saving: Saving, restart: bool) -> None:
         self._job, self._saving, self._restart = job, saving, restart
         self._words, self._note, self._said = 0.0, "", list[str]()
 
     def ready(self) -> bool:
-        """It has found a place."""
+        """Called once the worker has a node."""
         return True
 
     def run(self) -> Any:
-        """Trains; None, or a Failure."""
+        """Train; return None, or a Failure."""
         return guarded(self._run)
 
     def _run(self) -> None:
@@ -201,5 +201,5 @@ class LoneWorker:
         self._said.append(message)
 
     def peek(self) -> tuple[float, str, list[str]]:
-        """Words so far, the note, and what was said."""
+        """Words so far, the note, and the messages."""
         return self._words, self._note, self._said

@@ -1,7 +1,7 @@
-"""Pearson's and Spearman's correlation, and how sure one can be of them: bootstrap intervals.
+"""Pearson's and Spearman's correlation, and their bootstrap intervals.
 
-Plain NumPy: SciPy's are the oracle in the tests, but importing `scipy.stats` takes longer than all 19 sets. A
-correlation with something constant is undefined; here that is `None`, never NaN.
+Plain NumPy: SciPy's are the reference in the tests, but importing `scipy.stats` takes longer than all 19 sets. A
+correlation with a constant is undefined; here that is `None`, never NaN.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Floats
 
-CONSTANT = 1e-9  # a range below this is rounding: cosines come from float32 vectors
-BLOCK = 1 << 21  # numbers of a block of resamples; bounds the memory of the bootstrap
+CONSTANT = 1e-9  # a smaller range is rounding: cosines come from float32 vectors
+BLOCK = 1 << 21  # numbers per block of resamples; bounds the memory of the bootstrap
 
 
 class Interval(NamedTuple):
-    """Where a figure lies with 95% confidence: `Interval(0.61, 0.68)`, in JSON [0.61, 0.68]."""
+    """A 95% confidence interval: `Interval(0.61, 0.68)`, in JSON [0.61, 0.68]."""
 
     low: float
     high: float
 
 
 def is_constant(values: Floats) -> bool:
-    """Whether all values are the same but for rounding, so that no correlation is defined."""
+    """Whether all values are equal up to rounding, so that no correlation is defined."""
     return float(np.ptp(values)) <= CONSTANT
 
 
@@ -54,16 +54,16 @@ def ranks(values: Floats) -> Floats:
 
 
 def set_rng(name: str, seed: int) -> np.random.Generator:
-    """Randomness for one set, the same whichever other sets are evaluated with it."""
+    """A random generator for one set, independent of the other sets evaluated with it."""
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
 def bootstrap(x: Floats, y: Floats, *, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """`n` resamples of the pairs: the Pearson (n,) and the Spearman (n,) of each; NaN where one is undefined.
 
-    A resample is kept as how often each pair was drawn, so that ranks need one sort for all resamples, not one each.
+    A resample is stored as how often each pair was drawn, so that ranks need one sort for all resamples, not one each.
     """
-    x, y = x - x.mean(), y - y.mean()  # keeps the digits of the sums of squares
+    x, y = x - x.mean(), y - y.mean()  # keeps the precision of the sums of squares
     rankers = [_Ranker(x), _Ranker(y)]
     pearsons, spearmans = [], []
     for drawn in resamples(len(x), n, rng):
@@ -113,7 +113,7 @@ class _Ranker:
         self._starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
 
     def ranks(self, weights: Floats) -> Floats:
-        """The rank of each pair's value, (n, n_pairs), centred so that sums of squares keep their digits."""
+        """The rank of each pair's value, (n, n_pairs), centred so that sums of squares keep their precision."""
         sizes = np.add.reduceat(weights[:, self._order], self._starts, axis=1)
         shared = np.cumsum(sizes, axis=1) - (sizes - 1) / 2
         centred: Floats = shared[:, self._group] / weights.shape[1] - 0.5

@@ -1,18 +1,18 @@
-"""Download the public STS sets: archives are fetched, checked, and their sets laid out as `sts` reads them.
+"""Download the public STS sets: fetch and check the archives, and lay out their sets as `sts` reads them.
 
-    data/sts/archives/STS2012-en-test.zip     kept, so that a second call fetches nothing
+    data/sts/archives/STS2012-en-test.zip     kept, so that a second call downloads nothing
     data/sts/archives/SHA256SUMS              what arrived the first time; `sha256sum -c` checks it
-    data/sts/2012/STS.input.MSRpar.txt        files that are there already are left alone, also your own
-    ....zip.part                              what has arrived so far of an archive: a broken transfer goes on from here
-    ....zip.part.version                      what the server calls the version it is of (ETag or date), so that a
-                                              resumed file is not sewn together from two
+    data/sts/2012/STS.input.MSRpar.txt        existing files stay untouched, including your own
+    ....zip.part                              the part downloaded so far: an interrupted transfer resumes here
+    ....zip.part.version                      its version according to the server (ETag or date), so that a resumed file
+                                              is not stitched together from two versions
 
-An archive appears only after its checksum was found right. Fetching needs the standard library only; proxies are taken
-from the environment, as `urllib` does. Rejected: pooch, which starts a broken transfer over and would bring `requests`
-into a command of the base installation.
+An archive appears only after its checksum is verified. Downloading needs only the standard library; proxies come from
+the environment, as in `urllib`. Rejected: pooch, which restarts an interrupted transfer and would make `requests` a
+dependency of the base installation.
 
-Only the files of the sets are taken out of an archive, by their last name: no path in it is ever followed, and an
-archive with a path that leads elsewhere (`../`) is refused as a whole.
+Only the files of the sets are extracted from an archive, by their file name: no path in it is ever followed, and an
+archive with a path that leads outside (`../`) is refused as a whole.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Archive:
     name: str
     url: str
     folder: str
-    sha256: str | None = None  # None: not known; the first download is written down and held against later ones
+    sha256: str | None = None  # None: unknown; the first download is recorded and later ones compared with it
 
 
 # The addresses of the tasks' own pages. No checksums were published.
@@ -75,9 +75,9 @@ ARCHIVES = (
 def download_sts(
     to: str | Path = DEFAULT_FOLDER, *, archives: Iterable[Archive] = ARCHIVES, progress: Progress = SILENT
 ) -> list[Path]:
-    """Fetch and unpack every archive; the paths of the files that are new.
+    """Download and unpack every archive; return the paths of new files.
 
-    What can't be had doesn't stop the rest: at the end an InputError lists it.
+    A failed download doesn't stop the rest: an InputError lists the failures at the end.
     """
     to = Path(to)
     new: list[Path] = []
@@ -97,18 +97,18 @@ def download_sts(
 
 
 def _laid_out(archive: Archive, to: Path, progress: Progress) -> list[Path]:
-    """The new files of one archive, which is fetched if it isn't there."""
+    """The new files of one archive, which is downloaded if it is missing."""
     packed, listed = (to / "archives" / name for name in (archive.url.rpartition("/")[2], SUMS))
     lines = listed.read_text("utf-8").splitlines() if listed.exists() else []
     sums = {name: value for value, _, name in (line.partition("  ") for line in lines)}
     expected = archive.sha256 or sums.get(packed.name)
     sha256 = file_sha256(packed) if packed.exists() else None
-    if sha256 is None or sha256 != expected:  # not there, or damaged on disk
+    if sha256 is None or sha256 != expected:  # missing, or damaged on disk
         sha256 = fetch(archive.url, packed, sha256=expected, progress=progress)
     try:
         files = unpack(packed, to / archive.folder)
     except InputError:
-        packed.unlink()  # a page that says "moved" in place of the archive, for instance: don't keep or remember it
+        packed.unlink()  # for instance a page that says "moved" in place of the archive
         raise
     sums[packed.name] = sha256
     with atomic_file(listed) as file:
@@ -117,7 +117,7 @@ def _laid_out(archive: Archive, to: Path, progress: Progress) -> list[Path]:
 
 
 def unpack(packed: Path, folder: Path) -> list[Path]:
-    """Take the sets out of a zip or tar archive into `folder`; the files that are new.
+    """Extract the sets of a zip or tar archive into `folder`; return the new files.
 
     `STS2014-en-test.zip` with `sts-en-test-gs-2014/STS.gs.images.txt` -> [folder/STS.gs.images.txt, ...]
     """
@@ -144,7 +144,7 @@ def unpack(packed: Path, folder: Path) -> list[Path]:
 
 @contextmanager
 def _members(packed: Path) -> Iterator[list[tuple[str, Opener]]]:
-    """The ordinary files of an archive: path and a function that opens it. Links and devices are left out."""
+    """The regular files of an archive: path and a function that opens it. Links and devices are skipped."""
     try:
         if zipfile.is_zipfile(packed):
             with zipfile.ZipFile(packed) as archive:
@@ -161,7 +161,7 @@ def _members(packed: Path) -> Iterator[list[tuple[str, Opener]]]:
 
 def _write(packed: Path, open_member: Opener, target: Path) -> None:
     source = open_member()
-    assert source is not None  # an ordinary file always opens
+    assert source is not None  # a regular file always opens
     with source, atomic_file(target) as written, written.open("wb") as file:
         size = 0
         while piece := source.read(1 << 16):
@@ -183,7 +183,7 @@ def fetch(
     tries: int = TRIES,
     wait: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Fetch `url` to the file `target` and return its SHA-256; a broken transfer goes on where it stopped.
+    """Download `url` to the file `target` and return its SHA-256; an interrupted transfer resumes.
 
     `progress` advances by bytes. An InputError says what the server said and what to do.
     """
@@ -226,7 +226,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _continue(url: str, part: Path, version: Path, progress: Progress) -> None:
-    """One request: what is missing of `part`, or all of it if the server can't do that."""
+    """One request: the missing rest of `part`, or all of it if the server can't resume."""
     start = _size(part)
     request = urllib.request.Request(url, headers={"User-Agent": "siamese-cbow"})
     if start:
@@ -240,7 +240,7 @@ def _continue(url: str, part: Path, version: Path, progress: Progress) -> None:
             raise
         error.close()
         if error.headers.get("Content-Range", "") == f"bytes */{start}":
-            return  # it was whole already
+            return  # it was already complete
         part.unlink()
         raise ConnectionError("the file on the server became shorter") from None
     with response:

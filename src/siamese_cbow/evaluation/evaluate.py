@@ -3,13 +3,13 @@
 A system is anything with `.encode(list of str) -> (n, dim) array`. What it returns is checked, because a NaN or a
 missing row would otherwise surface as a slightly wrong number. A zero vector (no known word) has cosine 0 with all.
 
-A system may first be adapted to the text of the set that it is scored on; gold scores are never used:
+A system may first be adapted to the text of the set it is scored on; gold scores are never used:
 
     set       to all sentences of the set
-    held-out  each tenth of the pairs to the sentences of the other nine tenths, less those that it has itself
+    held-out  each tenth of the pairs to the sentences of the other nine tenths, without those it contains itself
 
-Our models are adapted as `Model.adapt` does it. Of any other system only vectors are known: their directions are evened
-out in the same way, the weights of words stay.
+Our models are adapted with `Model.adapt`. For any other system only vectors are known: their directions are evened out
+in the same way, while word weights stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.transform.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 from siamese_cbow.words.tokenizer import Tokenizer
 
-N_PARTS = 10  # that a set is cut into for `held-out`
+N_PARTS = 10  # folds of a set for `held-out`
 
-# Which texts to learn from, (n_texts,) -> the vectors of all texts, (n_texts, dim)
+# Mask of the texts to adapt to, (n_texts,) -> the vectors of all texts, (n_texts, dim)
 Adapted: TypeAlias = Callable[[Flags], Vectors]
 
 
@@ -48,10 +48,10 @@ class System(Interface):
 
 @runtime_checkable
 class PairSystem(Interface):
-    """What knows how similar texts are without vectors of a few dimensions, such as tf-idf: fitted to each set."""
+    """A system that compares texts without dense vectors, such as tf-idf; fitted to each set."""
 
     def cosines(self, pairs: Sequence[tuple[str, str]], /) -> tuple[Floats, Flags]:
-        """(n_pairs,) cosines, and (n_pairs,) whether one of the two texts has nothing to compare."""
+        """(n_pairs,) cosines, and (n_pairs,) whether one of the two texts is empty."""
 
 
 def evaluate(
@@ -97,7 +97,7 @@ def unknown_words(system: System | PairSystem, pair_set: PairSet) -> int | None:
 
 
 def paired_cosines(left: Vectors, right: Vectors) -> tuple[Floats, Flags]:
-    """The cosines of the rows of two arrays, (n,), and which of them have a side that is zero; their cosine is 0."""
+    """The cosines of the rows of two arrays, (n,), and which rows have a zero vector on one side; their cosine is 0."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
     cosines = np.einsum("ij,ij->i", a, b) / np.where(lengths > 0, lengths, 1.0)
@@ -133,9 +133,9 @@ def _adapted_cosines(
 
 
 def held_out_parts(texts: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[Flags, Flags]]:
-    """Texts to learn from, and those that are then scored: no text is in both, whatever pairs it stands in.
+    """Texts to adapt to, and those that are then scored: no text is in both, even if it occurs in several pairs.
 
-    The two texts of a pair stand one after the other, and each text is scored once.
+    The two texts of a pair are adjacent, and each text is scored once.
     """
     n_pairs = len(texts) // 2
     part_of = np.repeat(rng.permutation(n_pairs) % min(N_PARTS, n_pairs), 2)
@@ -146,7 +146,7 @@ def held_out_parts(texts: Sequence[str], rng: np.random.Generator) -> Iterator[t
 
 
 def _of_model(model: Model, texts: list[str]) -> Adapted:
-    """Adapts as `model.adapt` does, but only the rows of words that stand in the texts."""
+    """Adapt as `model.adapt` does, but only the rows of words that occur in the texts."""
     from siamese_cbow.kernels.means import means
 
     model = not_adapted(model)
@@ -169,7 +169,7 @@ def _of_model(model: Model, texts: list[str]) -> Adapted:
 
 
 def _of_vectors(vectors: NDArray[Any]) -> Adapted:
-    """Adapts the vectors of texts, wherever they come from."""
+    """Adapt the vectors of texts, whatever system they come from."""
     plain = np.asarray(vectors, np.float32)
 
     def adapted(chosen: Flags) -> Vectors:

@@ -1,11 +1,11 @@
-"""Test sets of one's own: a table of two texts and a score -> a set of pairs.
+"""Your own test sets: a table of two texts and a score -> a set of pairs.
 
-    pairs("tickets.csv")                                  # columns found out: three of them, or usual names
+    pairs("tickets.csv")                                  # columns detected: three of them, or common names
     pairs("tickets.jsonl", columns="first,second,rating")
 
 CSV, TSV, JSON lines, Parquet, or lines of text with tabs; with or without a header. Scores may have any scale, higher
-for more alike. A pair without a score is left out and counted; a score that is no number, or a row with too few or too
-many cells, is an error that names it: a text that was cut at a comma would be scored as another.
+meaning more similar. A pair without a score is skipped and counted; a score that is not a number, or a row with too
+few or too many cells, is an error that names the row: a text cut at a comma would be scored as another text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.json_files import table_rows
 
-# Usual names, in lower case and without "_", "-" and spaces: of two texts, and of the score.
+# Common names of the two texts and of the score, in lower case and without "_", "-" and spaces.
 TEXTS = (
     *((f"{name}1", f"{name}2") for name in ("sentence", "sent", "text", "s", "question", "phrase", "string")),
     *((f"{name}a", f"{name}b") for name in ("sentence", "text", "phrase")),
@@ -35,7 +35,7 @@ SCORES = (
     "score", "similarityscore", "relatednessscore", "similarity", "relatedness", "goldscore", "gold", "goldlabel",
     "rating", "sim", "label", "isduplicate",
 )  # fmt: skip
-LOOK_AT = 1000  # rows, to see which column is the score
+LOOK_AT = 1000  # rows inspected to find the score column
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,(\d{1,2}|\d{4,})")  # "4,5"; "1,000" could be a thousand
 
 
@@ -64,7 +64,7 @@ def pairs(
 
 
 def _is_header(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> bool:
-    """Whether the first row of a file names its columns: it has what was asked for, or no number where others do."""
+    """Whether the first row of a file names its columns: it has the requested names, or no number where others do."""
     if any(name in rows[0] for name in wanted):
         return True
     numeric = [_is_number(cell) for cell in rows[0]]
@@ -74,7 +74,7 @@ def _is_header(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> bool:
 
 
 def _number_columns(rows: Sequence[Sequence[str]], n: int) -> list[int]:
-    """Columns in which numbers stand, or nothing: [["a", "4.5"], ["b", ""]] -> [1]."""
+    """Columns that contain only numbers or nothing: [["a", "4.5"], ["b", ""]] -> [1]."""
     some = [row for row in rows[:LOOK_AT] if len(row) == n]
     return [
         place
@@ -86,7 +86,7 @@ def _number_columns(rows: Sequence[Sequence[str]], n: int) -> list[int]:
 def _places(
     path: Path, rows: Sequence[Sequence[str]], names: Sequence[str] | None, wanted: Sequence[str]
 ) -> tuple[int, int, int]:
-    """Where the two texts and the score stand in a row."""
+    """Positions of the two texts and the score in a row."""
     n = len(rows[0])
     if wanted:
         left, right, score = (_place(path, name, names, n) for name in wanted)

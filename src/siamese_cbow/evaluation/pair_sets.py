@@ -1,9 +1,9 @@
-"""A set of sentence pairs with gold scores, which of its pairs count, and what its text is like without any model.
+"""A set of sentence pairs with gold scores, which of its pairs count, and statistics of its text.
 
-Two protocols say which pairs count, because the paper's is not everybody else's:
+Two protocols say which pairs count, because the paper's differs from everybody else's:
 
     official  pairs with a gold score: what SemEval and all later papers report
-    paper     every released pair, one without a gold score counting as 0
+    paper     every released pair, with 0 where there is no gold score
 
 In 2015 SemEval released 8,500 pairs and scored 3,000. The paper's timing table counts all 17,608 pairs, and counting
 the unscored ones as 0 gives its figures. Use `paper` only next to the paper's own tables.
@@ -33,12 +33,12 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LOWEST, HIGHEST = 0.0, 5.0
 WORDS = Tokenizer(punctuation=False, rule=1)  # the paper's 6.63 words per sentence for MSRvid; full stops don't overlap
-LEAST_SCORED = 3  # two points lie on a line: their correlation is always 1 or -1
+LEAST_SCORED = 3  # the correlation of two points is always 1 or -1
 
 
 @dataclass(frozen=True, eq=False)
 class PairSet:
-    """Sentence pairs and how similar people found them, from 0 (unrelated) to 5 (the same); of one's own, on any scale.
+    """Sentence pairs and human similarity scores, from 0 (unrelated) to 5 (equivalent); your own may use any scale.
 
     `PairSet(2014, "images", (("a cat", "a kitten"), ...), gold=[4.2, nan, ...])`; NaN is a pair without a score.
     """
@@ -63,17 +63,17 @@ class PairSet:
 
     @property
     def group(self) -> str:
-        """What it is averaged with: its year for SemEval's sets, else its collection."""
+        """The group it is averaged with: its year for SemEval sets, otherwise its collection."""
         return str(self.year) if self.collection == "STS" else self.collection
 
     @property
     def name(self) -> str:
-        """`2014 images`, `STS-Benchmark test`, or the name of a file of one's own."""
+        """`2014 images`, `STS-Benchmark test`, or the name of your own file."""
         return self.dataset if self.collection == "pairs" else f"{self.group} {self.dataset}"
 
     @property
     def sentences(self) -> list[str]:
-        """All of them, the two of a pair one after the other: (("a", "b"), ("a", "c")) -> ["a", "b", "a", "c"]."""
+        """All sentences, the two of a pair adjacent: (("a", "b"), ("a", "c")) -> ["a", "b", "a", "c"]."""
         return [sentence for pair in self.pairs for sentence in pair]
 
     @property
@@ -91,7 +91,7 @@ class PairSet:
         return {}
 
     def text(self, tokenizer: Tokenizer = WORDS) -> TextFacts:
-        """What `tokenizer` makes of the text; worked out once for each tokenizer."""
+        """Statistics of the text under `tokenizer`, computed once for each tokenizer."""
         if tokenizer not in self._texts:
             self._texts[tokenizer] = _text_facts(self, tokenizer)
         return self._texts[tokenizer]
@@ -104,7 +104,7 @@ def counting(pair_set: PairSet, protocol: Protocol) -> Flags:
     return pair_set.scored if protocol == "official" else np.ones(len(pair_set.gold), bool)
 
 
-@lru_cache(maxsize=128)  # the same sets are used for every model, and remember what they know of their text
+@lru_cache(maxsize=128)  # the same sets are used for every model, and cache the statistics of their text
 def counted(pair_set: PairSet, protocol: Protocol) -> PairSet:
     """The pairs that count, each with a score: gold [4, nan, 2] -> official [4, 2], paper [4, 0, 2]."""
     counts = counting(pair_set, protocol)
@@ -139,7 +139,7 @@ class TextFacts:
         return float(self.overlaps.mean())
 
     def n_unknown(self, vocabulary: object) -> int | None:
-        """How many of the words `vocabulary` lacks; None if it can't tell, as with subword models."""
+        """How many of the words are not in `vocabulary`; None if it can't tell, as with subword models."""
         if not hasattr(vocabulary, "__contains__"):
             return None
         return sum(count for word, count in self.counts.items() if word not in vocabulary)

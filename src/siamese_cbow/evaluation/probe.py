@@ -1,11 +1,11 @@
-"""Supervised use: how well labels can be read off frozen vectors, by logistic regression with cross-validation.
+"""Supervised use: classification with frozen vectors, by logistic regression with cross-validation.
 
     great film <TAB> good      a text and its label per line; or a table (JSON lines, CSV, TSV, Parquet) with the
     dull film  <TAB> bad       columns text and label
 
-The vectors are not trained further. Beside them stands tf-idf on the same folds: what counting words gives without any
-vectors; and the share of the most frequent label, which is what no knowledge at all gives. `transfer` runs the same
-regression on the sets of the field, some of which come with a test part of their own or have two texts an example.
+The vectors are not trained further. Two baselines use the same folds: tf-idf, which counts words without any vectors,
+and the share of the most frequent label, which needs no knowledge at all. `transfer` runs the same regression on
+standard sets, some of which have a separate test part or two texts per example.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Labelled:
     name: str
     texts: Sequence[str]
     labels: Sequence[str]
-    seconds: Sequence[str] = ()  # of pairs, the other text of each
-    n_test: int = 0  # the last so many are the test part; 0: cross-validation
+    seconds: Sequence[str] = ()  # for pairs, the second text of each
+    n_test: int = 0  # size of the test part at the end; 0: cross-validation
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT, decoding: Decodi
     path = Path(path)
     decoding = decoding or Decoding()
     is_table = format_of(path).is_table
-    if format_of(path).name == "TSV" and text_column == TEXT:  # which may do without a header: then it is lines
+    if format_of(path).name == "TSV" and text_column == TEXT:  # a TSV file may lack a header: then it is lines
         is_table = LABEL in next(iter_lines(path, decoding), "").split("\t")
     reading = read_columns(path, [text_column], [LABEL], decoding) if is_table else _tab_rows(path, decoding)
     rows = list(reading)
@@ -96,7 +96,7 @@ def _tab_rows(path: Path, decoding: Decoding) -> Iterator[tuple[str, ...]]:
 def probe(
     system: System | None, data: Labelled, *, name: str | None = None, folds: int = FOLDS, seed: int = 1
 ) -> ProbeScore:
-    """The accuracy of logistic regression on the vectors of a system, or on tf-idf where that is None.
+    """The accuracy of logistic regression on the vectors of a system, or on tf-idf if that is None.
 
     `probe(model, read_labelled("films.tsv")).mean` -> 0.78
     """
@@ -109,9 +109,9 @@ def probe(
 def classified(
     system: System | None, data: Labelled, *, folds: int = FOLDS, ngrams: int = 1, seed: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each text that is tested its fold, (n,), and whether its label was told right, (n,).
+    """The fold of each tested text, (n,), and whether it was classified correctly, (n,).
 
-    ngrams  of tf-idf (`system` None): 2 counts pairs of words, too
+    ngrams  for tf-idf (`system` None): 2 also counts word pairs
     """
     with needs("scikit-learn", "sklearn"):
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -121,7 +121,7 @@ def classified(
         from sklearn.preprocessing import StandardScaler
     _check(data, folds)
     if system is None:
-        # Sparse counts want a weaker penalty than dense vectors: of 1, 10 and 30, tf-idf is at its best with 10 on MR.
+        # Sparse counts need a weaker penalty than dense vectors: of 1, 10 and 30, tf-idf does best with 10 on MR.
         classifier = LogisticRegression(C=10.0, max_iter=2000)
         texts = (
             [" ".join(texts) for texts in zip(data.texts, data.seconds, strict=True)] if data.seconds else data.texts
@@ -129,7 +129,7 @@ def classified(
         pipeline = make_pipeline(TfidfVectorizer(ngram_range=(1, ngrams)), classifier)
         features: NDArray[Any] = np.array(texts, object)
     else:
-        # Dimensions on one scale: the regression's penalty means something then, whatever the lengths of the vectors.
+        # Standardised dimensions make the regression's penalty meaningful, whatever the lengths of the vectors.
         pipeline, features = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)), _features(system, data)
     labels, n = np.array(data.labels), len(data.labels)
     if data.n_test:
@@ -139,7 +139,7 @@ def classified(
     fold_of, is_correct = np.full(n, -1, np.int64), np.zeros(n, bool)
     with (
         one_thread()
-    ):  # on a busy machine the threads of BLAS wait for each other, a hundred times as long as they work
+    ):  # on a busy machine, BLAS threads spend a hundred times longer waiting for each other than working
         for fold, (learnt, tested) in enumerate(cut):
             pipeline.fit(features[learnt], labels[learnt])
             fold_of[tested], is_correct[tested] = fold, pipeline.predict(features[tested]) == labels[tested]
@@ -147,7 +147,7 @@ def classified(
 
 
 def _features(system: System, data: Labelled) -> NDArray[Any]:
-    """(n, dim) vectors; of pairs u, v their differences and products, |u - v| and u * v, as SentEval has them."""
+    """(n, dim) vectors; for pairs u, v their differences and products, |u - v| and u * v, as in SentEval."""
     vectors = np.asarray(system.encode(list(data.texts)))
     if not data.seconds:
         return vectors

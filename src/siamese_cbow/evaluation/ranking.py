@@ -1,12 +1,12 @@
-"""Retrieval with judged relevance: queries, documents, grades; nDCG@10 and average precision of a system, BM25 beside.
+"""Retrieval with relevance judgements: queries, documents, grades; nDCG@10 and average precision, with BM25.
 
-    documents.tsv   id, title (may be absent), text          or as BEIR has it:  corpus.jsonl
+    documents.tsv   id, title (may be absent), text          or as in BEIR:      corpus.jsonl
     queries.tsv     id, text                                                     queries.jsonl
     relevance.tsv   query, document, and `grade` (1 the most    qrels/test.tsv   query-id, corpus-id, score
-                    relevant, up to 4, as Cranfield has it) or `score` (higher is more relevant)
+                    relevant, up to 4, as in Cranfield) or `score` (higher is more relevant)
 
-Documents are ranked by the cosine of their vector and the query's; equal ones in the order of the file. A query counts
-if it has a relevant document. The gain of a document is its score; of grades 1 to 4 it is 4 to 1.
+Documents are ranked by cosine with the query, ties in the order of the file. A query counts if it has a relevant
+document. The gain of a document is its score; for grades 1 to 4 it is 4 to 1.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Collection:
     name: str
     documents: Sequence[str]
     queries: Sequence[str]
-    gains: Mapping[int, Mapping[int, float]]  # place of a query -> place of a document -> its gain, above 0
+    gains: Mapping[int, Mapping[int, float]]  # position of a query -> position of a document -> its gain, above 0
 
     @cached_property
     def judged(self) -> list[int]:
-        """Places of the queries that have a relevant document."""
+        """Positions of the queries that have a relevant document."""
         return [query for query in range(len(self.queries)) if self.gains.get(query)]
 
     def items(self, system: System) -> dict[str, Floats]:
@@ -74,7 +74,7 @@ class Collection:
 
 
 def ndcg(ranked: Sequence[int], gains: Mapping[int, float]) -> float:
-    """Gains of the first ten, the i-th divided by log2(1 + i), by the most there can be: [1, 0], {0: 1} -> 0.63."""
+    """Discounted gains of the first ten, the i-th divided by log2(1 + i), over the ideal: [1, 0], {0: 1} -> 0.63."""
 
     def discounted(values: Sequence[float]) -> float:
         return float(sum(value / np.log2(2 + place) for place, value in enumerate(values)))
@@ -84,7 +84,7 @@ def ndcg(ranked: Sequence[int], gains: Mapping[int, float]) -> float:
 
 
 def average_precision(ranked: Sequence[int], gains: Mapping[int, float]) -> float:
-    """The mean over relevant documents of the precision down to each: [1, 0], {0: 1} -> 0.5."""
+    """The mean over relevant documents of the precision at their rank: [1, 0], {0: 1} -> 0.5."""
     hits = np.flatnonzero([document in gains for document in ranked])
     return float((np.arange(1, len(hits) + 1) / (hits + 1)).sum() / len(gains))
 
@@ -100,7 +100,7 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
     asks = np.repeat(norms(lengths / max(1.0, lengths.mean()), K1), np.diff(ends))
     frequencies = np.bincount(columns, minlength=len(place))
     worth = idf(frequencies, len(documents))[columns] * saturated(counts, asks, K1)
-    by_word = np.argsort(columns, kind="stable")  # a word's documents side by side, from starts[word] on
+    by_word = np.argsort(columns, kind="stable")  # documents grouped by word; those of a word begin at starts[word]
     postings = np.repeat(np.arange(len(documents)), np.diff(ends))[by_word]
     starts, worth = np.concatenate(([0], np.cumsum(frequencies))), worth[by_word]
     scores = np.zeros((len(queries), len(documents)))
@@ -143,7 +143,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Id and text of each; a title that the text does not begin with stands before it."""
+    """Id and text of each document; the title is prepended unless the text begins with it."""
     header, rows = _table(path)
     identity = "_id" if "_id" in header else "id"
     names = [identity, "text", *(["title"] if "title" in header else [])]

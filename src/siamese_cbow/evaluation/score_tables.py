@@ -1,7 +1,7 @@
 """Scores as tables for people, drawn with rich. Machines read `Scores.to_dict()` instead.
 
-Cells read as in the paper: `.6534 (.6516)` is Pearson (Spearman). The best Pearson of a row is bold; where there is
-no bold, in a pipe or a file, a star stands behind it.
+Cells read as in the paper: `.6534 (.6516)` is Pearson (Spearman). The best Pearson of a row is bold; without
+bold, in a pipe or a file, a star follows it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LABELS = 42  # characters of the first two columns
 
 
 def score_tables(systems: Sequence[Scores], *, width: int, can_bold: bool = True) -> Iterator[Table]:
-    """A line for each set and each aggregate, a column for each system; as many tables as the width makes necessary."""
+    """A row for each set and each aggregate, a column for each system; split into tables that fit the width."""
     columns = max([len(scores.system) for scores in systems] + [len("-.1234 (-.1234)*")]) + 3
     n = max(1, (width - LABELS) // columns)
     for start in range(0, len(systems), n):
@@ -32,7 +32,7 @@ def score_tables(systems: Sequence[Scores], *, width: int, can_bold: bool = True
 
 
 def _score_table(systems: Sequence[Scores], shown: slice, can_bold: bool) -> Table:
-    """The columns `shown` of a table; what is best is best of all systems."""
+    """The columns `shown` of a table; bold marks the best of all systems."""
     title = f"Pearson (Spearman), {systems[0].conditions}"
     table = _table(title, ["set", "pairs", *(scores.system for scores in systems[shown])])
 
@@ -52,7 +52,7 @@ def _score_table(systems: Sequence[Scores], shown: slice, can_bold: bool) -> Tab
 
 
 def details_table(scores: Scores) -> Table:
-    """What the text of each set is like, and what the system doesn't know of it."""
+    """Statistics of the text of each set, and how much of it the system doesn't know."""
     table = _table(
         f"The sets and their words unknown to {scores.system}",
         ["set", "pairs", "words", "words/sentence", "overlap", "unknown words", "pairs without a vector"],
@@ -65,7 +65,7 @@ def details_table(scores: Scores) -> Table:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """The tests between two systems, a line for each set and one for the mean."""
+    """The tests between two systems, a row for each set and one for the mean."""
     table = _table(
         f"{comparison.first} against {comparison.second}, Pearson, "
         f"{conditions(comparison.protocol, comparison.adapted)}",
@@ -87,7 +87,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def task_table(scores: Sequence[TaskScore]) -> Table:
-    """A line for each measure of each task, a column for each system, with 95% intervals over the examples."""
+    """A row for each measure of each task, a column for each system, with 95% intervals over the examples."""
     rows = task_rows(scores)
     systems = list(dict.fromkeys(score.system for score in scores))
     table = _table("Tasks beyond similarity: mean and 95% interval over examples", ["task", "examples", *systems])
@@ -111,7 +111,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def remarks(systems: Iterable[Scores]) -> Iterable[str]:
-    """What a reader of the numbers has to know: sets that are undefined, and why."""
+    """What a reader of the numbers has to know: which sets are undefined, and why."""
     for scores in systems:
         for score in scores.sets:
             if score.note:
@@ -129,7 +129,7 @@ def both_numbers(pearson: float | None, spearman: float | None, mark: str = "") 
 
 
 def best_of(figures: Iterable[float | None]) -> list[bool]:
-    """Which figures are the highest as shown, equal ones together: [.61234, .61231, .6] -> [True, True, False]."""
+    """Which values are the highest as displayed, including ties: [.61234, .61231, .6] -> [True, True, False]."""
     shown = [None if figure is None else round(figure, 4) for figure in figures]
     best = max((figure for figure in shown if figure is not None), default=None)
     return [figure is not None and figure == best for figure in shown]
@@ -171,7 +171,7 @@ def _interval(bounds: Interval | None) -> str:
 
 
 def _n_sets(groups: Sequence[Aggregate]) -> str:
-    """Over how many sets a mean goes: "19 sets", or "18-19 sets" when one of the systems has an undefined one."""
+    """The number of sets in a mean: "19 sets", or "18-19 sets" if a system is undefined on one."""
     counts = sorted({group.n_sets for group in groups})
     return f"{'-'.join(map(str, counts[:: max(1, len(counts) - 1)]))} set{'' if counts[-1] == 1 else 's'}"
 

@@ -1,12 +1,12 @@
-"""The score of a system on a set, and three ways of making one number of several sets.
+"""The score of a system on a set, and three ways to aggregate several sets.
 
-    mean      of the sets' correlations, each set counting the same: the headline number here
-    weighted  the same, each set counting by its pairs
+    mean      of the sets' correlations, all weighted equally: the headline number here
+    weighted  the same, weighted by the number of pairs
     pooled    one correlation over the pairs of all sets together, as MTEB does for each year
 
-A set whose correlation is undefined (every pair has the same cosine, or the same gold score) is left out of the means,
-and counted. `SetScore` is the only place that scores a set: `evaluate`, the tests between systems, the report and the
-benchmarks all ask it.
+A set whose correlation is undefined (every pair has the same cosine, or the same gold score) is excluded from the
+means and counted. Only `SetScore` scores a set: `evaluate`, the significance tests, the report and the benchmarks all
+use it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ ADAPTED: dict[Adapt, str] = {
 
 @dataclass(frozen=True, eq=False)
 class SetScore:
-    """How a system did on one set: `score.pearson` -> 0.66, or None when that is undefined and `note` says why."""
+    """The result of a system on one set: `score.pearson` -> 0.66, or None if undefined, when `note` says why."""
 
     pair_set: PairSet  # with the pairs that count under the protocol
     predictions: Floats  # (n_pairs,) their cosines
-    is_empty: Flags  # (n_pairs,) pairs with a sentence that the system knows nothing of; their cosine is 0
+    is_empty: Flags  # (n_pairs,) pairs with a sentence of unknown words only; their cosine is 0
     n_unknown: int | None = None  # words the system does not know; None if it can't say
     replicates: tuple[Floats, Floats] | None = None  # bootstrap: (n,) Pearson, (n,) Spearman
 
     @property
     def year(self) -> int:
-        """Of the set."""
+        """The year of the set."""
         return self.pair_set.year
 
     @property
@@ -118,10 +118,10 @@ class SetScore:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """Several sets in one number, three ways; see the top of this file."""
+    """Several sets in one number, in three ways; see the top of this file."""
 
     label: str  # "all", "2014", "SICK"
-    n_sets: int  # that are defined
+    n_sets: int  # with defined correlations
     n_undefined: int
     n_pairs: int
     mean_pearson: float | None
@@ -148,7 +148,7 @@ class Scores:
 
     @property
     def conditions(self) -> str:
-        """What must be said with every number."""
+        """What must accompany every number."""
         return conditions(self.protocol, self.adapted)
 
     @property
@@ -192,20 +192,20 @@ class Scores:
 
 
 def conditions(protocol: Protocol, adapted: Adapt) -> str:
-    """`conditions("official", "no")` -> "protocol official"; what was adapted is said behind it."""
+    """`conditions("official", "no")` -> "protocol official"; adaptation is appended."""
     return f"protocol {protocol}{ADAPTED[adapted]}"
 
 
 def headline(sets: Sequence[PairSet]) -> list[int]:
-    """Places of the sets that make the headline number: SemEval's, or all if there are none of these.
+    """Positions of the sets in the headline number: SemEval's, or all if there are none of these.
 
-    STS-Benchmark is drawn from the SemEval sets; beside them it would count the same pairs twice.
+    STS-Benchmark is drawn from the SemEval sets; including it would count the same pairs twice.
     """
     return [i for i, pair_set in enumerate(sets) if pair_set.collection == "STS"] or list(range(len(sets)))
 
 
 def mean(figures: Iterable[float | None]) -> float | None:
-    """The mean of the figures that are defined: [.4, None, .8] -> .6; None if none is."""
+    """The mean of the defined values: [.4, None, .8] -> .6; None if none is."""
     defined = [figure for figure in figures if figure is not None]
     return float(np.mean(defined)) if defined else None
 
@@ -218,7 +218,7 @@ def aggregate(label: str, sets: Sequence[SetScore]) -> Aggregate:
         weights = [score.n_pairs for score in defined]
         return float(np.average([of(score) for score in defined], weights=weights)) if defined else None
 
-    # Of the mean: pairs are resampled within each set, the sets stay.
+    # Of the mean: pairs are resampled within each set; the sets are fixed.
     replicates = [score.replicates[0] for score in defined if score.replicates is not None]
     is_resampled = replicates and len(replicates) == len(defined)
     predictions = np.concatenate([score.predictions for score in sets])

@@ -1,10 +1,10 @@
-"""Is one system better than another, or is it chance? Three tests over the same pairs, which ask different things.
+"""Is one system significantly better than another? Three tests over the same pairs, which ask different questions.
 
-Wilcoxon   do the two systems give pairs different cosines? The paper's test and its dagger (p < .0001). It knows
-           nothing of the gold scores: adding .1 to all cosines makes everything "significant".
+Wilcoxon   do the two systems give pairs different cosines? The paper's test and its dagger (p < .0001). It
+           ignores the gold scores: adding .1 to all cosines makes everything "significant".
 Williams   do the two cosines correlate differently with the gold scores? A t test for two correlations that share
            one variable (Williams 1959, the one Steiger 1980 recommends).
-bootstrap  the same question without assuming anything normal: pairs are drawn again with replacement.
+bootstrap  the same question without assuming normality: pairs are resampled with replacement.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ DAGGER = 0.0001
 
 @dataclass(frozen=True)
 class SetComparison:
-    """Two systems on one set. Figures are None where a correlation is undefined, or the test was not made."""
+    """Two systems on one set. Values are None if a correlation is undefined or the test was not run."""
 
     year: int
     dataset: str
     name: str
-    difference: float | None  # Pearson of the first less that of the second
+    difference: float | None  # Pearson of the first minus that of the second
     wilcoxon_p: float | None
     williams_t: float | None
     williams_p: float | None
@@ -120,14 +120,14 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
 
 
 def paired_bootstrap(a: Floats, b: Floats, gold: Floats, *, n: int, rng: np.random.Generator) -> Floats:
-    """Pearson of `a` less Pearson of `b` in each of `n` resamples of the same pairs, (n,); NaN: undefined."""
+    """Pearson of `a` minus Pearson of `b` in each of `n` resamples of the same pairs, (n,); NaN: undefined."""
     a, b, gold = (values - values.mean() for values in (a, b, gold))
     blocks = resamples(len(gold), n, rng)
     return np.concatenate([weighted_pearson(drawn, a, gold) - weighted_pearson(drawn, b, gold) for drawn in blocks])
 
 
 def two_sided(differences: Floats) -> float | None:
-    """How often resamples fall on the other side of 0, twice: never of 999 -> 0.002."""
+    """Twice the share of resamples on the other side of 0: none of 999 -> 0.002."""
     known = differences[~np.isnan(differences)]
     if not known.size:
         return None

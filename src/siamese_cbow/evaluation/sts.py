@@ -1,17 +1,17 @@
 """Read the STS sets, as released: SemEval folders of 2012-2016, STS-Benchmark and SICK files.
 
     data/sts/2012/STS.input.MSRpar.txt      two sentences per line, a tab between them (further fields are ignored)
-    data/sts/2012/STS.gs.MSRpar.txt         one score from 0 to 5 per line; an empty line is a pair nobody scored
+    data/sts/2012/STS.gs.MSRpar.txt         one score from 0 to 5 per line; an empty line is an unscored pair
 
 The year comes from the folder's name (`2012`, `STS12-en-test`), from the file's (`STS2016.input...`), or, in a folder
 such as `test-gold`, from the names of the sets. Folders of training data and the files `ALL` are left out.
 
     sts-test.csv                       STS-Benchmark: genre, file, year, number, score, sentence, sentence; no header,
-                                       tabs in spite of the name, and quotation marks that mean nothing
-    SICK.txt, SICK_test_annotated.txt  two layouts with a header, of which only the names are relied on
+                                       tabs despite the name, and literal quotation marks
+    SICK.txt, SICK_test_annotated.txt  two layouts with a header; columns are found by name
 
 Every line is checked, and an error names file and line. Lines end at \\n only (also \\r\\n): `str.splitlines` would
-also cut at characters that stand inside sentences.
+also split at characters inside sentences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.pair_sets import HIGHEST, LOWEST, Collection, PairSet
 from siamese_cbow.progress import SILENT, Progress
 
-TUNING = (  # of our own recipe: the one sentence about it, on every page with its scores
+TUNING = (  # disclosure about our own recipe, shown with its scores on every page
     "Settings were chosen on the STS sets of 2012 and 2013; scores of 2014 and 2015 were seen along the way, so these "
     "are not an untouched test."
 )
@@ -58,8 +58,8 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
 
     `sts("data/sts")` -> [PairSet(2012, "MSRpar", ...), ..., PairSet(2015, "images", ...)]
 
-    Of STS-Benchmark and SICK, a folder gives the test part; the other parts are read when their file is given.
-    Sets that a year lacks are said through `progress` and listed by `missing_sets`.
+    For STS-Benchmark and SICK, a folder gives the test part; to read another part, name its file. Sets missing from a
+    year are reported through `progress` and listed by `missing_sets`.
     """
     path = Path(path)
     if path.is_file():
@@ -85,7 +85,7 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
 
 
 def missing_sets(sets: Iterable[PairSet]) -> list[str]:
-    """The released sets that are absent from the years that are there, each with where it is to be had.
+    """The released sets missing from the years that are present, each with where to get it.
 
     Without 2013's SMT -> ["2013 SMT is missing: its sentences are distributed by ..."]
     """
@@ -107,7 +107,7 @@ class _Files:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of a folder and of those below it, three levels deep; in one order on every machine."""
+    """The files of a folder and its subfolders, three levels deep, in the same order on every machine."""
     deep = [file for pattern in ("*", "*/*", "*/*/*") for file in folder.glob(pattern) if file.is_file()]
     return sorted(file for file in deep if not re.search("train|trial", str(file.parent.relative_to(folder)), re.I))
 

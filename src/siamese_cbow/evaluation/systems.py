@@ -1,8 +1,8 @@
-"""What can be evaluated by name: every model that `open_model` opens, and a few things that only encode.
+"""What can be evaluated by name: every model that `open_model` opens, and a few systems that only encode.
 
 Those few are `random`, `tf-idf` and `tf-idf-characters`, folders of skip-thought, and models of sentence-transformers
-that are not a table of vectors: they say how similar sentences are, but have no words that make a `Model`. Anything
-else with `.encode` can be handed to `evaluate` directly.
+that are not a table of vectors: they compare sentences, but have no word vectors for a `Model`. Anything else with
+`.encode` can be passed to `evaluate` directly.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _WORDS = Tokenizer(punctuation=False)
 class TfIdfCosines:
     """The cosine of counts, each weighted by ln((1 + texts) / (1 + texts that have it)) + 1, as scikit-learn has it.
 
-    What is counted are words, or pieces of 3 to 5 characters of words with a space before and after them. The weights
-    come from the texts that are compared: `TfIdfCosines().cosines([("a cat", "a dog"), ("the cat", "a cat")])`.
+    The features are words, or character n-grams of 3 to 5 within words padded with spaces. The weights come from the
+    compared texts: `TfIdfCosines().cosines([("a cat", "a dog"), ("the cat", "a cat")])`.
     """
 
     characters: bool = False
@@ -55,7 +55,7 @@ class TfIdfCosines:
         idf = np.log((1 + len(counted)) / (1 + np.bincount(columns, minlength=len(place)))) + 1
         weights, rows = counts * idf[columns], np.repeat(np.arange(len(counted)), np.diff(ends))
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(counted)))
-        # A number for each feature of each pair: those that both texts have are multiplied.
+        # A number for each feature of each pair: counts of shared features are multiplied.
         keys, is_second = rows // 2 * len(place) + columns, rows % 2 == 1
         shared, first, second = np.intersect1d(
             keys[~is_second], keys[is_second], assume_unique=True, return_indices=True
@@ -78,7 +78,7 @@ class TfIdfCosines:
             for n in range(3, 6):
                 yield from (padded[i : i + n] for i in range(max(1, len(padded) - n + 1)))
                 if n >= len(padded):
-                    break  # a short word is one piece
+                    break  # a short word is a single n-gram
 
 
 TFIDF = {"tf-idf": TfIdfCosines(), "tf-idf-characters": TfIdfCosines(characters=True)}
@@ -87,11 +87,11 @@ TFIDF = {"tf-idf": TfIdfCosines(), "tf-idf-characters": TfIdfCosines(characters=
 def open_system(
     name: str, *, seed: int = 1, keep: Collection[str] | None = None, progress: Progress = SILENT
 ) -> System | PairSystem:
-    """What `name` stands for, ready to encode.
+    """The system called `name`, ready to encode.
 
     `open_system("random")`, `open_system("models/books")`, `open_system("glove.6B.300d.txt")`
 
-    keep  of a word vector file, only these words: `words_of(sets)` is all an evaluation needs
+    keep  the words to read from a word vector file: `words_of(sets)` is all an evaluation needs
     """
     if name == RANDOM and not Path(name).exists():
         return RandomVectors(seed=seed)
@@ -115,13 +115,13 @@ def open_systems(
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """The last part of each path where that tells them apart: ["models/a", "models/b"] -> ["a", "b"]."""
+    """The last part of each path if these are distinct: ["models/a", "models/b"] -> ["a", "b"]."""
     short = [Path(name).name or name for name in names]
     return [name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)]
 
 
 def words_of(sets: Iterable[PairSet]) -> set[str]:
-    """Every word of the sets, as it is written and in lower case: what must be read of a large word vector file."""
+    """Every word of the sets, as written and in lower case: what must be read from a large word vector file."""
     words: set[str] = set()
     for pair_set in sets:
         for lowercase in (True, False):
@@ -132,12 +132,12 @@ def words_of(sets: Iterable[PairSet]) -> set[str]:
 def _open_sentence_transformers(path: Path) -> System:
     with needs("sentence-transformers", "interop"):
         from sentence_transformers import SentenceTransformer
-    # No code that comes with a model is run, and nothing is fetched.
+    # Code that comes with a model is never run, and nothing is downloaded.
     model: System = SentenceTransformer(str(path), device="cpu", trust_remote_code=False, local_files_only=True)
     return model
 
 
-# how to tell a kind of folder that holds sentence vectors only, and how to open it
+# how to recognise a kind of folder that only encodes sentences, and how to open it
 ENCODER_FOLDERS: tuple[tuple[Callable[[Look], bool], Callable[[Path], System]], ...] = (
     (lambda look: look.config.get("format") == SKIP_THOUGHT.name, load_encoder),
     (lambda look: "uni_skip.npz" in look.names, read_published),

@@ -1,11 +1,11 @@
-"""Tasks beyond similarity, by folder: labels told from frozen vectors, retrieval with judgements, whole documents.
+"""Tasks beyond similarity, by folder: classification with frozen vectors, retrieval, whole documents.
 
     DIR/transfer/          sets of labelled sentences, see `transfer`
     DIR/retrieval/NAME/    test collections, see `ranking`
     DIR/documents/         files of documents, see `Documents`
 
-A task gives a figure from 0 to 1 for each example, query or document, so that systems are compared example by example;
-beside the systems stands what needs no vectors at all: tf-idf, BM25, the most frequent label.
+A task gives a score from 0 to 1 for each example, query or document, so that systems are compared example by example.
+Baselines need no vectors: tf-idf, BM25, the most frequent label.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from siamese_cbow.model.geometry import units
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.row_reader import iter_lines
 
-LEAST_WORDS, PASSAGE = 200, 100  # of a document, of a passage
+LEAST_WORDS, PASSAGE = 200, 100  # words of a document, of a passage
 N_DOCUMENTS, N_PASSAGES = 500, 4  # passages of a document
 HALVES, PASSAGES = "other half, mean of 1 / rank", "nearest passage of the same document"
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Larger pieces of text, as the paper's outlook asks: some documents, each as its words.
+    """Longer texts, which the paper leaves to future work: documents as lists of words.
 
         documents/NAME.txt    documents with an empty line between them (also .gz, .xz and so on)
 
-    Nothing has to be labelled. Two measures, each a figure for every document or passage:
+    No labels are needed. Two measures, with a score for every document or passage:
 
-        other half        half of a document is asked for the other half among all others: 1 / its rank
-        same document     the passage nearest to a passage (100 words each) is of the same document: 1 or 0
+        other half        one half of a document retrieves the other half among all others: 1 / its rank
+        same document     the passage nearest to a passage (100 words each) comes from the same document: 1 or 0
     """
 
     name: str
     words: Sequence[Sequence[str]]
 
     def items(self, system: System) -> dict[str, Floats]:
-        """A figure for each document, and for each passage."""
+        """A score for each document and for each passage."""
 
         def encoded(texts: list[str]) -> NDArray[Any]:
             return units(np.asarray(system.encode(texts), np.float32))
@@ -61,7 +61,7 @@ class Documents:
         return self._scored(first @ second.T, passages @ passages.T)
 
     def beside(self) -> dict[str, dict[str, Floats]]:
-        """tf-idf of words, weighted by the documents themselves."""
+        """tf-idf of words, with weights from the documents themselves."""
         with needs("scikit-learn", "sklearn"):
             from sklearn.feature_extraction.text import TfidfVectorizer
         first, second = self._halves()
@@ -79,7 +79,7 @@ class Documents:
         return [" ".join(first) for first, _ in cut], [" ".join(second) for _, second in cut]
 
     def _passages(self) -> tuple[list[str], NDArray[np.int64]]:
-        """Passages that lie evenly in their documents, and the place of the document of each."""
+        """Passages spread evenly over their documents, and the position of each one's document."""
         texts, document_of = [], []
         for place, words in enumerate(self.words):
             starts = np.unique(np.linspace(0, len(words) - PASSAGE, N_PASSAGES).astype(int) // PASSAGE * PASSAGE)
@@ -98,7 +98,7 @@ class Documents:
 
 
 def ranks_of_right(cosines: NDArray[Any]) -> NDArray[np.int64]:
-    """1 where nothing else has as high a cosine as the right one, the i-th of row i: [[.9, .1], [.8, .7]] -> [1, 2]."""
+    """The rank of the right one, the i-th of row i, by cosine: [[.9, .1], [.8, .7]] -> [1, 2]."""
     return np.asarray((cosines >= cosines.diagonal()[:, None]).sum(axis=1))
 
 
@@ -133,17 +133,17 @@ READERS = {"transfer": transfer_sets, "retrieval": collections, "documents": doc
 
 
 class Task(Protocol):
-    """Something to do with vectors."""
+    """A task that scores vectors."""
 
     @property
     def name(self) -> str:
         """`mr`, `cranfield`."""
 
     def items(self, system: System) -> Mapping[str, Floats]:
-        """By the name of the measure, (n_items,) figures from 0 to 1."""
+        """(n_items,) scores from 0 to 1, by the name of the measure."""
 
     def beside(self) -> Mapping[str, Mapping[str, Floats]]:
-        """The same for what needs no vectors, by its name."""
+        """The same for baselines without vectors, by name."""
 
     def sample(self, n: int) -> Task:
         """A smaller task, for a quick look."""
@@ -151,7 +151,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class TaskScore:
-    """How a system did: `TaskScore("books", "transfer", "mr", "accuracy", items)`; `score.mean` -> 0.71."""
+    """The result of a system: `TaskScore("books", "transfer", "mr", "accuracy", items)`; `score.mean` -> 0.71."""
 
     system: str
     kind: str  # "transfer", "retrieval", "documents"
@@ -166,7 +166,7 @@ class TaskScore:
 
     @cached_property
     def interval(self) -> Interval | None:
-        """95%, from drawing the items again."""
+        """The 95% interval, by resampling the items."""
         return interval(item_replicates(self.system, self.items[None]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class Tasks:
 
     @cached_property
     def beside(self) -> list[TaskScore]:
-        """The scores of what needs no vectors."""
+        """The scores of baselines without vectors."""
         return self._scores(lambda task: task.beside())
 
     def _scores(self, by_name: Callable[[Task], Mapping[str, Mapping[str, Floats]]]) -> list[TaskScore]:
@@ -200,7 +200,7 @@ class Tasks:
         ]
 
     def sample(self, n: int) -> Tasks:
-        """At most so many examples of each."""
+        """The same tasks with at most this many examples each."""
         return replace(self, by_kind={kind: [task.sample(n) for task in tasks] for kind, tasks in self.by_kind.items()})
 
     @cached_property

@@ -1,11 +1,11 @@
-"""Sets of labelled sentences as the field has them: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC; read, and told apart.
+"""Standard sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC; how to read and recognise them.
 
     mr.tsv, subj.tsv                            columns label and text: ten folds
-    sst2-train.tsv, sst2-test.tsv               with a test part of their own
+    sst2-train.tsv, sst2-test.tsv               with a separate test part
     mrpc-train.tsv, mrpc-test.tsv               with a column text2: pairs
-    rt-polarity.pos, rt-polarity.neg            a text per line, the label is the ending (MR; custrev, mpqa, subj alike)
+    rt-polarity.pos, rt-polarity.neg            one text per line, labelled by extension (MR; also custrev, mpqa, subj)
     train_5500.label, TREC_10.label             TREC: the label, a colon, a finer label, the question
-    msr_paraphrase_train.txt, ..._test.txt      MRPC as Microsoft has released it
+    msr_paraphrase_train.txt, ..._test.txt      MRPC as released by Microsoft
 
 Logistic regression on frozen vectors (see `probe`); each text counts as right or wrong, so that two systems can be
 compared text by text.
@@ -29,7 +29,7 @@ from siamese_cbow.text.reader import read_columns
 from siamese_cbow.text.row_reader import iter_lines
 
 NAMES = {"rt-polarity": "mr", "custrev": "cr", "sst2": "sst-2", "msr_paraphrase": "mrpc", "train_5500": "trec"}
-ENDINGS = ("pos", "neg", "subjective", "objective")  # that are labels
+ENDINGS = ("pos", "neg", "subjective", "objective")  # extensions that are labels
 TABLE = re.compile(r"(?P<name>.+?)(?:[-_](?P<part>train|test))?\.(?:tsv|csv|jsonl|parquet)")
 PARAPHRASES = "msr_paraphrase_{}.txt"
 QUESTIONS = ("train_5500.label", "TREC_10.label")
@@ -37,7 +37,7 @@ QUESTIONS = ("train_5500.label", "TREC_10.label")
 
 @dataclass(frozen=True)
 class Transfer:
-    """One set; `items` gives 1 for each text whose label is told right."""
+    """One set; `items` is 1 for each text that is classified correctly."""
 
     data: Labelled
     folds: int = FOLDS
@@ -49,12 +49,12 @@ class Transfer:
         return self.data.name
 
     def items(self, system: System | None) -> dict[str, Floats]:
-        """(n_tested,) by the name of the measure; of tf-idf where there is no system."""
+        """(n_tested,) by the name of the measure; for tf-idf if there is no system."""
         _, is_correct = classified(system, self.data, folds=self.folds, ngrams=2)
         return {self.measure: is_correct.astype(np.float64)}
 
     def beside(self) -> dict[str, dict[str, Floats]]:
-        """What needs no vectors: tf-idf of words and pairs of words, and the most frequent label always."""
+        """Baselines without vectors: tf-idf of words and word pairs, and always predicting the most frequent label."""
         counts = self.items(None)
         share = most_frequent_share(self.data)
         n = len(next(iter(counts.values())))
@@ -62,7 +62,7 @@ class Transfer:
         return {"tf-idf of words and bigrams": counts, "the most frequent label": {self.measure: always}}
 
     def sample(self, n: int) -> Transfer:
-        """The same with at most so many examples and five folds, for a quick look."""
+        """The same with at most this many examples and five folds, for a quick look."""
         size, data = len(self.data.texts), self.data
         chosen = np.sort(np.random.default_rng(1).permutation(size)[:n]).tolist()
         texts, labels = ([values[i] for i in chosen] for values in (data.texts, data.labels))
@@ -72,7 +72,7 @@ class Transfer:
 
 
 def transfer_sets(folder: Path) -> list[Transfer]:
-    """Every set in a folder, by name; files of no known kind are left alone."""
+    """Every set in a folder, by name; files of unknown kinds are ignored."""
     datasets = [*_tables(folder), *_by_ending(folder), *_questions(folder), *_paraphrases(folder)]
     names = [data.name for data in datasets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -152,7 +152,7 @@ def _read_paraphrases(path: Path) -> Labelled:
 
 
 def _joined(name: str, parts: Iterable[Labelled]) -> Labelled:
-    """One set of a part, or of two, the second of which is the test."""
+    """One set from one part, or from two, of which the second is the test part."""
     parts = list(parts)
     texts, labels, seconds = (
         [value for part in parts for value in getattr(part, field)] for field in ("texts", "labels", "seconds")

@@ -1,15 +1,16 @@
-"""Does a claim hold? Decided by an interval over pairs and over trainings, the same way for every claim.
+"""Does a claim hold? An interval over pairs and runs decides, in the same way for every claim.
 
-A claim is a figure that must lie above a bound: the difference of two means above 0, the sets on which a system is
-ahead above half of them. The figure is worked out again in many resamples. Each resample draws the pairs of every set
-with replacement, the same pairs for all systems, and takes one of a system's trainings at random, so that the interval
-is as wide as chance in the test and chance in the training make it together:
+A claim states that a value exceeds a bound: a difference of two means exceeds 0, or a system is ahead on more than half
+of the sets. The value is recomputed in many resamples. Each resample draws the pairs of every set with replacement, the
+same pairs for all systems, and picks one of a system's runs at random, so that the interval reflects both sampling
+error in the test and variation in training:
 
     holds            the middle 95% of the resamples lie above the bound
-    does not hold    they lie on or below it
-    cannot be told   all else; and whatever rests on fewer than three trainings, or on a rival that is not `sound`
+    does not hold    they lie at or below it
+    cannot be told   otherwise; also with fewer than three runs, or against a rival that is not `sound`
 
-A rival is not sound if its vectors have collapsed or if it scores below random vectors: to be ahead of it is no merit.
+Reports show the last as "undecided". A rival is not sound if its vectors have collapsed or if it scores below random
+vectors: beating it proves nothing.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ FAILS: Verdict = "does not hold"
 UNDECIDED: Verdict = "cannot be told"
 
 RESAMPLES = 500
-LEAST_RUNS = 3  # trainings with seeds of their own
-NEAR = 0.6  # of cosines: the paper's bound for related words
-CROWDED = 0.05  # of all pairs of words; of healthy vectors in 100 dimensions or more, fewer than .001 are that near
+LEAST_RUNS = 3  # runs with different seeds
+NEAR = 0.6  # cosine: the paper's bound for related words
+CROWDED = 0.05  # of all word pairs; in healthy vectors of 100 or more dimensions, fewer than .001 are that near
 N_LOOKED_AT = 2000  # words
 
 
 @dataclass(frozen=True)
 class Decision:
-    """`Decision("holds", 0.021, Interval(0.012, 0.034))`; `why` says what kept it from being decided."""
+    """`Decision("holds", 0.021, Interval(0.012, 0.034))`; `why` says why it is undecided."""
 
     verdict: Verdict
     value: float | None = None
@@ -48,12 +49,12 @@ class Decision:
     why: str = ""
 
     def but(self, reason: str) -> Decision:
-        """The same, held back: what would hold cannot be told, for this reason. What does not hold stays so."""
+        """The same, but undecided for this reason if it would hold. What does not hold stays that way."""
         return Decision(UNDECIDED, self.value, self.interval, reason) if reason and self.verdict == HOLDS else self
 
 
 def decide(value: float | None, replicates: Floats, *, above: float, n_runs: int) -> Decision:
-    """Whether a figure is above a bound, from its value in each resample, (n,); NaN: undefined there."""
+    """Whether a value exceeds a bound, given its value in each resample, (n,); NaN: undefined there."""
     bounds = interval(replicates)
     if value is None or bounds is None:
         return Decision(UNDECIDED, value, bounds, "undefined")
@@ -64,7 +65,7 @@ def decide(value: float | None, replicates: Floats, *, above: float, n_runs: int
 
 
 def decide_by_runs(values: Sequence[float], *, above: float) -> Decision:
-    """The same for a figure that has no pairs to draw, such as a count of words: every training must agree."""
+    """The same for a value without pairs to resample, such as a count of words: all runs must agree."""
     if not values:
         return Decision(UNDECIDED, why="undefined")
     spread = Interval(float(min(values)), float(max(values)))
@@ -72,36 +73,36 @@ def decide_by_runs(values: Sequence[float], *, above: float) -> Decision:
 
 
 def every(decisions: Sequence[Decision]) -> Verdict:
-    """Of a claim with several parts: it holds if all do, and does not if one does not."""
+    """The verdict on a claim with several parts: it holds if all hold, and fails if one fails."""
     verdicts = {decision.verdict for decision in decisions}
     return FAILS if FAILS in verdicts else HOLDS if verdicts == {HOLDS} else UNDECIDED
 
 
-# What decisions are made of
+# The basis of decisions
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """The Pearson of each set for some trainings of one system, as they are and in each resample."""
+    """Pearson of each set for the runs of one system, as measured and in each resample."""
 
     figures: Floats  # (n_runs, n_sets); NaN: undefined
-    replicates: Floats  # (n_resamples, n_sets): of a training drawn for each resample
-    is_single: bool = False  # trained once by design, as what takes hours is; others must have their three trainings
+    replicates: Floats  # (n_resamples, n_sets): of the run drawn for each resample
+    is_single: bool = False  # trained once by design because it takes hours; others need three runs
 
     @property
     def n_runs(self) -> int:
-        """How many trainings there are, or count as."""
+        """The number of runs, or what it counts as."""
         return LEAST_RUNS if self.is_single else len(self.figures)
 
     @property
     def point(self) -> Floats:
-        """The mean over trainings, (n_sets,)."""
+        """The mean over runs, (n_sets,)."""
         point: Floats = self.figures.mean(axis=0)
         return point
 
 
 def resampled_pearsons(runs: Sequence[Scores], *, n: int = RESAMPLES, seed: int = 1) -> Floats:
-    """Pearson of each set in each resample of its pairs, (n_runs, n, n_sets); which pairs depends on the set alone."""
+    """Pearson of each set in each resample of its pairs, (n_runs, n, n_sets); the draw depends only on the set."""
     columns = []
     for scores in zip(*(run.sets for run in runs), strict=True):
         gold = scores[0].gold - scores[0].gold.mean()
@@ -113,20 +114,20 @@ def resampled_pearsons(runs: Sequence[Scores], *, n: int = RESAMPLES, seed: int 
 
 
 def drawn_runs(name: str, n_runs: int, *, n: int = RESAMPLES) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Which training stands for a system in each resample, (n,): a function of the system's name."""
+    """Which run represents a system in each resample, (n,): a function of the system's name."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     return np.asarray(rng.integers(n_runs, size=n), np.int64)
 
 
 def one_run_each(name: str, pearsons: Floats) -> Floats:
-    """(n_runs, n, ...) -> (n, ...): of each resample the figures of the training that was drawn for it."""
+    """(n_runs, n, ...) -> (n, ...): for each resample, the values of the run drawn for it."""
     n = pearsons.shape[1]
     picked: Floats = pearsons[drawn_runs(name, len(pearsons), n=n), np.arange(n)]
     return picked
 
 
 def item_replicates(name: str, items: Floats, *, n: int = RESAMPLES, seed: int = 1) -> Floats:
-    """The mean over items in each resample, (n,), from items (n_runs, n_items): examples or queries, drawn again."""
+    """The mean over items in each resample, (n,), from items (n_runs, n_items): examples or queries, resampled."""
     drawn = np.concatenate(list(resamples(items.shape[1], n, set_rng("items", seed)))) / items.shape[1]
     return one_run_each(name, np.stack([drawn @ run for run in items]))
 
@@ -135,8 +136,7 @@ def item_replicates(name: str, items: Floats, *, n: int = RESAMPLES, seed: int =
 
 
 def crowding(vectors: Vectors) -> float:
-    """The share of pairs of words whose cosine is above .6, among 2,000 words: 0 for random vectors, 1 for equal "
-    "ones."""
+    """The share of word pairs with a cosine above .6, among 2,000 words: 0 for random vectors, 1 for identical ones."""
     rng = np.random.default_rng(1)
     rows = units(vectors[np.sort(rng.permutation(len(vectors))[:N_LOOKED_AT])].astype(np.float32))
     rows = rows[rows.any(axis=1)]
@@ -147,17 +147,17 @@ def crowding(vectors: Vectors) -> float:
 
 
 def is_collapsed(crowded: float | None) -> bool:
-    """Whether so many words are near to each other that the vectors tell little apart."""
+    """Whether so many words are near each other that the vectors distinguish little."""
     return crowded is not None and crowded > CROWDED
 
 
-Statistic: TypeAlias = Callable[..., Floats]  # of the figures (..., n_sets) of some systems: one number each, (...)
+Statistic: TypeAlias = Callable[..., Floats]  # scores (..., n_sets) of some systems -> one number each, (...)
 
 
 def decide_statistic(statistic: Statistic, *systems: Resampled, above: float) -> Decision:
     """`decide_statistic(lambda a, b: (a - b).mean(-1), ours, theirs, above=0)`: whether the first is better.
 
-    Its value is the mean over trainings: one of each system at a time, as in a resample.
+    Its value is the mean over runs, taking one run of each system at a time, as in a resample.
     """
     runs = range(max(len(system.figures) for system in systems))
     values = [statistic(*(system.figures[run % len(system.figures)] for system in systems)) for run in runs]

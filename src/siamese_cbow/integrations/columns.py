@@ -1,6 +1,6 @@
-"""Columns of texts in, columns of vectors out: pandas, polars and pyarrow, each answered in its own kind.
+"""Columns of texts in, columns of vectors out: pandas, polars and pyarrow, each in its own type.
 
-    with_vectors(model, frame, "text")       the same table with a column `vector` more
+    with_vectors(model, frame, "text")       the same table with an additional column `vector`
     as_matrix(frame["vector"])               (n, dim) float32, from a column of lists or arrays
 
 A missing text is an error that names its row: fill or drop missing values first.

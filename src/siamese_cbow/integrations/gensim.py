@@ -1,4 +1,4 @@
-"""gensim's KeyedVectors: to and from, in memory. Files of gensim: see `formats`."""
+"""Conversion to and from gensim's KeyedVectors, in memory. For gensim's files, see `formats`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class SentenceEmbeddings(Embeddings):
     ) -> None:
         self.model = open_model(model)
         self._options = {"normalize_embeddings": normalize, **options}
-        self.embed_query("")  # a wrong option is said now, not when the first text comes
+        self.embed_query("")  # fail on a wrong option now, not with the first text
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text, as plain numbers: `embed_documents(["a cat", "a dog"])` -> [[0.12, ...], ...]."""

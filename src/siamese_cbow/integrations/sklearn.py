@@ -82,7 +82,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self.model_.encode(_texts(texts), normalize_embeddings=self.normalize, **options)
 
     def _check_nothing_to_learn(self) -> None:
-        """A setting of learning would have no effect on a model that is given."""
+        """Refuse training settings for a given model, on which they would have no effect."""
         defaults = inspect.signature(type(self).__init__).parameters
         if changed := [name for name in LEARNING if getattr(self, name) != defaults[name].default]:
             raise SettingsError(
@@ -96,7 +96,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         settings = {"dim": self.dim, "epochs": self.epochs, "seed": self.seed, **(self.changes or {})}
         recipe = SiameseCBOW.preset(self.recipe, **settings)
-        documents = ([text] for text in texts)  # lists: a text is a document, whatever lines it has
+        documents = ([text] for text in texts)  # lists: a text is one document, however many lines it has
         stream = prepare(documents, min_count=self.min_count, threads=self.threads)
         if stream.n_sentences == stream.n_documents:
             raise InputError(
@@ -113,7 +113,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
-    """A list of strings; of a table of one column, as ColumnTransformer may hand over, that column."""
+    """A list of strings; for a one-column table, as ColumnTransformer may pass, that column."""
     if isinstance(texts, str):
         raise SettingsError("got a single string; expected a list or a column of texts")
     listed = as_list(texts)

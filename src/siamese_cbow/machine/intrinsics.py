@@ -1,11 +1,10 @@
-"""What a processor can do and Numba has no word for: atomic counters, bits, requests for memory.
+"""Processor features that Numba lacks: atomic counters, bit operations, prefetching.
 
-Each function comes first in plain Python, which defines it, and then in LLVM's terms.
+Each function is first defined in plain Python and then in LLVM.
 
-Rows in memory: whole cache lines long and beginning at one, asked for before they are needed, used again.
-
-Rows of whole lines (the dim rounded up, the rest zero) make loops over rows a fifth faster. They lie all over the
-memory, and most of the work on them is waiting, unless the processor is told beforehand.
+Rows in memory span whole cache lines, aligned, prefetched and reused. Rows of whole lines (the dim rounded up, the rest
+zero) make loops over rows a fifth faster. Rows are scattered over memory, and most of the work on them is waiting
+unless they are prefetched.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if not PLAIN:
 
 
 def _at_item(emit: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Code on a number of an array, which the second argument counts to: emit(builder, its address, all arguments)."""
+    """Code for one array item, indexed by the second argument: emit(builder, its address, all arguments)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -45,14 +44,14 @@ def _add(array: Any, index: int, value: int) -> Any:
 
 @intrinsic_or(_add)
 def atomic_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """array[index] += value, of int64; the result is the old value."""
+    """array[index] += value, int64; returns the old value."""
     code = _at_item(lambda builder, address, args: builder.atomic_rmw("add", address, args[2], "seq_cst"))
     return types.int64(array, types.int64, types.int64), code
 
 
 @intrinsic_or(lambda array, index: array[index])
 def atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
-    """array[index], of int64."""
+    """array[index], int64."""
     code = _at_item(lambda builder, address, args: builder.load_atomic(address, "seq_cst", 8))
     return types.int64(array, types.int64), code
 
@@ -63,14 +62,14 @@ def _raise_to(array: Any, index: int, value: int) -> None:
 
 @intrinsic_or(_raise_to)
 def atomic_raise(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """array[index] = max(array[index], value), of int64."""
+    """array[index] = max(array[index], value), int64."""
     code = _at_item(lambda builder, address, args: builder.atomic_rmw("max", address, args[2], "seq_cst"))
     return types.void(array, types.int64, types.int64), code
 
 
 @intrinsic_or(lambda: 0)
 def give_way(typingctx: Any) -> Any:
-    """Let another thread have this core (matters when there are more threads than free cores)."""
+    """Yield this core to another thread (matters if there are more threads than free cores)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield")
@@ -108,7 +107,7 @@ def _trailing_zeros(number: Any) -> Any:
 
 @intrinsic_or(_trailing_zeros)
 def trailing_zeros(typingctx: Any, number: Any) -> Any:
-    """The number of zeros below the lowest bit that is set; 64 where none is: 0b1000 -> 3."""
+    """The number of zeros below the lowest set bit; 64 if there is none: 0b1000 -> 3."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.IntType(1)(0))
@@ -118,7 +117,7 @@ def trailing_zeros(typingctx: Any, number: Any) -> Any:
 
 @intrinsic_or(lambda array, index: None)
 def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
-    """Have the cache line of array[index] brought in, for reading; all dimensions count as one.
+    """Prefetch the cache line of array[index] for reading; the array is indexed as flat.
 
     The index must be inside the array.
     """
@@ -148,7 +147,7 @@ def padded_width(dim: int) -> int:
 
 
 def aligned(shape: tuple[int, ...]) -> Vectors:
-    """Zeros that begin at a cache line; rows that straddle lines cost a tenth of the speed."""
+    """Zeros aligned to a cache line; rows that straddle lines cost a tenth of the speed."""
     size = math.prod(shape)
     memory = np.zeros(size + LINE, np.float32)
     skip = (-memory.ctypes.data // memory.itemsize) % LINE
@@ -157,26 +156,26 @@ def aligned(shape: tuple[int, ...]) -> Vectors:
 
 @njit(**INLINE)
 def prefetch(rows: Vectors, w: int) -> None:
-    """Have row w brought into the cache, for reading."""
+    """Prefetch row w for reading."""
     for j in range(0, rows.shape[1], LINE):
         prefetch_item(rows, w * rows.shape[1] + j)
 
 
 @njit(**INLINE)
 def prefetch_to_move(rows: Vectors, w: int) -> None:
-    """Have row w brought into the cache, for writing."""
+    """Prefetch row w for writing."""
     for j in range(0, rows.shape[1], LINE):
         prefetch_to_write(rows, w * rows.shape[1] + j)
 
 
 class Scratch:
-    """Arrays that are used again and again: fresh ones would come page by page from the system each time."""
+    """Reusable arrays: the system would hand out fresh ones page by page each time."""
 
     def __init__(self) -> None:
         self._bytes: dict[str, NDArray[np.uint8]] = {}
 
     def array(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array of this shape with any content, valid until the name is asked for again."""
+        """An uninitialised array of this shape, valid until the name is requested again."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if name not in self._bytes or len(self._bytes[name]) < size:
             self._bytes[name] = np.empty(size + size // 4, np.uint8)

@@ -1,10 +1,10 @@
 """Products of the small matrices of a batch: cosines of all pairs of sentences, and sums of means.
 
-BLAS would first copy both matrices into an order that it likes, which on 64 rows costs a third of its time. Here
-everything is in the cache already: both products keep a block of results in registers, and read what they need
-where it lies. Each number is summed in one order, whatever the block it is in, so nothing depends on tiles or threads.
+BLAS would first copy both matrices into its own layout, which on 64 rows costs a third of its time. Here everything is
+already in the cache: both products keep a block of results in registers and read their inputs in place. Each number is
+summed in one order, whatever block it is in, so nothing depends on tiles or threads.
 
-And what is made of a row of cosines: exp of all at once, and the highest; Numba would go number by number, many times
+Also functions of a row of cosines: exp of all of them, and the highest; Numba would go number by number, many times
 slower. Cephes' method: x = n ln 2 + r, exp(r) by a polynomial, 2^n by writing n into the exponent; relative error below
 1e-7.
 """
@@ -49,8 +49,8 @@ def dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
 def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirror: bool) -> None:
     """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end]'.
 
-    With `mirror`, left and right are the same: the scores are written on both sides of the diagonal, and the part below
-    it isn't computed.
+    With `mirror`, left and right are the same: scores are written on both sides of the diagonal, and the part below it
+    is not computed.
     """
     for column in range(j, j_end, 4):
         for row in range(i, min(i_end, column + 4) if mirror else i_end, 3):
@@ -61,7 +61,7 @@ def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, 
 def _block_of_dots(
     left: Vectors, i: int, last_i: int, right: Vectors, j: int, last_j: int, scores: Vectors, mirror: bool
 ) -> None:
-    """Three rows by four; beyond the last row or column it is taken again."""
+    """Three rows by four; beyond the end, the last row or column is repeated."""
     i1, i2 = min(i + 1, last_i), min(i + 2, last_i)
     j1, j2, j3 = min(j + 1, last_j), min(j + 2, last_j), min(j + 3, last_j)
     a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = np.float32(0)
@@ -107,7 +107,7 @@ def _combine_plain(
 def _combine(
     typingctx: Any, panels: Any, thread: Any, i: Any, last: Any, rows: Any, column: Any, n: Any, out: Any, first: Any
 ) -> Any:
-    """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the last row that is taken again."""
+    """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the end, the last row is repeated."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         code = SimdCode(context, builder, signature, args, _LANES)
@@ -151,15 +151,15 @@ def _combine(
 
 @njit(**INLINE)
 def _ordered(bits: np.int32) -> np.int32:
-    """From the bits of a float32 to integers in the same order, and back: those of negative ones are turned over."""
+    """From the bits of a float32 to integers in the same order, and back: bits of negative numbers are inverted."""
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 
 @njit(**LEAN)
 def highest(scores: NDArray[np.float32]) -> np.float32:
-    """The highest of one or more numbers: [-1, 2, -inf] -> 2. Where one is NaN, the result may be too.
+    """The highest of one or more numbers: [-1, 2, -inf] -> 2. If one is NaN, the result may be NaN, too.
 
-    As integers, of which Numba compares a whole register at a time; of float32 it fears a NaN in each.
+    Compared as integers, a whole register at a time; with float32, Numba would check each number for NaN.
     """
     top = np.int32(-(2**31))
     for j in range(len(scores)):
@@ -180,7 +180,7 @@ def _exp(x: np.float32) -> np.float32:
 
 @njit(**LEAN, fastmath={"contract"})
 def exp_all(scores: NDArray[np.float32], sharpness: np.float32, highest: np.float32) -> np.float32:
-    """scores = exp(sharpness * (scores - highest)); the result is their sum.
+    """scores = exp(sharpness * (scores - highest)); returns their sum.
 
     [0, -1e30, 0], 1, 0 -> [1, 0, 1], sum 2
     """

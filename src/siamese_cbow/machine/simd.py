@@ -1,17 +1,17 @@
-"""Several numbers at once: sums of rows that lie anywhere, kept in registers until they are complete.
+"""SIMD: sums of scattered rows, kept in registers until they are complete.
 
     gather         out[k] = rows[a] + rows[b] + ...
     gather_scaled  out[k] = x rows[a] + y rows[b] + ...
     gather_move    out[k] -= rate (rows[a] + rows[b] + ...)
 
-Numba keeps the sums of a loop in registers only where it finds out by itself that it may: its own loops go along the
-columns of a few rows, and write the sum to memory and read it again for the next few. Written in LLVM's terms, sums
-are where the code says (`SimdCode`, which `products` uses too). Here the columns are cut into pieces of some cache
-lines each, and a piece is summed over all rows before the next: a third faster. Each number is the sum of its column
-from the first row to the last, whatever the pieces.
+Numba keeps the sums of a loop in registers only if it can prove that it may: its own loops run along the columns of a
+few rows, write the sum to memory and read it again for the next few. Written in LLVM (`SimdCode`, which `products` uses
+too), sums stay where the code puts them. Here the columns are split into pieces of a few cache lines, and each piece is
+summed over all rows before the next: a third faster. Each number is the sum of its column from the first row to the
+last, whatever the pieces.
 
 rows, out  (any, width) float32 with a width of whole cache lines
-numbers    (any,) int32, of rows
+numbers    (any,) int32, row numbers
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if not PLAIN:
 
     LARGE_REGISTERS = bool(get_host_cpu_features().get("avx512f"))
     PLACE = ir.IntType(64)
-    # Cache lines in a piece: as many as there are registers for (half of them where a line takes two), then the rest.
+    # Cache lines in a piece: as many as fit the registers (half as many if a line takes two), then the rest.
     _PIECES = (10, 4, 1) if LARGE_REGISTERS else (5, 2, 1)
 
 
@@ -94,7 +94,7 @@ def gather_move(typingctx: Any, rows: Any, numbers: Any, begin: Any, end: Any, r
 
 
 class SimdCode:
-    """Writes code on vectors of `lanes` float32."""
+    """Generates code for vectors of `lanes` float32."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any, lanes: int) -> None:
         self.context, self.builder = context, builder
@@ -117,12 +117,12 @@ class SimdCode:
         return self.builder.gep(array.data, [index])
 
     def vectors(self, first: Any, n: int) -> list[Any]:
-        """The addresses of n vectors that lie one after another."""
+        """The addresses of n consecutive vectors."""
         places = [self.builder.gep(first, [PLACE(i * self._lanes)]) for i in range(n)]
         return [self.builder.bitcast(place, self.vector.as_pointer()) for place in places]
 
     def load(self, address: Any) -> Any:
-        """A vector, from any place that holds a number."""
+        """A vector, from the address of any number."""
         loaded = self.builder.load(address, typ=self.vector)
         loaded.align = 4
         return loaded
@@ -133,7 +133,7 @@ class SimdCode:
             self.builder.store(vector, address, align=4)
 
     def zeros(self) -> Any:
-        """What a sum starts from."""
+        """The initial value of a sum."""
         return ir.Constant(self.vector, [0.0] * self._lanes)
 
     def spread(self, number: Any) -> Any:
@@ -143,7 +143,7 @@ class SimdCode:
         return self.builder.shuffle_vector(alone, undefined, ir.Constant(ir.VectorType(whole, self._lanes), None))
 
     def multiply_add(self, factor: Any, vectors: list[Any], totals: list[Any]) -> list[Any]:
-        """totals + factor * vectors, in one step where the processor has it."""
+        """totals + factor * vectors, fused if the processor supports it."""
         function = cgutils.get_or_insert_function(
             self.builder.module, ir.FunctionType(self.vector, [self.vector] * 3), f"llvm.fmuladd.v{self._lanes}f32"
         )
@@ -151,7 +151,7 @@ class SimdCode:
 
 
 class _GatherCode(SimdCode):
-    """What the three functions have in common; a vector is a cache line."""
+    """Shared by the three functions; a vector is a cache line."""
 
     def write(
         self, rows: Any, numbers: Any, weights: Any, begin: Any, end: Any, out: Any, k: Any, factor: Any = None
@@ -174,7 +174,7 @@ class _GatherCode(SimdCode):
     def _sums(
         self, rows: Any, numbers: Any, weights: Any, begin: Any, end: Any, column: Any, n_lines: int
     ) -> list[Any]:
-        """The loop over the rows, and what comes out of it: a value for each line."""
+        """The loop over the rows and its results: a value for each line."""
         builder, before = self.builder, self.builder.block
         loop, after = builder.append_basic_block("gather"), builder.append_basic_block("gathered")
         builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)

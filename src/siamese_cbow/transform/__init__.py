@@ -1,14 +1,14 @@
-"""Model in, model out: each step reads finished rows and writes others.
+"""Model in, model out: each step reads trained rows and writes new ones.
 
-    estimates       weights of words; mean and Gram matrix of sentences, of a stream or from counts
+    estimates       word weights; mean and Gram matrix of sentences, from a stream or from counts
       [information]
-    settings        what is done to rows after training, as values [Postprocess]
-    postprocessing  doing it, at the end of a training or to any model, and undoing it
+    settings        post-processing settings [Postprocess]
+    postprocessing  applies them, at the end of training or to any model, and undoes them
       [end_of_training, folded, ids_in, learnt_rows, postprocess, without_postprocessing]
-    spelling        rare words drawn towards what their letters say, at the end of a training [drawn_to_letters]
-    adaptation      a model for texts of one kind
+    spelling        moves rare words towards the vectors of their n-grams, at the end of training [drawn_to_letters]
+    adaptation      domain adaptation
       [adapt, adaptation, evened, not_adapted, scaled_along, shares_of, word_weights]
     compression     fewer bits, dimensions, words; several models of one vocabulary -> one [combine, compress]
 
-Nothing is trained here, and nothing is written to a disk.
+Nothing is trained here, and nothing is written to disk.
 """

@@ -1,15 +1,15 @@
-"""A model made to fit texts of one kind, such as headlines, tickets or captions, without training and without labels.
+"""Domain adaptation: fit a model to headlines, tickets or captions, without training and without labels.
 
-Two things are looked at in some texts of that kind, and folded into the rows:
+Two properties of sample texts from the domain are folded into the rows:
 
-    words       what is common in these texts says little about any one of them, however rare it is elsewhere
-    directions  what most of these texts have in common should not decide which of them are alike
+    words       a word that is common in the domain says little about any one text, however rare it is elsewhere
+    directions  what most texts of the domain share should not decide which of them are similar
 
-    shares of a word       .001% of all text, 3% of the headlines    ->  together, as if 10,000 words were known before
-    strengths s of texts   mean 1, the strongest of headlines 20     ->  scaled by 1 / sqrt(1 + g s), g from 0 to .2
+    share of a word        .001% of all text, 3% of the headlines    ->  combined with a prior worth 10,000 words
+    strength s of texts    mean 1, the strongest of headlines 20     ->  scaled by 1 / sqrt(1 + g s), g from 0 to .2
 
-The more texts, the more is believed of what they say. All numbers were chosen on STS 2012-2013; what it is worth:
-results/adapt.md.
+The more texts, the more weight they get. All constants were chosen on STS 2012-2013; results/adapt.md measures the
+effect.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.transform.estimates import BLOCK, SAMPLE
 from siamese_cbow.transform.postprocessing import check_not_postprocessed, without_postprocessing
 
-PRIOR_WORDS = 10_000  # so many words of texts weigh as much as all that was known of shares before
-PRIOR_TEXTS = 3_000  # so many texts, and their directions are evened out half as far as those of any number of texts
+PRIOR_WORDS = 10_000  # this many words of texts weigh as much as the prior shares
+PRIOR_TEXTS = 3_000  # with this many texts, directions are evened out half as far as with unlimited texts
 STRENGTH = 0.2
-WEIGHT_POWER = 0.5  # how far weights of words follow
+WEIGHT_POWER = 0.5  # how strongly word weights follow
 
 
 def adapt(model: Model, texts: Texts) -> Model:
@@ -62,10 +62,10 @@ def not_adapted(model: Model) -> Model:
 
 
 def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offsets) -> Undo:
-    """What texts ask for, of which text i has the words `ids[offsets[i]:offsets[i + 1]]`: weights, and `scaled_along`.
+    """The adaptation to texts, where text i has the words `ids[offsets[i]:offsets[i + 1]]`: weights, `scaled_along`.
 
     vectors  (n_words, dim)
-    shares   (n_words,) of each word in all text; None where nobody knows: then weights stay as they are
+    shares   (n_words,) of each word in general text; None if unknown: weights then stay as they are
     """
     weights = np.ones(len(vectors), np.float32)
     if shares is not None:
@@ -86,9 +86,9 @@ def shares_of(counts: Counts) -> Floats | None:
 
 
 def word_weights(shares: Floats, counts: NDArray[np.int64]) -> Floats:
-    """What words should weigh in texts where they stand `counts` times, relative to what they weigh.
+    """Weights of words that occur `counts` times in the texts, relative to their current weights.
 
-    Nothing is known (no counts at all) -> all 1; a share of 1 in 1,000 that becomes 1 in 10 -> sqrt(2.4 / 6.9) = .59.
+    No counts at all -> all 1; a share of 1 in 1,000 that becomes 1 in 10 -> sqrt(2.4 / 6.9) = .59.
     """
     together = (counts + PRIOR_WORDS * shares) / (counts.sum() + PRIOR_WORDS)
     weights: Floats = (np.log1p(1 / together) / np.log1p(1 / shares)) ** WEIGHT_POWER
@@ -96,7 +96,7 @@ def word_weights(shares: Floats, counts: NDArray[np.int64]) -> Floats:
 
 
 def evened(gram: Floats, n_texts: int) -> tuple[Floats, Floats]:
-    """Directions (dim, dim) and what to scale them by, (dim,).
+    """Directions (dim, dim) and their scale factors, (dim,).
 
     gram  (dim, dim) the sum of the products of the texts' vectors with themselves
     """
@@ -125,12 +125,12 @@ def _gram(rows: Vectors, ids: Ids, offsets: Offsets) -> Floats:
         ends = offsets[start : start + BLOCK + 1]
         vectors = np.empty((len(ends) - 1, rows.shape[1]), np.float32)
         means(rows, ids, ends, False, vectors)
-        gram += gram_of(vectors, np.diff(ends) > 0)  # without weights, BLAS would sum in another order than in 0.1.0
+        gram += gram_of(vectors, np.diff(ends) > 0)  # without weights, BLAS would sum in a different order from 0.1.0
     return gram
 
 
 def some_of(texts: Iterable[str], most: int = SAMPLE, seed: int = 1) -> list[str]:
-    """All texts, or `most` of them, each as likely as any other, however many come."""
+    """All texts, or a uniform sample of `most` of them (reservoir sampling)."""
     rng, sample = random.Random(seed), []
     for n, text in enumerate(texts):
         if n < most:

@@ -1,10 +1,10 @@
-"""What a text tells of words and sentences: how much each word counts, and what all sentences have in common.
+"""Estimates from text: the weight of each word, and what all sentences have in common.
 
 sif   a / (a + p), where p is the share of the word in the corpus                       (Arora, Liang and Ma 2017)
 usif  a / (a/2 + p), where `a` follows from the vocabulary and the length of sentences  (Ethayarajh 2018)
 idf   ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it
 
-information   ln(1 + 1 / p): the factor that every training ends with, for words of few or no counts, too
+information   ln(1 + 1 / p): the factor applied at the end of every training, also to words with few or no counts
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from siamese_cbow.base.arrays import Counts, Floats, Vectors
 from siamese_cbow.model.geometry import gram_of, one_thread
 from siamese_cbow.stream.stream import Stream
 
-SAMPLE = 100_000  # sentences; of 521,000 of novels, so many give the first five directions within .7 degrees
+SAMPLE = 100_000  # sentences; enough to get the first five directions of 521,000 sentences of novels within .7 degrees
 BLOCK = 4096  # sentences worked on at a time
 TOKENS = 1 << 20  # tokens counted at a time; bounds the memory
 
@@ -32,10 +32,10 @@ def sif(counts: NDArray[np.int64], a: float) -> Floats:
 
 
 def usif(counts: NDArray[np.int64], mean_length: float) -> Floats:
-    """The weights of uSIF. Where no word is frequent enough to stand apart, `a` is infinite and all weights are 2."""
+    """The weights of uSIF. If no word is frequent enough to stand out, `a` is infinite and all weights are 2."""
     p = counts / counts.sum()
     n_words = len(counts)
-    # alpha: the share of words that are likelier than a random word is to come up in a sentence at all
+    # alpha: the share of words that are more likely than a random word to occur in a sentence at all
     alpha = float((p > 1 - (1 - 1 / n_words) ** mean_length).mean())
     if alpha == 0:
         return np.full(n_words, 2.0)
@@ -45,7 +45,7 @@ def usif(counts: NDArray[np.int64], mean_length: float) -> Floats:
 
 
 def idf(sentence_counts: NDArray[np.int64], n_sentences: int) -> Floats:
-    """2 sentences, words that stand in [2, 1] of them -> [ln(3/3) + 1, ln(3/2) + 1] = [1, 1.41]."""
+    """2 sentences, words that occur in [2, 1] of them -> [ln(3/3) + 1, ln(3/2) + 1] = [1, 1.41]."""
     weights: Floats = np.log((1 + n_sentences) / (1 + sentence_counts)) + 1
     return weights
 
@@ -56,7 +56,7 @@ def information(counts: Counts) -> Floats:
 
 
 def sentence_counts(stream: Stream) -> NDArray[np.int64]:
-    """In how many sentences each word stands, (n_words,): [[a, a, b], [a]] -> [2, 1]."""
+    """The number of sentences each word occurs in, (n_words,): [[a, a, b], [a]] -> [2, 1]."""
     n_words = len(stream.vocabulary)
     counts = np.zeros(n_words, dtype=np.int64)
     first = 0
@@ -66,7 +66,7 @@ def sentence_counts(stream: Stream) -> NDArray[np.int64]:
         offsets = np.asarray(stream.sentences[first : last + 1])
         ids = np.asarray(stream.ids[offsets[0] : offsets[-1]], dtype=np.int64)
         keys = np.repeat(np.arange(last - first), np.diff(offsets)) * n_words + ids
-        keys.sort()  # np.unique hashes since NumPy 2.3, which is several times slower for so many different keys
+        keys.sort()  # np.unique hashes since NumPy 2.3, which is several times slower for this many distinct keys
         counts += np.bincount(keys[np.r_[True, keys[1:] != keys[:-1]]] % n_words, minlength=n_words)
         first = last
     return counts
@@ -83,7 +83,7 @@ class Moments:
     gram: Floats
 
     def centered(self) -> Moments:
-        """The same once the mean is taken off: the gram is then the covariance."""
+        """The same after subtracting the mean: the gram is then the covariance."""
         return Moments(np.zeros_like(self.mean), self.gram - np.outer(self.mean, self.mean))
 
 
@@ -108,9 +108,9 @@ def sentence_moments(vectors: Vectors, word_ids: NDArray[np.int64], stream: Stre
 
 
 def count_moments(vectors: Vectors, counts: NDArray[np.int64], mean_length: float) -> Moments:
-    """What the moments would be if sentences of `mean_length` words were drawn word by word: no stream is needed.
+    """The moments if sentences of `mean_length` words were drawn word by word: needs no stream.
 
-    Of such a sentence the mean is that of the words, and the gram lies between the words' own and that of their mean.
+    The mean of such sentences is that of the words, and the gram lies between the words' own and that of their mean.
     """
     shares = counts / counts.sum()
     with one_thread():
@@ -124,7 +124,7 @@ def _means(vectors: Vectors, row_of: NDArray[np.int32], stream: Stream, sentence
     from siamese_cbow.kernels.means import means
 
     starts, ends = stream.sentences[sentences], stream.sentences[sentences + 1]
-    ids = np.asarray(stream.ids)  # cutting a piece off a memmap takes ten times longer
+    ids = np.asarray(stream.ids)  # slicing a memmap takes ten times longer
     rows = row_of[np.concatenate([ids[start:end] for start, end in zip(starts, ends, strict=True)])]
     is_known = rows >= 0
     known_before = np.r_[0, np.cumsum(is_known)]  # how many of the first i words have a vector

@@ -1,15 +1,15 @@
-"""What is done to the rows of a model after training, folded into them, and undone again.
+"""Post-processing of trained rows, folded into them, and its undoing.
 
-    row' = (weight x row - mean) A        A = the identity, but for some directions u that are scaled by a factor f
+    row' = (weight x row - mean) A        A = the identity, except for directions u scaled by a factor f
 
-All of it is done to the rows, once: a plain mean of them, in any library, has it. Two things go this way. Every
+Everything is applied to the rows once, so a plain mean of them, in any library, includes it. There are two uses. Every
 training ends with its recipe's steps on words: rare words have moved little and stayed short, so lengths are drawn
-towards one another and multiplied by the information of the word, log(1 + 1 / its share of the text); then directions
-go that tell a frequent word from a rare one rather than what a word means. And `postprocess` does what is asked for to
-any model, with a record that undoes it.
+together and multiplied by the information of the word, log(1 + 1 / its share of the text); then directions that tell
+frequent words from rare ones, rather than meanings, are removed. And `postprocess` applies any steps to any model, with
+a record that undoes them.
 
-A training needs no such record: its weights follow from the recipe and the counts. Directions that it has removed stay
-out when training goes on: all rows lack them, and no cosine notices.
+Training needs no such record: its weights follow from the recipe and the counts. Directions it has removed stay out
+when training continues: all rows lack them, and cosines do not change.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.words.vocabulary import Vocabulary
 
-MEAN_LENGTH = 20.0  # words of a sentence, where no stream says it
+MEAN_LENGTH = 20.0  # words per sentence, if there is no stream to count them
 OF_RECIPES = ("idf_power", "length_power", "common_directions")  # the settings that every training ends with
 
 
@@ -59,7 +59,7 @@ def postprocess(
 ) -> Model:
     """A new model with the settings folded into its rows: `postprocess(model, stream, components=1)`.
 
-    stream  where sentences are looked at; without it mean and directions are estimated from the words' counts
+    stream  source of sentences; without it, mean and directions are estimated from the word counts
     """
     if stream is not None and not hasattr(stream, "fingerprint"):
         expected = "expected what siamese_cbow.prepare returns, or siamese_cbow.Stream.load(folder)"
@@ -73,7 +73,7 @@ def postprocess(
 
 
 def without_postprocessing(model: Model) -> Model:
-    """The model as it was before `postprocess` or `adapt`, up to rounding; one without either as it is."""
+    """The model as it was before `postprocess` or `adapt`, up to rounding; unchanged if it had neither."""
     if model.info.postprocessing is None:
         return model
     if model.undo is None:
@@ -84,12 +84,12 @@ def without_postprocessing(model: Model) -> Model:
     if ngrams is not None and undo.directions.shape == (model.dim, model.dim) and undo.factors.all():
         ngrams = ngrams.along(undo.directions, 1 / undo.factors)  # of `adapt`, which keeps those it is given
     else:
-        ngrams = None  # fitted anew to the rows, as `postprocess` does
+        ngrams = None  # fitted to the rows again, as `postprocess` does
     return Model(model.vocabulary, undo.rows(model.vectors), model.tokenizer, info, ngrams=ngrams)
 
 
 def check_not_postprocessed(model: Model) -> None:
-    """Steps of a second post-processing would be estimated on what the first has left."""
+    """Refuse a second post-processing: it would be estimated on what the first has left."""
     if model.info.postprocessing is not None:
         raise InputError(
             "this model is already post-processed, and steps do not add up; start from without_postprocessing()"
@@ -97,7 +97,7 @@ def check_not_postprocessed(model: Model) -> None:
 
 
 def learnt_rows(model: Model) -> Vectors:
-    """The rows of a model with the lengths that they were learnt with; a copy. Directions that are gone stay out."""
+    """A copy of a model's rows with the lengths they had in training. Removed directions stay out."""
     model = without_postprocessing(model)
     steps, counts = end_of_training(model.info), np.asarray(model.vocabulary.counts)
     if steps.idf_power == 0 and steps.length_power in (0, 1):
@@ -109,7 +109,7 @@ def learnt_rows(model: Model) -> Vectors:
 
 
 def end_of_training(info: ModelInfo) -> Postprocess:
-    """What the recipe of a model did to its rows in the end; nothing, where it is no recipe of ours."""
+    """The steps that a model's recipe applied at the end of training; none if it has no recipe of ours."""
     return Postprocess(**{name: value for name, value in (info.recipe or {}).items() if name in OF_RECIPES})
 
 
@@ -123,7 +123,7 @@ def folded(
 ) -> tuple[Vectors, Undo]:
     """The rows of a model (n_words, dim) with the settings folded into them, and how to undo it.
 
-    overwrite  the rows may be changed in place, which saves the memory of a copy
+    overwrite  allow changing the rows in place, which saves the memory of a copy
     """
     dim = vectors.shape[1]
     if settings.components >= dim:
@@ -135,7 +135,7 @@ def folded(
     rows: Vectors = np.multiply(vectors, weights[:, None], out=vectors if overwrite else None)
     mean, directions, factors = np.zeros(dim), np.zeros((0, dim)), np.zeros(0)
     if settings.common_directions and dim > 1:
-        n = min(settings.common_directions, dim - 1, len(rows) - 1)  # of so few words, more would leave nothing
+        n = min(settings.common_directions, dim - 1, len(rows) - 1)  # with so few words, more would leave nothing
         directions = common_directions(rows, np.asarray(vocabulary.counts), n)
         return rows, Undo(weights, mean, directions, np.zeros(len(directions)), _take_out(rows, directions))
     if settings.looks_at_sentences:
@@ -174,7 +174,7 @@ def _word_weights(vocabulary: Vocabulary, settings: Postprocess, stream: Stream 
 
 
 def _length_weights(vectors: Vectors, vocabulary: Vocabulary, settings: Postprocess) -> Floats | float:
-    """What makes length^length_power x information^idf_power of each length."""
+    """Factors that turn each length into length^length_power x information^idf_power."""
     if settings.idf_power == 0 and settings.length_power == 1:
         return 1.0
     lengths = float32_lengths(vectors)
@@ -196,7 +196,7 @@ def ids_in(vocabulary: Vocabulary, stream: Stream) -> NDArray[np.int64]:
 
 
 def common_directions(vectors: Vectors, counts: Counts, n: int) -> Floats:
-    """The n strongest directions (n, dim) of the rows, each taken as often as its word stands in the text.
+    """The n strongest directions (n, dim) of the rows, weighted by how often each word occurs in the text.
 
     rows [[2, 0], [0, 1]], counts [1, 1] -> [[1, 0]]; counts [1, 9] -> [[0, 1]]
     """
@@ -204,7 +204,7 @@ def common_directions(vectors: Vectors, counts: Counts, n: int) -> Floats:
 
 
 def _take_out(rows: Vectors, directions: Floats) -> NDArray[np.float32]:
-    """Removes directions (k, dim) from the rows, in place; what the rows had along them, (n, k)."""
+    """Remove directions (k, dim) from the rows in place; return their components along them, (n, k)."""
     removed = np.empty((len(rows), len(directions)), np.float32)
 
     def take_out(part: slice) -> None:
@@ -236,15 +236,15 @@ def _moments(rows: Vectors, vocabulary: Vocabulary, settings: Postprocess, strea
 
 
 def _scaling(moments: Moments, settings: Postprocess) -> tuple[Floats, Floats]:
-    """Directions (k, dim) and what to scale each by, (k,); zeros first."""
+    """Directions (k, dim) and their scale factors, (k,); zeros first."""
     n = settings.components
     directions, strengths = strongest(moments.gram, None if settings.whiten else n)
     left = 1 - strength_shares(strengths[:n]) if settings.by_share else np.zeros(n)
     factors = np.ones(len(strengths))
     factors[:n] = np.where(left < 1e-6, 0, left)  # next to nothing is nothing
     if settings.whiten:
-        # Directions in which sentences hardly differ would be blown up beyond all bounds: at most a thousandfold.
+        # Directions in which sentences hardly differ would be magnified without bound: at most a thousandfold.
         strengths = np.maximum(strengths, 1e-6 * strengths.max(initial=0) + np.finfo(np.float64).tiny)
-        # Relative to the strongest one that is left, so that lengths stay what they were, about.
+        # Relative to the strongest remaining direction, so that lengths stay roughly the same.
         factors *= (strengths / strengths[min(n, len(strengths) - 1)]) ** (-settings.whiten / 2)
     return directions, factors

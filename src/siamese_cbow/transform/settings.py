@@ -1,4 +1,4 @@
-"""What is done to the rows of a model after training, as values: the settings of post-processing."""
+"""The settings of post-processing: what is done to the rows of a model after training."""
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 
@@ -24,8 +24,8 @@ class Postprocess:
     use sentences: those of a stream, or sentences sampled from the word counts.
     """
 
-    # rows are scaled by this power of log(1 + 1 / the word's share of the text), then their lengths are raised to this
-    # one, and then so many of the strongest directions of the running words are removed
+    # In order: scale rows by a power of log(1 + 1 / the word's share of the text), raise their lengths to a power, and
+    # remove the strongest directions of the running words.
     idf_power: float = option(0.0, "", at_least=0)
     length_power: float = option(1.0, "", at_least=0)
     common_directions: int = option(0, "", at_least=0)
@@ -54,7 +54,7 @@ class Postprocess:
         return self.center or self.components > 0 or self.whiten > 0
 
     def settings(self) -> dict[str, Any]:
-        """What differs from doing nothing: `Postprocess(components=1).settings()` -> {"components": 1}."""
+        """The settings that differ from doing nothing: `Postprocess(components=1).settings()` -> {"components": 1}."""
         plain = asdict(Postprocess())
         return {name: value for name, value in asdict(self).items() if value != plain[name]}
 

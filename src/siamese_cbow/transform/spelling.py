@@ -1,16 +1,16 @@
-"""Rare words drawn towards what their letters say.
+"""Move rare words towards the vectors of their character n-grams.
 
     direction' = (1 - k) direction + k spelled        k = strength / (strength + sqrt(count)), lengths stay
 
-A word that was seen twice has learnt from two sentences, and most of its direction is chance; what its character
-n-grams say (`model.ngram_vectors`), fitted to the rows of the frequent words, is often the better guess: forms that no
-stemmer knows, compounds, names in several spellings. The more often a word was seen, the more it is trusted itself: at
-a strength of 10, words seen 100 times are half their own, those seen a million times almost all. A part of what is
-spelled belongs to each n-gram, and one to each word alone, so that different words stay different.
+A word seen twice has learnt from two sentences, and most of its direction is chance. Its character n-grams
+(`model.ngram_vectors`), fitted to the rows of the frequent words, are often a better guess: forms that no stemmer
+knows, compounds, names in several spellings. The more often a word was seen, the more it keeps of its own row: at a
+strength of 10, words seen 100 times keep half, words seen a million times almost everything. Part of the spelled vector
+belongs to each n-gram and part to the word alone, so that different words stay different.
 
 Chosen on German, Russian, Japanese and Chinese STS-b dev pairs and on English STS 2012-2013, where every strength from
-3 to 30 is better than none; by the count itself, without the root, it is a little worse for large texts, and without
-the random parts of n-grams much worse. What it is worth: benchmarks/languages.py.
+3 to 30 is better than none. Without the root of the count it is slightly worse on large texts, and without the random
+parts of n-grams much worse. benchmarks/languages.py measures the effect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TINY = float(np.finfo(np.float32).tiny)
 
 
 def drawn_to_letters(vocabulary: Vocabulary, rows: Vectors, strength: float) -> NGramVectors:
-    """Draws the rows (n_words, dim) towards those of their letters, in place; the vectors of n-grams it was done by."""
+    """Move the rows (n_words, dim) towards those of their n-grams, in place; return the n-gram vectors used."""
     ngrams = fitted(vocabulary, rows)
     lengths, counts = float32_lengths(rows), np.asarray(vocabulary.counts, np.float64)
     shares = (strength / (strength + np.sqrt(counts))).astype(np.float32) * (lengths > 0)

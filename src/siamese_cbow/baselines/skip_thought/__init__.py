@@ -1,23 +1,23 @@
-"""Skip-thought (Kiros et al. 2015): a sentence's vector is what lets a decoder guess the sentences around it.
+"""Skip-thought (Kiros et al. 2015): a sentence's vector lets a decoder predict the surrounding sentences.
 
     encoder = SkipThought(kind="uni", dim=600).train(stream)
     encoder.encode(["the cat sat", "a dog ran"])       # (2, 600) float32
     encoder.save("models/skip-thought")
     load_encoder("models/skip-thought")
-    read_published("downloads/skip-thoughts")          # the files that were released in 2015
+    read_published("downloads/skip-thoughts")          # the files released in 2015
 
 In the order of the flow:
 
     examples   sentences packed side by side, and the batches of a stream
-    parts      the arrays that an encoder is made of, in memory and on disk; the definition in NumPy
+    parts      the arrays of an encoder, in memory and on disk; the reference in NumPy
     network    GRU encoders and decoders in PyTorch, for training and for reading
-    learning   one step of training: softmax, Adam, all that is learnt
+    learning   one step of training: softmax, Adam, all parameters
     encoder    texts -> vectors, and the folder of an encoder [FORMAT]
-    published  the encoders of 2015, and word vectors of other programs for more words
+    published  the encoders of 2015, and a larger vocabulary from word vectors of other programs
     run        the recipe: settings, batch after batch, checkpoints
 
-Needs PyTorch (extra `skipthought`), which only `network` and `learning` import: it is loaded when something is trained
-or encoded, not before.
+Needs PyTorch (extra `skipthought`), which only `network` and `learning` import: it is loaded for training or
+encoding, not before.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Texts -> skip-thought vectors: a vocabulary and the parts of an encoder, ready to read sentences; and its folder.
+"""Texts -> skip-thought vectors: a vocabulary and the parts of an encoder, ready to use; and its folder.
 
     config.json           format, sizes, tokenizer, where the encoder comes from, hashes of the files
     vocabulary.txt        `count word`, in the order of the tables' rows
     *.safetensors         matrices and tables, see `parts`
 
-An encoder is made from finished arrays, whoever trained them. PyTorch is loaded for the first text. Nothing in a
+An encoder is built from trained arrays, whoever trained them. PyTorch is loaded with the first text. Nothing in a
 folder can run code.
 """
 
@@ -32,13 +32,13 @@ from siamese_cbow.progress import shown
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-# From this many rows on, a product of matrices gives a row the same bits whatever stands beside it (with fewer, PyTorch
-# takes other code; 4 were enough in all sizes tried). So a sentence has one vector, alone or in company.
+# From this many rows on, a matrix product gives a row the same bits whatever the other rows are (with fewer, PyTorch
+# takes another code path; 4 were enough in all sizes tried). So a sentence has the same vector alone or in a batch.
 SAME_BITS = 8
-BATCH_CELLS = 1 << 20  # sentences times the longest of them; bounds the memory for very long texts
+BATCH_CELLS = 1 << 20  # sentences times the longest length; bounds the memory for very long texts
 FORMAT = FolderFormat("siamese-cbow skip-thought encoder", 1, "encoder", "one written by `encoder.save`", sampled=False)
 VOCABULARY = "vocabulary.txt"
-OURS = (CONFIG, VOCABULARY, WEIGHTS, "words-[0-9]*.safetensors")  # all that an encoder's folder holds
+OURS = (CONFIG, VOCABULARY, WEIGHTS, "words-[0-9]*.safetensors")  # everything an encoder's folder holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class SkipThoughtEncoder:
     """Turns texts into vectors.
 
     vocabulary  words of the tables' rows
-    parts       encoders whose vectors stand side by side
-    n_trained   the first words, whose vectors were learnt with the encoder; the others came by `expand`
-    info        where it comes from (recipe, corpus, losses, ...): anything that JSON can hold
+    parts       encoders whose vectors are concatenated
+    n_trained   number of leading words whose vectors were trained with the encoder; the others come from `expand`
+    info        where it comes from (recipe, corpus, losses, ...): anything JSON can represent
     """
 
     vocabulary: Vocabulary
@@ -99,13 +99,13 @@ class SkipThoughtEncoder:
 
         A text without any known word gives zeros.
 
-        use_eos               read the end of the sentence too, as in training; the original found it better without,
-                              but for sentences that don't end with a full stop
-        use_norm              the vectors of each part at length 1, before they are put side by side
-        batch_size            texts of similar length that are read at a time; a matter of speed only
+        use_eos               read the end marker too, as in training; the original found it better without, except
+                              for sentences that don't end with a full stop
+        use_norm              normalise the vectors of each part before concatenation
+        batch_size            texts of similar length read at a time; affects only speed
         normalize_embeddings  rows of length 1
         show_progress_bar     a bar on standard error, and the speed at the end
-        threads               of PyTorch; as many as it is set to, unless said
+        threads               of PyTorch; by default its current setting
         """
         with needs("torch", "skipthought"):
             import torch  # noqa: F401
@@ -130,7 +130,7 @@ class SkipThoughtEncoder:
         return vectors[0] if isinstance(sentences, str) else vectors
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the encoder to a folder, which `load_encoder` reads: whole or not at all.
+        """Write the encoder atomically to a folder, which `load_encoder` reads.
 
         The same encoder gives the same bytes.
         """
@@ -157,7 +157,7 @@ class SkipThoughtEncoder:
             FORMAT.write_config(folder, config, sorted(file.name for file in folder.iterdir()), indent=1)
 
     def _rows(self, text: str, use_eos: bool) -> Rows:
-        """Rows of the words of a text; none if no word of it is known."""
+        """Rows of the words of a text; empty if no word is known."""
         n_words = len(self.vocabulary)
         rows = [self.vocabulary.index.get(word, n_words + 1) for word in self.tokenizer.words(text)]
         if all(row > n_words for row in rows):
@@ -168,7 +168,7 @@ class SkipThoughtEncoder:
 
 
 def _batches(lengths: Rows, batch_size: int) -> Iterator[Rows]:
-    """Positions of texts, shortest first, in batches; texts without words are in none."""
+    """Positions of texts in batches, shortest first; texts without words are skipped."""
     order = np.argsort(lengths, kind="stable")
     order = order[np.searchsorted(lengths[order], 1) :]
     start = 0
@@ -188,7 +188,7 @@ def _units(vectors: NDArray[np.float32]) -> Vectors:
 
 
 def load_encoder(path: str | Path, *, verify: bool = False) -> SkipThoughtEncoder:
-    """The encoder that was saved in a folder. `verify` also compares the hashes of the tables."""
+    """The encoder saved in a folder. `verify` also checks the hashes of the tables."""
     folder = Path(path)
     config = FORMAT.read_config(folder)
     try:

@@ -1,16 +1,16 @@
-"""Sentences packed side by side, and the batches of a stream: which are learnt from together, and in which order.
+"""Packed sentences, and the batches of a stream: which sentences are trained on together, and in which order.
 
     the cat sat        packed   the a | cat dog | sat        (longest sentence first: all first words, then all
     a dog              sizes      2      2        1           second words, ...; there is no padding)
 
-An example is a sentence with the one before and the one after it in its document; one of the two may be missing. In a
-stream of groups, neighbours are neighbours in their group.
+An example is a sentence with its predecessor and successor in the document; one of the two may be missing. In a
+stream of groups, neighbours are neighbours within the group.
 
 An epoch shuffles blocks of consecutive sentences, so that a corpus larger than memory is read in pieces; the sentences
 of 64 blocks are sorted by length and cut into batches, which are shuffled again. The order is a function of the seed
-and the epoch alone, so a run can go on from any batch.
+and the epoch alone, so a run can resume at any batch.
 
-Plain arrays; knows nothing of PyTorch.
+Plain arrays; knows nothing about PyTorch.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ POOL = 64  # blocks
 
 @dataclass(frozen=True)
 class Packed:
-    """Sentences in packed order. Sentence i here is sentence `order[i]` of what was given."""
+    """Sentences in packed order. Sentence i here is sentence `order[i]` of the input."""
 
     ids: Rows  # (n_tokens,)
-    sizes: list[int]  # (longest,): sentences that have a t-th word
+    sizes: list[int]  # (longest,): number of sentences that have a t-th word
     order: Rows  # (n_sentences,)
-    last: Rows  # (n_sentences,): where in `ids` the last word of sentence i stands
+    last: Rows  # (n_sentences,): position of sentence i's last word in `ids`
     backward: Rows  # (n_tokens,): `ids[backward]` has every sentence reversed
 
     @property
     def before(self) -> Rows:
-        """For every word but the first ones, the word before it: for the a | cat dog | sat, it is the a | cat."""
+        """The word before each word except the first ones: for the a | cat dog | sat, the a | cat."""
         starts = np.cumsum([0, *self.sizes])
         steps = [self.ids[start : start + size] for start, size in zip(starts, self.sizes[1:], strict=False)]
         return np.concatenate([self.ids[:0], *steps])
 
 
 def pack(ids: Rows, offsets: Offsets, *, at_least: int = 1) -> Packed:
-    """Packs the sentences `ids[offsets[i] : offsets[i + 1]]`, none of them empty.
+    """Pack the sentences `ids[offsets[i] : offsets[i + 1]]`, none of them empty.
 
-    With `at_least` 4, all sizes are 4 or more: where sentences have ended, the first word given fills their places.
+    With `at_least` 4, all sizes are 4 or more: the first word given pads the sentences that have ended.
     """
     lengths = np.diff(offsets)
     order = np.argsort(-lengths, kind="stable")
@@ -84,7 +84,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences and what is to be guessed from them; ids are rows of the network."""
+    """Sentences and what is to be predicted from them; ids are rows of the network."""
 
     sentences: Packed
     sides: tuple[Neighbours | None, Neighbours | None]  # previous, next
@@ -92,17 +92,17 @@ class Batch:
 
     @property
     def n_words(self) -> int:
-        """Words that the encoder reads, without the ends."""
+        """Words the encoder reads, without the end markers."""
         return len(self.sentences.ids) - len(self.sentences.order)
 
     @property
     def read(self) -> Rows:
-        """The encoder's words and ends, and what decoders are told before each word but the first ones."""
+        """The encoder's words and end markers, and the decoders' input before each word except the first ones."""
         return np.concatenate([self.sentences.ids, *(side.sentences.before for side in self.sides if side)])
 
     @property
     def targets(self) -> Rows:
-        """Words and ends that are guessed."""
+        """Words and end markers to predict."""
         return np.concatenate([side.sentences.ids for side in self.sides if side])
 
 
@@ -110,7 +110,7 @@ class Examples:
     """The examples of a stream.
 
     n_words     rows of the most frequent words; all others share row n_words + 1, and row n_words ends a sentence
-    max_length  words; of a longer sentence, the first ones are used
+    max_length  words; longer sentences are truncated
     """
 
     def __init__(self, stream: Stream, *, n_words: int, max_length: int, batch_size: int, seed: int) -> None:
@@ -119,7 +119,7 @@ class Examples:
 
     @property
     def n_words(self) -> int:
-        """Words that an encoder reads in one epoch."""
+        """Words an encoder reads in one epoch."""
         return int(np.minimum(np.diff(self._stream.sentences), self._max_length).sum())
 
     def epoch(self, epoch: int, *, first: int = 0) -> Iterator[Batch]:
@@ -166,7 +166,7 @@ class Examples:
         return Neighbours(packed, there[packed.order])
 
     def _packed(self, sentences: Rows) -> tuple[Packed, int]:
-        """The words of some sentences as rows, each with an end, unless it was cut."""
+        """The words of some sentences as rows, each with an end marker unless it was truncated."""
         starts = self._stream.sentences[sentences]
         lengths = self._stream.sentences[sentences + 1] - starts
         is_cut = lengths > self._max_length

@@ -1,18 +1,18 @@
-"""One step of training: the softmax over words, Adam, and all that is learnt. The network comes from `network`.
+"""One step of training: the softmax over words, Adam, and all parameters. The network itself is in `network`.
 
-How surprised the network is by the words it should have guessed is taken over all words, or over a sample of them. With
-V words, the full softmax costs V products for every word, most of all the work for V = 20,000. The sampled one draws k
-words for a batch, word w with probability q(w), and lets the right word be told from those, after each score was
-corrected for how often its word is drawn (Jean et al. 2015):
+The loss is the cross-entropy of the words to predict, over all words or over a sample. With V words, the full softmax
+costs V products for every word, most of the work for V = 20,000. The sampled one draws k words per batch, word w with
+probability q(w), and contrasts the right word with those, after each score is corrected for how often its word is drawn
+(Jean et al. 2015):
 
     loss = -log of exp(s_y - log k q(y)) / the sum of exp(s_w - log k q(w)) over w = y and the drawn w != y
 
-Its best scores are those of the full softmax. Rejected: the drawn words as an estimate of the full sum, with the right
-word uncorrected. That is free of bias too, but its gradient is not bounded: at learning rate .003 the loss rose.
+Its optimal scores are those of the full softmax. Rejected: the drawn words as an estimate of the full sum, with the
+right word uncorrected. That is unbiased too, but its gradient is unbounded: at learning rate .003 the loss rose.
 
-Adam works on matrices that are used whole in every batch, and on tables of which a batch uses some rows. A table's row
-has an Adam of its own, which runs when the row has a gradient. With one Adam for all, as PyTorch has it, the gradient
-of a rare word meets a mean square that has all but vanished, and each of its rare steps is 30 times too long: with a
+Adam updates matrices that every batch uses as a whole, and tables of which a batch uses some rows. Each row of a table
+has its own Adam state, which advances when the row has a gradient. With one Adam for all, as in PyTorch, the gradient
+of a rare word meets a mean square that has almost vanished, and each of its rare steps is 30 times too long: with a
 sampled softmax over 20,000 words the loss rose instead of falling.
 """
 
@@ -34,17 +34,17 @@ from siamese_cbow.baselines.skip_thought.network import Network
 from siamese_cbow.baselines.skip_thought.parts import Direction, Part
 from siamese_cbow.errors import SettingsError
 
-FLATTER = 0.75  # power of the counts that words are drawn by, as in word2vec: rare words are drawn more often
-FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # decay of the mean and of the mean square, and what keeps from dividing by 0
+FLATTER = 0.75  # power of the counts in sampling, as in word2vec: draws rare words more often
+FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # decay of mean and mean square; epsilon
 
 
 class Trainer:
-    """Everything that is learnt: the network, and the tables around it.
+    """All parameters: the network and the tables around it.
 
     directions  of the encoder: 1 for uni-skip, 2 for bi-skip
     counts      how often each row of the tables occurs, (n_rows,)
-    samples     words that the softmax is estimated from; None for all
-    longest     the length that gradients are cut to
+    samples     words drawn for the sampled softmax; None for all
+    longest     the norm that gradients are clipped to
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Trainer:
         kind = Matrix if self._sampler is None else RowTable
         self._words = RowTable(torch.empty(len(counts), dim_word).uniform_(-0.1, 0.1, generator=generator))
         self._output = kind(torch.empty(len(counts), dim).uniform_(-0.1, 0.1, generator=generator))
-        # Words by their frequency are what hundreds of batches would learn first; here they are known from the start.
+        # Hundreds of batches would first learn word frequencies; here they are known from the start.
         self._bias = kind(torch.from_numpy(np.log(np.maximum(counts, 1) / counts.sum()).astype(np.float32)))
         matrices = {name: Matrix(parameter) for name, parameter in self._network.named_parameters()}
         self._learnt = {"words": self._words, "output": self._output, "bias": self._bias, **matrices}
 
     def step(self, batch: Batch, number: int) -> float:
-        """Learns from a batch; the sum of its losses."""
+        """Train on a batch; return the sum of its losses."""
         rows, places = np.unique(batch.read, return_inverse=True)
         states = self._network(batch, look_up(self._words.take(rows), places))
         loss = self._loss(states, batch.targets, number)
@@ -102,7 +102,7 @@ class Trainer:
         return sampled_loss(states, torch.from_numpy(right), *taken, torch.from_numpy(drawn), log_expected)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that changes from step to step."""
+        """All state that changes from step to step."""
         return {
             f"{name}.{kind}": array for name, matrix in self._learnt.items() for kind, array in matrix.arrays().items()
         }
@@ -137,7 +137,7 @@ def full_loss(states: Tensor, targets: Tensor, output: Tensor, bias: Tensor) -> 
 def sampled_loss(
     states: Tensor, targets: Tensor, output: Tensor, bias: Tensor, drawn: Tensor, log_expected: Tensor
 ) -> Tensor:
-    """The sum of the losses over words that were drawn, (k,), given the logarithms of k q(w) for all words."""
+    """The sum of the losses over drawn words, (k,), given the logarithms of k q(w) for all words."""
     bias = bias - log_expected
     right = (states * functional.embedding(targets, output)).sum(dim=1) + bias.index_select(0, targets)
     others = torch.addmm(bias.index_select(0, drawn), states, functional.embedding(drawn, output).T)
@@ -155,7 +155,7 @@ class Sampler:
         self.log_expected: NDArray[np.float32] = np.log(k * weights / weights.sum()).astype(np.float32)
 
     def draw(self, seed: int, step: int) -> NDArray[np.int64]:
-        """Words for a batch, (k,), some of them twice: a function of the seed and the batch's number."""
+        """Words for a batch, (k,), possibly with repeats: a function of the seed and the batch number."""
         places = np.random.default_rng([seed, step]).random(self._k) * self._sums[-1]
         return np.searchsorted(self._sums, places, side="right").astype(np.int64)
 
@@ -164,29 +164,29 @@ class Sampler:
 
 
 class Matrix:
-    """A matrix that is learnt, and the means of its gradients."""
+    """A trained matrix and the running means of its gradients."""
 
     def __init__(self, values: Tensor) -> None:
-        self.values = values  # learnt in place, so a network's own parameter is one with it
+        self.values = values  # updated in place, so it can be a network's own parameter
         self.mean, self.square = torch.zeros_like(values), torch.zeros_like(values)
         self.steps = torch.zeros(1)
         self.leaf = values.requires_grad_()
 
     @property
     def gradient(self) -> Tensor:
-        """Of the last loss."""
+        """The gradient of the last loss."""
         assert self.leaf.grad is not None
         return self.leaf.grad
 
     def step(self, learning_rate: float) -> None:
-        """Moves against the gradient, which is then forgotten."""
+        """Move against the gradient, then clear it."""
         with torch.no_grad():
             self.steps += 1
             _move(self.values, self.mean, self.square, self.steps, self.gradient, learning_rate)
         self.leaf.grad = None
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that must be kept to go on."""
+        """The state needed to resume."""
         tensors = {"values": self.values, "mean": self.mean, "square": self.square, "steps": self.steps}
         return {name: tensor.detach().numpy() for name, tensor in tensors.items()}
 
@@ -198,7 +198,7 @@ class Matrix:
 
 
 class RowTable(Matrix):
-    """A matrix of which some rows are used at a time."""
+    """A matrix of which a few rows are used at a time."""
 
     def __init__(self, values: Tensor) -> None:
         super().__init__(values)
@@ -207,13 +207,13 @@ class RowTable(Matrix):
         self._rows = torch.empty(0, dtype=torch.int64)
 
     def take(self, rows: NDArray[np.int64]) -> Tensor:
-        """Some rows, each of them once, (n, dim); a loss made from them gives them gradients."""
+        """Some distinct rows, (n, dim); a loss computed from them gives them gradients."""
         self._rows = torch.from_numpy(rows)
         self.leaf = self.values.index_select(0, self._rows).requires_grad_()
         return self.leaf
 
     def step(self, learning_rate: float) -> None:
-        """Moves the rows that were taken last."""
+        """Update the rows that were taken last."""
         rows = self._rows
         with torch.no_grad():
             self.steps[rows] += 1
@@ -226,12 +226,12 @@ class RowTable(Matrix):
 
 
 def clip(matrices: Iterable[Matrix], longest: float) -> float:
-    """Shortens the gradients where all of them together are longer than `longest`; the length they had."""
+    """Clip the gradients to a joint norm of `longest`; return the norm they had."""
     return float(torch.nn.utils.clip_grad_norm_([matrix.leaf for matrix in matrices], longest))
 
 
 def look_up(rows: Tensor, places: NDArray[np.int64]) -> Tensor:
-    """Rows by their place, also several times: (n, dim) for places (n,)."""
+    """Rows by position, repeats allowed: (n, dim) for positions (n,)."""
     return functional.embedding(torch.from_numpy(places), rows)
 
 
@@ -243,5 +243,5 @@ def _move(values: Tensor, mean: Tensor, square: Tensor, steps: Tensor, gradient:
 
 
 def _weight(decay: float, steps: Tensor) -> Tensor:
-    """1 - decay**steps: the share of gradients in a mean that began at 0. Written so that few steps lose no digits."""
+    """1 - decay**steps: the weight of gradients in a mean that began at 0, precise even for few steps."""
     return -torch.expm1(steps * math.log(decay))

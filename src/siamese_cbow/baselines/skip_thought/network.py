@@ -1,24 +1,24 @@
-"""The network: GRU encoders, and two GRU decoders that see the encoder's state; for training, and for reading alone.
+"""The network: GRU encoders, and two GRU decoders that see the encoder's state; for training and for encoding.
 
     encoders   one that reads forward, or two of half the size, forward and backward
-    decoders   of the previous and of the next sentence; C_r, C_z and C bring in the encoder's last state at every word
+    decoders   of the previous and of the next sentence; C_r, C_z and C feed in the encoder's last state at every word
 
 A gated recurrent unit over packed sentences (see `examples`), with its gradients written out:
 
-    r = sigmoid(a_r + h U_r)                 a  what comes from outside: x W, and in decoders c C, (3 * dim,)
-    z = sigmoid(a_z + h U_z)                 h  the state before, (dim,)
+    r = sigmoid(a_r + h U_r)                 a  the input: x W, and in decoders c C, (3 * dim,)
+    z = sigmoid(a_z + h U_z)                 h  the previous state, (dim,)
     g = tanh(a_g + (r * h) U)
     h = (1 - z) * h + z * g
 
-These are the paper's equations with one row per sentence, so that products stand the other way round; there are no
-biases. The columns of `gates` are U_r, U_z; `candidate` is U. `parts.read_sentence` is the same in plain NumPy.
+These are the paper's equations with one row per sentence, so products are transposed; there are no biases. The
+columns of `gates` are U_r, U_z; `candidate` is U. `parts.read_sentence` is the same in plain NumPy.
 
-PyTorch's own GRU won't do: it computes `r * (h U)`, and so does the program that was released with skip-thought, for
-whose weights there is `reset_first=False`. Written out, because the automatic gradient multiplies the two matrices'
-gradients word by word; all words at once is one product, and training takes half the time.
+PyTorch's own GRU does not fit: it computes `r * (h U)`, as does the program released with skip-thought, for whose
+weights there is `reset_first=False`. The gradients are written out because autograd accumulates those of the two
+matrices word by word; one product over all words halves the training time.
 
-Around the network are two tables, which `learning` looks after: vectors of the words that are read, shared by encoders
-and decoders, and weights of the words that are guessed, shared by the decoders.
+Two tables surround the network and belong to `learning`: vectors of the words read, shared by encoders and decoders,
+and weights of the words to predict, shared by the decoders.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.skip_thought.examples import Batch, Packed, Rows
 from siamese_cbow.baselines.skip_thought.parts import Direction, Part
 
-CHUNK = 8192  # words whose vectors are in memory at a time
+CHUNK = 8192  # word vectors in memory at a time
 
 
 def gru(
@@ -51,7 +51,7 @@ def gru(
     """The state after every word, (n_tokens, dim).
 
     inputs     (n_tokens, 3 * dim): packed; what each word adds to r, z and g
-    sizes      (n_steps,): how many sentences have a first word, a second one, ...; never growing
+    sizes      (n_steps,): how many sentences have a first word, a second one, ...; non-increasing
     start      (sizes[0], dim): the states before the first word; no gradient
     gates      (dim, 2 * dim)
     candidate  (dim, dim)
@@ -78,7 +78,7 @@ class _Gru(torch.autograd.Function):
         dim = len(candidate)
         active = inputs.clone()  # becomes r, z and g
         states = inputs.new_empty(len(inputs), dim)
-        before = inputs.new_empty(len(inputs), dim)  # the state before each word
+        before = inputs.new_empty(len(inputs), dim)  # the previous state of each word
         reset = inputs.new_empty(len(inputs), dim)  # r * h
         state, end = start, 0
         for size in sizes:
@@ -101,9 +101,9 @@ class _Gru(torch.autograd.Function):
         active, before, reset, gates, candidate = ctx.saved_tensors
         (from_outside,) = outer
         dim, end = len(candidate), len(active)
-        slopes = torch.empty_like(active)  # by what comes in: of r, z and g before their sigmoid or tanh
+        slopes = torch.empty_like(active)  # gradients by the inputs of r, z and g, before sigmoid or tanh
         context = active.new_zeros(ctx.sizes[0], 3 * dim) if ctx.with_context else None
-        carried = active.new_zeros(ctx.sizes[-1], dim)  # by the state, from the words behind
+        carried = active.new_zeros(ctx.sizes[-1], dim)  # gradient by the state, from later words
         for size in reversed(ctx.sizes):
             rows = slice(end - size, end)
             end -= size
@@ -149,16 +149,16 @@ class GRUEncoder(nn.Module):
 
 
 class GRUDecoder(GRUEncoder):
-    """Writes sentences, knowing the encoder's state for the sentence beside each."""
+    """Generates sentences, given the encoder's state for their neighbour."""
 
     def __init__(self, dim_word: int, dim: int) -> None:
         super().__init__(dim_word, dim)
         self.context = nn.Parameter(torch.empty(dim, 3 * dim))  # C_r, C_z, C
 
     def forward(self, vectors: Tensor, sentences: Packed, context: Tensor) -> Tensor:  # type: ignore[override]
-        """The states each word is guessed from, (n_tokens, dim): the first word's from the context alone.
+        """The states that predict each word, (n_tokens, dim): the first word's come from the context alone.
 
-        vectors  of the words before each word but the first ones
+        vectors  of the word before each word except the first ones
         context  (n_sentences, dim), in packed order
         """
         nothing = vectors.new_zeros(sentences.sizes[0], self.inputs.shape[1])
@@ -185,7 +185,7 @@ class Network(nn.Module):
                 nn.init.uniform_(parameter, -0.1, 0.1, generator=generator)
 
     def forward(self, batch: Batch, vectors: Tensor) -> Tensor:
-        """The states that `batch.targets` are guessed from, (n_targets, dim), given vectors of `batch.read`."""
+        """The states that predict `batch.targets`, (n_targets, dim), given vectors of `batch.read`."""
         sides = [(decoder, side) for decoder, side in zip(self.decoders, batch.sides, strict=True) if side]
         lengths = [len(batch.sentences.ids), *(len(side.sentences.before) for _, side in sides)]
         read, *written = vectors.split(lengths)
@@ -205,20 +205,20 @@ class Network(nn.Module):
         return torch.cat([forward, self.encoders[1](reversed_, sentences)], dim=1)
 
 
-# Reading alone
+# Encoding only
 
 
 @contextmanager
 def exact(threads: int | None) -> Iterator[None]:
-    """A fixed number of threads (None: as it is set) and no algorithm whose result varies.
+    """A fixed number of threads (None: the current setting) and only deterministic algorithms.
 
-    The old settings come back at the end.
+    The old settings are restored at the end.
     """
     settings: Any = torch.utils.deterministic
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled(), settings.fill_uninitialized_memory
     torch.set_num_threads(threads or before[0])
     torch.use_deterministic_algorithms(True)
-    settings.fill_uninitialized_memory = False  # all that is allocated here is written before it is read
+    settings.fill_uninitialized_memory = False  # everything allocated here is written before it is read
     try:
         yield
     finally:
@@ -253,12 +253,12 @@ def _last_states(part: Part, direction: Direction, rows: Rows, sentences: Packed
 
 
 def _tensor(array: Vectors) -> torch.Tensor:
-    """The array as a tensor; PyTorch warns of arrays that may not be written to, so those are copied."""
+    """The array as a tensor; read-only arrays are copied, because PyTorch warns about them."""
     return torch.from_numpy(np.require(array, np.float32, ["C", "W"]))
 
 
 def _chunks(sizes: list[int]) -> Iterator[list[int]]:
-    """Consecutive steps of at most CHUNK words in all, but at least one: [3, 2, 2] -> [3, 2, 2]."""
+    """Consecutive steps of at most CHUNK words in total, but at least one: [3, 2, 2] -> [3, 2, 2]."""
     chunk: list[int] = []
     n_words = 0
     for size in sizes:

@@ -1,9 +1,9 @@
-"""What an encoder is made of: matrices and tables of word vectors, in memory and in a folder. Plain arrays.
+"""The parts of an encoder: matrices and tables of word vectors, in memory and in a folder. Plain arrays.
 
     weights.safetensors   the matrices of the parts: 0.0.inputs is the first part's forward one
     words-0.safetensors   the first part's table of word vectors; mapped into memory, not read
 
-`read_sentence` is the definition of correct that the network is compared with.
+`read_sentence` is the reference that the network is compared with.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Part:
     """One trained encoder: uni-skip (one direction) or bi-skip (two)."""
 
     table: Vectors  # (n_words, dim_word)
-    end: Vectors  # (dim_word,): stands behind the last word of a sentence
-    unknown: Vectors | None  # (dim_word,): for words that are not in the table; without it they are left out
+    end: Vectors  # (dim_word,): follows the last word of a sentence
+    unknown: Vectors | None  # (dim_word,): for words outside the table; if None, they are ignored
     directions: tuple[Direction, ...]  # forward, backward
     reset_first: bool = True
 
@@ -64,7 +64,7 @@ class Part:
         )
 
     def arrays(self) -> dict[str, Vectors]:
-        """All arrays that there are, by name; those of the first direction are 0.inputs, 0.gates, 0.candidate."""
+        """All arrays by name; those of the first direction are 0.inputs, 0.gates, 0.candidate."""
         arrays = {"table": self.table, "end": self.end, "unknown": self.unknown}
         for place, direction in enumerate(self.directions):
             arrays |= {f"{place}.{name}": array for name, array in vars(direction).items()}
@@ -83,7 +83,7 @@ class Part:
 def read_sentence(direction: Direction, words: NDArray[np.floating], *, reset_first: bool = True) -> Floats:
     """The state after the last of the words' vectors, (n_words, dim_word) -> (dim,), in double precision.
 
-    The paper's letters, with a row for a vector: `x W` is what the paper writes W x.
+    The paper's letters, with row vectors: `x W` is the paper's W x.
     """
     w_r, w_z, w = np.split(direction.inputs.astype(np.float64), 3, axis=1)
     u_r, u_z = np.split(direction.gates.astype(np.float64), 2, axis=1)
@@ -103,7 +103,7 @@ def _sigmoid(x: Floats) -> Floats:
 
 
 def write_parts(folder: Path, parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """Writes the files of some parts; what `read_parts` must be told to read them."""
+    """Write the files of some parts; return what `read_parts` needs to read them."""
     weights = {
         f"{number}.{name}": np.ascontiguousarray(array, np.float32)
         for number, part in enumerate(parts)

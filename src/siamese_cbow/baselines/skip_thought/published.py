@@ -1,4 +1,4 @@
-"""What other programs have trained: the encoders released in 2015, and word vectors that bring in more words.
+"""What other programs have trained: the encoders released in 2015, and word vectors that extend the vocabulary.
 
 The released files are read without running anything in them.
 
@@ -43,7 +43,7 @@ FILES = {
     "bi": ("bi_skip.npz", "btable.npy", ("encoder", "encoder_r")),
 }
 BLOCK = 1 << 16  # words mapped at a time
-SMALL, DENSEST = 64 << 20, 20  # bytes of an array; how many times as large as its archive, beyond that
+SMALL, DENSEST = 64 << 20, 20  # bytes of an array; above that, how many times larger than its archive it may be
 PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 
 
@@ -95,7 +95,7 @@ def _table(folder: Path, name: str) -> tuple[list[str], Vectors]:
         raise InputError(
             f"{path} does not hold one vector per word ({error}); download it and dictionary.txt again"
         ) from None
-    # Of a word that comes twice the last row counts, as in the original, and a word without letters is left out.
+    # If a word occurs twice, its last row counts, as in the original; a word without letters is ignored.
     rows = {word: row for row, word in enumerate(words) if word}
     return (words, table) if len(rows) == len(words) else (list(rows), table[list(rows.values())])
 
@@ -136,10 +136,10 @@ def _direction(path: Path, *arrays: Vectors, dim_word: int) -> Direction:
 
 
 def _arrays(path: Path, names: list[list[str]]) -> list[list[Vectors]]:
-    """Some arrays of an `.npz` file, which is a zip archive of `.npy` files; the others are not looked at."""
+    """Some arrays of an `.npz` file, which is a zip archive of `.npy` files; the others are not read."""
 
     def floats(array: NDArray[Any]) -> Vectors:
-        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":  # what is no array comes as bytes
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":  # anything but an array is returned as bytes
             raise ValueError(f"{getattr(array, 'dtype', 'bytes')} in place of an array of numbers")
         return np.ascontiguousarray(array, np.float32)
 
@@ -157,7 +157,7 @@ def _arrays(path: Path, names: list[list[str]]) -> list[list[Vectors]]:
 
 
 def _check_sizes(path: Path, names: set[str]) -> None:
-    """Raises an error where an array would be larger than an archive of this size can honestly hold."""
+    """Raise an error if an array would be larger than an archive of this size can plausibly hold."""
     with zipfile.ZipFile(path) as archive:
         sizes = [info.file_size for info in archive.infolist() if info.filename.removesuffix(".npy") in names]
     if max(sizes, default=0) > max(SMALL, DENSEST * path.stat().st_size):
@@ -168,7 +168,7 @@ def _check_sizes(path: Path, names: set[str]) -> None:
 
 
 def _options(path: Path, part: Part) -> dict[str, Any]:
-    """The options beside a model, as far as JSON can hold them; they must fit the matrices."""
+    """The options beside a model, as far as JSON can represent them; they must match the matrices."""
     beside = path.with_name(path.name + ".pkl")
     if not beside.exists():
         return {}
@@ -191,9 +191,9 @@ def _options(path: Path, part: Part) -> dict[str, Any]:
 def expand(
     encoder: SkipThoughtEncoder, words: Sequence[str], vectors: Vectors, *, progress: Progress = SILENT
 ) -> SkipThoughtEncoder:
-    """An encoder that also knows `words`, from their vectors (n_words, any dim), such as `read_word_vectors` gives.
+    """An encoder that also knows `words`, from their vectors (n_words, any dim), as `read_word_vectors` gives.
 
-    Words that it was trained with keep their own vectors; those of an earlier expansion are replaced.
+    Words it was trained with keep their own vectors; those of an earlier expansion are replaced.
     """
     if len(words) != len(vectors) or vectors.ndim != 2:
         raise InputError(f"{len(words):,} words but vectors of shape {vectors.shape}; expected one row per word")
@@ -238,7 +238,7 @@ def _expanded(
 
 
 def linear_map(given: Vectors, wanted: Vectors) -> NDArray[np.float64]:
-    """The matrix (dim_given + 1, dim_wanted) that takes given vectors, each with a 1 behind it, nearest to the wanted.
+    """The least-squares map (dim_given + 1, dim_wanted) from given vectors, with a 1 appended, to the wanted ones.
 
     [[0], [1]] -> [[1], [3]] is times 2 plus 1: [[2], [1]]
     """

@@ -1,6 +1,6 @@
-"""Skip-thought as a recipe: its settings, and the way from a stream to an encoder.
+"""Skip-thought as a recipe: its settings, and training from a stream to an encoder.
 
-Trains batch after batch, with checkpoints from which an interrupted run goes on; one step of it is `learning`.
+Trains batch after batch, with checkpoints from which an interrupted run resumes; `learning` does one step.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["uni", "bi", "combine"]
 
-LOGGED = 50  # batches that a loss is the mean of
-ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run goes on; a part has its own name
+LOGGED = 50  # batches averaged for one logged loss
+ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run resumes; each part has its own name
 
 
 @dataclass(frozen=True)
 class SkipThought:
     """`SkipThought(dim=600).train(stream)` -> SkipThoughtEncoder.
 
-    The defaults take minutes on two cores, not the two weeks on a GPU of the original, and see a small part of a large
-    corpus; the original's size is `SkipThought("combine", dim=2400, dim_word=620, samples=None, max_tokens=None)`.
+    The defaults take minutes on two cores, not the original's two weeks on a GPU, and see a small part of a large
+    corpus; the original size is `SkipThought("combine", dim=2400, dim_word=620, samples=None, max_tokens=None)`.
     """
 
     kind: Kind = option(
@@ -76,7 +76,7 @@ class SkipThought:
         return PARTS[self.kind]
 
     def work(self, stream: Stream) -> int:
-        """Words that `train` will read in all, which is what its progress advances by (but for `minutes`)."""
+        """Words `train` will read in total, which its progress counts (except with `minutes`)."""
         words = self.epochs * stream.n_tokens
         return len(self.parts) * (words if self.max_tokens is None else min(words, self.max_tokens))
 
@@ -92,10 +92,10 @@ class SkipThought:
     ) -> SkipThoughtEncoder:
         """An encoder, trained on sentences and their neighbours.
 
-        checkpoints       a folder; if it has a run of the same recipe on the same stream, that run goes on. The end of
-                          training may be another: more epochs, tokens or minutes make a run longer
+        checkpoints       a folder; if it holds a run of the same recipe on the same stream, that run resumes. The end
+                          of training may differ: more epochs, tokens or minutes extend a run
         checkpoint_every  batches
-        word_vectors      words and vectors, such as word2vec's, that bring in words beyond `n_words`; see `expand`
+        word_vectors      words and vectors, such as word2vec's, for words beyond `n_words`; see `expand`
         threads           of PyTorch; not taken from the machine, because the last bits of the result may depend on it
         """
         thread_count(threads)
@@ -127,7 +127,7 @@ class SkipThought:
     def _train_part(
         self, part: str, stream: Stream, folder: Path | None, *, every: int, threads: int, progress: Progress
     ) -> tuple[Part, dict[str, Any]]:
-        """Trains uni-skip or bi-skip; the part and a report on its training."""
+        """Train uni-skip or bi-skip; return the part and a report on its training."""
         from siamese_cbow.baselines.skip_thought.learning import Trainer
         from siamese_cbow.baselines.skip_thought.network import exact
 
@@ -180,7 +180,7 @@ class SkipThought:
 
 @dataclass
 class Totals:
-    """How far a run is, counted from its start."""
+    """Progress of a run, counted from its start."""
 
     epoch: int = 0
     batch: int = 0  # in this epoch
@@ -191,7 +191,7 @@ class Totals:
     seconds: float = 0.0
     loss: float = 0.0  # sums since the last entry of `losses`, in double precision
     n_targets: int = 0
-    losses: list[list[float]] = field(default_factory=list)  # words read so far, mean loss of a word
+    losses: list[list[float]] = field(default_factory=list)  # words read so far, mean loss per word
 
     def add(self, batch: Batch, loss: float, seconds: float) -> None:
         """Counts a batch."""
@@ -206,7 +206,7 @@ class Totals:
             self.log()
 
     def log(self) -> None:
-        """Puts the mean loss since the last time behind the others."""
+        """Append the mean loss since the last entry."""
         if self.n_targets:
             self.losses.append([self.n_words, self.loss / self.n_targets])
             self.loss, self.n_targets = 0.0, 0
@@ -218,7 +218,7 @@ class Totals:
 
 
 class _Run:
-    """The checkpoints of a part, if it has a folder, and what must be the same to go on from one."""
+    """The checkpoints of a part, if it has a folder, and what must match to resume from one."""
 
     def __init__(self, recipe: SkipThought, part: str, stream: Stream, folder: Path | None) -> None:
         settings = {name: value for name, value in asdict(recipe).items() if name not in ENDINGS}
