@@ -1,4 +1,4 @@
-"""From one format to another, saying what is lost on the way.
+"""Convert from one format to another, reporting what is lost.
 
 convert("glove.6B.300d.txt", "models/glove")     a model of ours, which model2vec and sentence-transformers load too
 convert("models/books", "books.bin")             word2vec binary, for gensim
@@ -22,7 +22,7 @@ from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was done: the two formats, the model in between, and what there is to know, one sentence each."""
+    """The result: the two formats, the model in between, and notes, one sentence each."""
 
     source: str
     target: str
@@ -38,15 +38,15 @@ def convert(
     target_format: str | None = None,
     progress: Progress = SILENT,
 ) -> Conversion:
-    """Reads a model in one format and writes it in another, whole or not at all.
+    """Read a model in one format and write it in another, atomically.
 
     `convert("models/books", "books.vec").notes` -> ("how often each word was seen is not kept", ...)
 
-    Formats are guessed: of the source by its content, of the target by its ending; without one it is a folder of ours.
+    Formats are detected: the source's from its content, the target's from its extension; without one, it is our folder.
     The source may be any name that `open_model` takes, such as "pretrained" or "user/name" on the Hugging Face Hub.
     """
     output = Path(target)
-    writing = known.format_to_write(output, target_format)  # a wrong name is said before minutes of reading
+    writing = known.format_to_write(output, target_format)  # reject a wrong name before minutes of reading
     path = local_path(source)
     reading = known.format_to_read(path, source_format)
     if path.resolve() == output.resolve():
@@ -60,7 +60,7 @@ def convert(
 
 
 def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None = None) -> tuple[str, ...]:
-    """Writes a model in any format that can be written; returns what is lost: `write_model(model, "books.bin")`."""
+    """Write a model in any writable format; return what is lost: `write_model(model, "books.bin")`."""
     writing = known.format_to_write(Path(path), kind)
     known.check_output(writing, Path(path))
     _write(writing, model, Path(path))
@@ -81,7 +81,7 @@ def _write(writing: known.Format, model: Model, path: Path) -> None:
 
 
 def _absent(model: Model, reading: known.Format) -> Iterator[str]:
-    """What the source did not have, and what was put in its place."""
+    """What the source lacked, and what replaces it."""
     if known.COUNTS not in reading.keeps and not model.vocabulary.counts.any():
         yield f"{reading.name} has no word counts: every count is 0"
     if known.TOKENIZER not in reading.keeps:
@@ -114,7 +114,7 @@ def _lost(model: Model, writing: known.Format) -> Iterator[str]:
 
 
 class _Messages:
-    """Keeps what a reader says, and passes its progress on."""
+    """Keeps the messages of a reader, and passes its progress on."""
 
     def __init__(self, progress: Progress) -> None:
         self.said: list[str] = []

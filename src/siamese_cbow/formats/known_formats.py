@@ -1,7 +1,7 @@
-"""Every format that a model can be read from or written to, as data: how to tell it, read it, write it, what it keeps.
+"""Every format that a model can be read from or written to, as data: how to recognise, read and write it.
 
-To read, the content decides first and the ending second, in the order of `FORMATS`; to write, the ending decides. A
-name such as "glove" (`--from`, `--to`) overrules both. A new format is one more record.
+For reading, the content decides first and the extension second, in the order of `FORMATS`; for writing, the extension
+decides. A name such as "glove" (`--from`, `--to`) overrides both. A new format is one more record.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ ACCEPTED = (
     "-o FOLDER` trains a model, and `evaluate` also takes transformers, skip-thought and `random`"
 )
 OURS = "siamese-cbow"
-# What may survive of a model beside its words and vectors, which always do.
+# What a format may keep besides words and vectors, which it always keeps.
 COUNTS, TOKENIZER, INFO, SPACES, UNDO, DTYPE = "counts", "tokenizer", "info", "words with spaces", "undo", "dtype"
 GRAPH = frozenset({TOKENIZER, SPACES})
 TABLE = GRAPH | {COUNTS, INFO}
 FOLDER = TABLE | {UNDO, DTYPE}
 
-# Names that would make an odd folder: a file was meant, of a kind that is not written.
-# What looks like the ending of a file, not like a part of a folder's name (v1.2, books-2026.10): a target of another
-# format was meant.
+# Names that would make an odd folder: the user meant a file of a kind that we don't write.
+# Looks like a file extension, not like part of a folder's name (v1.2, books-2026.10): the user meant another format.
 FILE_ENDINGS = re.compile(r"\.([a-z]{2,5}|h5|hdf5|bz2|safetensors)")
 
 Read: TypeAlias = Callable[[Path, Progress], Model]
@@ -52,7 +51,7 @@ Write: TypeAlias = Callable[[Model, Path], None]
 
 
 class Look:
-    """What a file or folder shows without being read whole."""
+    """What a file or folder shows without being read completely."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,7 +59,7 @@ class Look:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The config.json of a folder; empty where there is none."""
+        """The config.json of a folder; empty if there is none."""
         config: dict[str, Any] = read_json(self.path / CONFIG, {})
         return config
 
@@ -74,13 +73,13 @@ class Look:
 
     @cached_property
     def layout(self) -> VectorLayout:
-        """Of a word vector file, which a file must be that is nothing else."""
+        """The layout of a word vector file; any file that is nothing else must be one."""
         if self.path.is_dir():
             raise InputError(f"{self.path} contains no readable model; expected {ACCEPTED}")
         return find_layout(self.path)
 
     def is_ours(self) -> bool:
-        """model2vec copies our config when it saves: then the other files are of other sizes, and one is missing."""
+        """Whether it is ours: model2vec copies our config, but then other files differ in size, and one is missing."""
         if VOCABULARY in self.names or self.config.get("format") != FORMAT.name:
             return VOCABULARY in self.names
         files = self.config["files"] if isinstance(self.config.get("files"), dict) else {}
@@ -88,17 +87,17 @@ class Look:
         return all((self.path / name).stat().st_size == sizes[name] for name in self.names & sizes.keys())
 
     def is_static(self) -> bool:
-        """A table of vectors and a tokenizer, of model2vec or sentence-transformers."""
+        """Whether it is a table of vectors and a tokenizer, from model2vec or sentence-transformers."""
         return find_table(self.path) is not None
 
     def is_pickle(self) -> bool:
-        """By its first byte, which the oldest pickles lack, or its ending."""
+        """Judged by its first byte, which the oldest pickles lack, or its extension."""
         return self.head[:1] == b"\x80" or (self.path.is_file() and self.path.suffix in (".pickle", ".pkl", ".kv"))
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format; `keeps` is what of a model survives in it."""
+    """One format; `keeps` lists what it keeps of a model."""
 
     name: str
     is_it: Callable[[Look], bool]
@@ -106,11 +105,11 @@ class Format:
     write: Write | None
     endings: tuple[str, ...] = ()
     keeps: frozenset[str] = frozenset()
-    instead: str = ""  # where it can't be written: what to do
+    instead: str = ""  # if it can't be written: what to do instead
 
     @property
     def is_vector_file(self) -> bool:
-        """A file of words and vectors, which can be compressed and of which a few words can be read."""
+        """Whether it is a file of words and vectors, which can be compressed and read selectively."""
         return self.read is read_vector_file
 
 
@@ -127,7 +126,7 @@ def _write_words(*, binary: bool = False, header: bool = True) -> Write:
 _AS_BINARY = "write word2vec-binary (.bin) and load that with KeyedVectors.load_word2vec_format(file, binary=True)"
 _NO_PICKLE = "it is a pickle, which siamese-cbow never writes; choose another format"
 
-# In this order they are told apart: the other two libraries can open our folders as well.
+# The order matters: the other two libraries can open our folders as well.
 FORMATS = (
     Format(OURS, Look.is_ours, lambda path, progress: load(path), save, (), FOLDER),
     Format("spacy", lambda look: {"meta.json", "config.cfg"} <= look.names, None, _write_spacy, (".spacy",), GRAPH),
@@ -151,7 +150,7 @@ WRITABLE = [form.name for form in FORMATS if form.write]
 
 
 def format_to_read(path: Path, name: str | None = None) -> Format:
-    """The format of what is there, or the one that was named: a file "3 2\\nthe 0.1 0.2..." -> word2vec."""
+    """The detected format, or the one that was named: a file "3 2\\nthe 0.1 0.2..." -> word2vec."""
     if name:
         return _named(name, READABLE)
     if path.is_file() and path.name in MODEL_FILES and (path.parent / CONFIG).is_file():
@@ -164,7 +163,7 @@ def format_to_read(path: Path, name: str | None = None) -> Format:
 
 
 def check_output(form: Format, path: Path) -> None:
-    """Raises an error unless `path` is free for this format; of a folder, its writer says what may stand there."""
+    """Raise an error unless `path` is free for this format; for a folder, its writer decides."""
     if form.name == "parquet":
         check_file_replaceable(path, is_word_table, "is not a table of words and vectors")
     elif form.name == "onnx":
@@ -174,7 +173,7 @@ def check_output(form: Format, path: Path) -> None:
 
 
 def format_to_write(path: Path, name: str | None = None) -> Format:
-    """The format that was named, or that the name of the target asks for: "words.vec.gz" -> fasttext."""
+    """The format that was named, or that the target's name implies: "words.vec.gz" -> fasttext."""
     ending = ending_of(path)
     if str(path) == "-":
         raise SettingsError("can't write -; expected a name, or /dev/stdout and --to for standard output")
@@ -203,5 +202,5 @@ def _named(name: str, choices: Sequence[str]) -> Format:
 
 
 def ending_of(path: Path) -> str:
-    """The ending that tells the format: `words.vec.gz` -> ".vec"; `models/v1.2` -> ".2"."""
+    """The extension that determines the format: `words.vec.gz` -> ".vec"; `models/v1.2` -> ".2"."""
     return path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix

@@ -1,11 +1,11 @@
 """A model as an ONNX graph: ids of words in, sentence vectors out, on any runtime and in any language.
 
-    ids      (n_tokens,) int64         the words of all sentences, one after the other; unknown words are left out
+    ids      (n_tokens,) int64         the words of all sentences, concatenated; unknown words are skipped
     offsets  (n_sentences,) int64      where each sentence starts, as in PyTorch's EmbeddingBag
     vectors  (n_sentences, dim) float32      zeros for a sentence without words
 
-The file carries `tokenizer.json` in its metadata, so that it is all that is needed: `tokens_of` shows how. Text itself
-does not go through the graph: the operators that cut text in onnxruntime-extensions can't be told our words.
+The file carries `tokenizer.json` in its metadata, so it is self-contained: `tokens_of` shows how to use it. Text itself
+does not pass through the graph: the tokenizing operators of onnxruntime-extensions can't express our rules.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.model.model import Model
 
-OPSET = 18  # ScatterND with a sum came with 16; 18 is what every runtime of the last years knows
+OPSET = 18  # ScatterND with a sum came with 16; every recent runtime supports 18
 IR_VERSION = 9
-LARGEST = 2_000_000_000  # bytes; a protobuf message ends at 2 GiB
+LARGEST = 2_000_000_000  # bytes; protobuf messages are limited to 2 GiB
 TOKENIZER = "tokenizer.json"
 PRODUCER = "siamese-cbow"
 
@@ -41,7 +41,7 @@ def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
 
 
 def is_our_graph(path: Path) -> bool:
-    """Whether we have written an ONNX file: it says so in its first bytes."""
+    """Whether we wrote an ONNX file: its first bytes say so."""
     with path.open("rb") as file:
         return PRODUCER.encode() in file.read(64)
 
@@ -54,8 +54,8 @@ def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
 
     node = helper.make_node
     nodes = [
-        # Which sentence each token is of: a mark where one starts, added up. Empty sentences are several marks on one
-        # spot; those at the end stand behind the last token, and are cut off.
+        # The sentence of each token: the cumulative sum of marks at sentence starts. Empty sentences put several marks
+        # on one position; those at the end fall behind the last token and are cut off.
         node("Shape", ["ids"], ["n_tokens"]),
         node("Shape", ["offsets"], ["n_sentences"]),
         node("Add", ["n_tokens", "one"], ["n_marks"]),

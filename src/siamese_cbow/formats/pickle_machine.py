@@ -1,13 +1,13 @@
-"""Builds the values in a pickle without running any of it: a stack machine that knows plain values and a few names.
+"""Build the values in a pickle without running any of it: a stack machine that knows plain values and a few names.
 
-A pickle is a program for such a machine, and the usual reader lets it call any function that is installed. Here each
-name that may be called is in a table beside a function of ours that does by hand what the name would have done
-(`pickled` has the table); any other name is refused before anything happens. The opcodes are described in the standard
+A pickle is a program for such a machine, and the standard reader lets it call any installed function. Here a table maps
+each allowed name to a function of ours that does the same by hand (`safe_pickle` has the table); any other name is
+refused before anything happens. The opcodes are described in the standard
 library's `pickletools`. Refused as well: persistent ids, the extension registry, buffers outside of the file, keywords.
 
-Why not `pickle.Unpickler` with a `find_class` of ours: it would run nothing either, but seven bytes make it take 34 GB
-(a position in its memo), and a megabyte of nested tuples as a key ends the process. Here no length is believed before
-its bytes are there, and the size of the file bounds memory: about a hundred bytes for each byte in the worst case.
+Rejected: `pickle.Unpickler` with our own `find_class`. It would run nothing either, but seven bytes make it allocate
+34 GB (a position in its memo), and a megabyte of nested tuples as a key crashes the process. Here no length is trusted
+before its bytes have arrived, and the size of the file bounds memory: about a hundred bytes per byte at worst.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 from siamese_cbow.errors import InputError
 
-LONGEST_NUMBER = 256  # bytes; larger ones are only there to waste time
-LONGEST_LINE = 1000  # bytes; in the oldest protocol numbers, positions and names have a line each
-MOST_TUPLE_KEYS = 1000  # tuples of one hash are easily made, and looking up a million of them takes hours
-SPARE = 400_000  # items that may be copied, beyond one for each byte: see `Machine.spend`
+LONGEST_NUMBER = 256  # bytes; larger numbers can only be an attack
+LONGEST_LINE = 1000  # bytes; the oldest protocol has numbers, positions and names on lines
+MOST_TUPLE_KEYS = 1000  # tuples with equal hashes are easy to make, and looking up a million takes hours
+SPARE = 400_000  # items that may be copied in addition to one per byte: see `Machine.spend`
 
-Calls: TypeAlias = Mapping[str, Callable[..., Any] | None]  # name -> what stands for calling it
+Calls: TypeAlias = Mapping[str, Callable[..., Any] | None]  # name -> what replaces the call
 Opcode: TypeAlias = Callable[["Machine"], Any]
 
 
 @dataclass
 class Record:
-    """An object of some class that is not loaded: its name and its attributes, as data.
+    """An object of a class that is not loaded: class name and attributes, as data.
 
     An argparse.Namespace(dim=300) -> Record("argparse.Namespace", {"dim": 300})
     """
@@ -43,23 +43,23 @@ class Record:
 
 
 class Name(str):
-    """A name that a pickle has asked for, such as numpy.ndarray."""
+    """A name that a pickle refers to, such as numpy.ndarray."""
 
     __slots__ = ()
 
 
 @dataclass(eq=False)
 class Announced:
-    """What a pickle announces first and completes later: the value is `complete(machine, *state)`."""
+    """A value that a pickle announces first and completes later: the value is `complete(machine, *state)`."""
 
     complete: Callable[..., Any]
     position: int | None = None  # in the memo
 
 
 class Machine:
-    """The state while one pickle is read, from where its file stands.
+    """The state while one pickle is read, from the current position of its file.
 
-    calls    of each name that a pickle may use: `call(machine, *arguments)`; None where it may not be called
+    calls    for each name that a pickle may use: `call(machine, *arguments)`; None if it may not be called
     records  names of classes whose objects become records
     """
 
@@ -76,7 +76,7 @@ class Machine:
         self._spent = self._n_tuple_keys = 0
 
     def run(self) -> Any:
-        """The value that the pickle builds."""
+        """The value the pickle builds."""
         while (code := self._take(1)) != b".":
             if code in _VALUES:
                 value = _VALUES[code](self)
@@ -88,9 +88,9 @@ class Machine:
         return self._stack.pop()
 
     def spend(self, n: int) -> None:
-        """Counts what the file makes larger than it is: 1 for each copied item, 4 for each container.
+        """Limit how much the values exceed the file: 1 for each copied item, 4 for each container.
 
-        Few bytes may refer to one large list again and again, and an empty set has one byte there and 216 here.
+        A few bytes may refer to one large list again and again, and an empty set takes 1 byte there and 216 here.
         """
         self._spent += n
         if self._spent > SPARE + self.size:
@@ -101,7 +101,7 @@ class Machine:
         return container
 
     def key(self, key: Any) -> Any:
-        """A key that hashes in little time and no depth: C code follows nested tuples until the stack is used up."""
+        """A key that hashes quickly and without recursion: C code follows nested tuples until the stack overflows."""
         is_tuple = type(key) is tuple and len(key) <= 16
         self._n_tuple_keys += is_tuple
         if self._n_tuple_keys > MOST_TUPLE_KEYS:
@@ -118,7 +118,7 @@ class Machine:
         return self._file.tell() - self._start
 
     def _take(self, n: int) -> bytes:
-        if n > 64 and n > self.size - self.position:  # a buffered file would allocate the n bytes first
+        if n > 64 and n > self.size - self.position:  # a buffered file would allocate n bytes first
             raise EOFError(f"{n:,} bytes expected, {self.size - self.position:,} left")
         data = self._file.read(n)
         if len(data) < n:
@@ -167,7 +167,7 @@ class Machine:
         return text
 
     def raw(self, string: Any) -> bytes:
-        """The bytes of a string, which may have been taken for text."""
+        """The bytes of a string, which may have been decoded as text."""
         if type(string) is str:
             self.spend(len(string))
             return string.encode("utf-8" if id(string) in self._utf8 else "latin-1")
@@ -192,7 +192,7 @@ class Machine:
             self._stack[-1].position = position
 
     def _add(self, kind: type[Any], items: Sequence[Any]) -> None:
-        """Puts items into the list, set or dictionary on top of the stack."""
+        """Add items to the list, set or dictionary on top of the stack."""
         target = self._stack[-1]
         if type(target) is not kind:
             raise TypeError(f"items for a {type(target).__name__}")
@@ -253,7 +253,7 @@ def _with(operation: Callable[[Machine, Any], Any], arguments: Mapping[bytes, An
     return {code: partial(lambda argument, m: operation(m, argument), argument) for code, argument in arguments.items()}
 
 
-# Opcodes that give a value
+# Opcodes that push a value
 _VALUES: dict[bytes, Opcode] = {
     **_with(lambda m, value: value, {b"N": None, b"\x88": True, b"\x89": False}),
     **_with(Machine._number, {b"K": 1, b"M": 2}),

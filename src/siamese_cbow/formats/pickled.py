@@ -1,9 +1,9 @@
-"""Pickles of two other programs, read as data: nothing in them is run (see `safe_pickle`), and none is written.
+"""Pickles of two other programs, read as data: nothing in them is run (see `safe_pickle`). We never write pickles.
 
     the original Siamese CBOW   {"oArgs": ..., "npaWordEmbeddings": (n_words + 1, dim), "oVocab": ...}; row 0 is zero
-    gensim's `KeyedVectors.save`  the words, and the vectors inside or in a `.npy` file beside
+    gensim's `KeyedVectors.save`  the words, and the vectors inside or in a separate `.npy` file
 
-Any other pickle is refused, naming what it asks for.
+Any other pickle is refused with the name it refers to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXPECTED = "expected what the original Siamese CBOW program or gensim's KeyedVec
 
 
 def read_original(path: Path, progress: Progress = SILENT) -> Model:
-    """The vectors that the original program saved; whether it lowercased its text is in the file, counts are not."""
+    """The vectors that the original program saved. The file says whether text was lowercased, but has no counts."""
     content = load_pickle(path, records=RECORDS)
     fields = content if isinstance(content, dict) else {}
     table, vocabulary, arguments = (fields.get(name) for name in ("npaWordEmbeddings", "oVocab", "oArgs"))

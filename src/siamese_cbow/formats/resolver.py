@@ -1,14 +1,14 @@
-"""Opens models by name, the only place that does; and uploads them to the Hugging Face Hub.
+"""The only place that opens models by name; also uploads them to the Hugging Face Hub.
 
     open_model()                     the model that comes with the package; "pretrained" is its name
     open_model("models/books")       a folder: ours, or a static model of model2vec or sentence-transformers
     open_model("glove.6B.300d.txt")  a file: every format that `known_formats` reads
     open_model("user/name")          a model on the Hub, if huggingface_hub is installed; "hf://user/name" insists on it
-    open_model(model)                a model is itself, so that whoever takes a name can take a model as well
+    open_model(model)                returns the model, so that code that takes a name also takes a model
 
-What is on disk comes first: a folder called `pretrained` in the working directory is opened in place of the model in
-the package. A name like a/b is looked up on the Hub only if there is no folder a, so that a mistyped path asks nobody.
-Nothing that is downloaded can run code: only the few files of a model are fetched.
+The disk comes first: a folder called `pretrained` in the working directory takes precedence over the model in the
+package. A name like a/b is looked up on the Hub only if there is no folder a, so that a mistyped path sends no request.
+Nothing downloaded can run code: only the few files of a model are fetched.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from siamese_cbow.progress import SILENT, Progress
 
 PRETRAINED = "pretrained"  # the name of the model that comes with the package
 FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]  # of a repository
-# Compiled when they are needed: a small question to the model in the package needs neither.
+# Compiled on use: a quick query to the model in the package needs neither.
 REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
-EXPLICIT = "hf:/{1,2}(.+)"  # a Path has swallowed one of the slashes
+EXPLICIT = "hf:/{1,2}(.+)"  # a Path drops one of the slashes
 
 
 def load(
@@ -59,7 +59,7 @@ def load(
     if isinstance(name, Model):
         return name
     path = local_path(name, progress=progress, revision=revision, token=token, endpoint=endpoint)
-    if kind is None and (path / VOCABULARY).is_file():  # ours, and no other readers need to be imported
+    if kind is None and (path / VOCABULARY).is_file():  # ours: no other readers need to be imported
         return load_folder(path, verify=verify)
     from siamese_cbow.formats.known_formats import ACCEPTED, OURS, format_to_read
     from siamese_cbow.formats.vector_files import read_vector_file
@@ -76,11 +76,11 @@ def load(
     return form.read(path, progress)
 
 
-open_model = load  # its name inside of the package
+open_model = load  # its name inside the package
 
 
 def is_vector_file(name: str | os.PathLike[str]) -> bool:
-    """Whether a name leads to a file with nothing but words and vectors in it: word2vec, GloVe or fastText."""
+    """Whether a name refers to a file with only words and vectors: word2vec, GloVe or fastText."""
     from siamese_cbow.formats.known_formats import format_to_read
 
     path = local_path(name)
@@ -88,7 +88,7 @@ def is_vector_file(name: str | os.PathLike[str]) -> bool:
 
 
 def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILENT, **hub_options: str | None) -> Path:
-    """Where a model is on this machine, fetched from the Hub if need be: `local_path("models/books")`."""
+    """The local path of a model, downloaded from the Hub if needed: `local_path("models/books")`."""
     if name is None:
         return PACKAGED
     from importlib.util import find_spec
@@ -146,7 +146,7 @@ def push_to_hub(
 
 
 def download(repo_id: str, **options: str | None) -> Path:
-    """The folder of a model on the Hub, fetched now or before: `download("minishlab/potion-base-8M")`.
+    """The local folder of a model on the Hub, downloaded now or earlier: `download("minishlab/potion-base-8M")`.
 
     The options are `revision`, `token` and `endpoint`, as for `open_model`.
     """
@@ -163,7 +163,7 @@ def _hub() -> Any:
 
 @contextmanager
 def _explained(doing: str) -> Iterator[None]:
-    """Errors of the library and of the connection, with what was tried and a next step."""
+    """Errors of the library and the connection, with what was tried and the next step."""
     from huggingface_hub import errors
 
     theirs = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)

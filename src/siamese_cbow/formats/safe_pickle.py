@@ -1,11 +1,11 @@
-"""Reads the data in other programs' pickles without running any of it.
+"""Read the data in other programs' pickles without running any of it.
 
     load_pickle("options.pkl")     -> {"dim": 2400, "encoder": "gru", ...}
-    load_npy("utable.npy")         -> an array, also one of objects, which NumPy itself reads by pickle only
+    load_npy("utable.npy")         -> an array, even of objects, which NumPy itself reads only through pickle
 
 Reads what Python 2 and 3 wrote, protocols 0 to 5. A Python 2 string comes back as text: UTF-8, or else Latin-1. Writes
-no pickles and rebuilds no objects of any class (see `Record`); a file that asks for more is refused. `pickle_machine`
-follows the opcodes; the names that a file may use stand here, each with what is done in its place.
+no pickles and rebuilds no objects of any class (see `Record`); a file that needs more is refused. `pickle_machine`
+executes the opcodes; this module lists the names that a file may use, each with its replacement.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = ["Record", "load_npy", "load_pickle"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-DEEPEST = 100  # levels of lists in lists; deeper ones are only there to use up the stack
-# Numbers and truth values, text of a fixed length, objects: no records, no dates.
+DEEPEST = 100  # levels of nested lists; deeper ones can only be an attack on the stack
+# Numbers and booleans, fixed-length text, objects: no records, no dates.
 DTYPE = re.compile(r"[<>=|]?(?:\?|[iufcb][0-9]{1,2}|[SU][0-9]{1,9}|O8?|O4)")
-# All that the machine, NumPy and the conversions of the standard library raise where a file is not what it should be.
+# All that the machine, NumPy and the standard library raise for a malformed file.
 BROKEN = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
 
 
@@ -56,7 +56,7 @@ def load_pickle(source: PathLike | bytes, *, records: Collection[str] = ()) -> A
 
 
 def load_npy(path: PathLike) -> NDArray[Any]:
-    """The array in a `.npy` file: one of numbers is mapped into memory, one of objects is read as by `load_pickle`.
+    """The array in a `.npy` file: numbers are memory-mapped, objects are read as by `load_pickle`.
 
     `np.save("table.npy", {"a": 1})` wrote an array of no dimensions: `load_npy("table.npy").item()` -> {"a": 1}
     """
@@ -70,7 +70,7 @@ def load_npy(path: PathLike) -> NDArray[Any]:
         except BROKEN_NPY as error:
             raise ValueError(f"header: {error}") from None
         if not dtype.hasobject:
-            with np.errstate(over="ignore"):  # in the product of a damaged shape, which is refused afterwards
+            with np.errstate(over="ignore"):  # the product of a damaged shape may overflow; it is refused below
                 numbers: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
             return numbers
         array = _value(file, str(path), ())
@@ -86,12 +86,12 @@ def _value(file: BinaryIO, name: str, records: Collection[str]) -> Any:
             value = machine.run()
             _check_finished(value, set(), set(), 0)
             return value
-    except RecursionError:  # belongs to the caller, who had little of the stack left
+    except RecursionError:  # the caller's, who had little stack left
         raise InputError(f"{name} is nested too deeply to be read here") from None
 
 
 def _check_finished(value: Any, around: set[int], done: set[int], depth: int) -> None:
-    """Raises an error where a value contains itself, is nested deeply, or has a name or an array without content."""
+    """Raise an error if a value contains itself, is deeply nested, or has a name or an array without content."""
     if isinstance(value, Name):
         raise InputError(f"it has the class {str(value)!r} where a value was expected")
     if isinstance(value, Announced):
@@ -142,7 +142,7 @@ def _explained(name: str, what: str, machine: Machine | None = None) -> Iterator
         ) from None
 
 
-# what a pickle may call
+# names that a pickle may call
 
 
 def _ordered_dict(machine: Machine, pairs: Any = ()) -> dict[Any, Any]:

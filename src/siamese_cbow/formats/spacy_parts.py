@@ -1,12 +1,12 @@
-"""A model as a spaCy pipeline whose `doc.vector` is ours, to the last bit; and the two parts that such a pipeline has.
+"""A model as a spaCy pipeline with a bit-identical `doc.vector`; and the two components of such a pipeline.
 
     nlp = to_spacy(model)
     nlp("The cat sat.").vector                      model.encode("The cat sat.")
-    nlp.to_disk("cat"); spacy.load("cat")           finds both parts by itself where siamese-cbow is installed
+    nlp.to_disk("cat"); spacy.load("cat")           finds both components if siamese-cbow is installed
 
-Word vectors alone don't give that: spaCy cuts text by other rules (don't -> do n't), looks words up as they are
-written, and counts words without a vector into the mean. So the pipeline brings our tokenizer, which keeps the text
-as it is and notes each token's word as its norm, and a component that hooks the vectors of documents, spans and tokens.
+Word vectors alone are not enough: spaCy tokenizes by other rules (don't -> do n't), looks words up as written, and
+includes words without a vector in the mean. So the pipeline has our tokenizer, which keeps the text as it is and stores
+each token's word as its norm, and a component that hooks the vectors of documents, spans and tokens.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def to_spacy(model: Model, *, language: str = "xx") -> Any:
         raise InputError(f'the model has several languages; choose one: model.language("{model.languages[0]}")')
     nlp = spacy.blank(language, config={"nlp": {"tokenizer": {"@tokenizers": TOKENIZER, **model.tokenizer.settings()}}})
     keys = [nlp.vocab.strings.add(word) for word in model.vocabulary.words]
-    # Lower-cased words are found by the norm that our tokenizer gives each token, others as they are written.
+    # Lowercased words are found by the norm that our tokenizer gives each token, others as written.
     attribute = "NORM" if model.tokenizer.lowercase else "ORTH"
-    data = np.array(model.vectors)  # spaCy wants to write into it
+    data = np.array(model.vectors)  # spaCy needs a writable copy
     named = {"name": "siamese-cbow", "attr": attribute}
     nlp.vocab.vectors = SpacyVectors(strings=nlp.vocab.strings, data=data, keys=keys, **named)
     nlp.add_pipe(COMPONENT)
@@ -61,7 +61,7 @@ def to_spacy(model: Model, *, language: str = "xx") -> Any:
 
 
 def write_spacy(model: Model, path: Path) -> None:
-    """Writes the pipeline as a folder for `spacy.load`; an older one of ours there is replaced."""
+    """Write the pipeline as a folder for `spacy.load`; an older one of ours is replaced."""
     path = Path(path)
     if path.exists() and not _is_ours(path):
         raise InputError(f"{path} already exists and is not a spaCy pipeline of siamese-cbow; choose another name")
@@ -82,7 +82,7 @@ def _is_ours(path: Path) -> bool:
 
 
 class SpacyTokenizer:
-    """Our tokenizer in spaCy's shape: "The  cat’s" -> The · (space) · cat’s, with the norms the and cat's."""
+    """Our tokenizer with spaCy's interface: "The  cat’s" -> The · (space) · cat’s, with the norms the and cat's."""
 
     def __init__(self, vocab: Any, tokenizer: Tokenizer) -> None:
         self.vocab = vocab
@@ -98,15 +98,15 @@ class SpacyTokenizer:
         piece, word = next(following, (None, None))
         for token in doc:
             if token.text == piece:  # the others are white space
-                token.norm_ = word if word is not None else f" {piece}"  # a norm that no word has
+                token.norm_ = word if word is not None else f" {piece}"  # a norm that matches no word
                 piece, word = next(following, (None, None))
         return doc
 
     def _pieces(self, text: str) -> tuple[str, list[str], list[str | None]]:
-        """The text, everything in it but white space, and the word that each piece is, if it is one.
+        """The text, its pieces without white space, and the word of each piece, if it is one.
 
-        The text is as it was written, unless its normal form is of another length (without soft hyphens, accents
-        composed): then a document has that.
+        The text is as written, unless its normal form has another length (without soft hyphens, with composed
+        accents): then the document has the normal form.
         """
         straight = self._cased.spelled(text)
         text = text if len(straight) == len(text) else straight
@@ -117,10 +117,10 @@ class SpacyTokenizer:
         pieces: list[str] = []
         words: list[str | None] = []
         end = 0
-        # A capital and its small letter are of one kind, so both ways cut at the same places.
+        # A capital and its small letter are in the same class, so both ways split at the same positions.
         for cased, word in zip(all_cased, all_words, strict=True):
             start = straight.index(cased, end)
-            between = text[end:start].split()  # marks that are not words here, and control characters
+            between = text[end:start].split()  # punctuation that is not a word here, and control characters
             end = start + len(cased)
             pieces += [*between, text[start:end]]
             words += [*(None for _ in between), word]
@@ -131,7 +131,7 @@ class SpacyTokenizer:
         """Many texts, one after the other."""
         return map(self, texts)
 
-    # There is nothing to keep beside the settings, which stand in the pipeline's config.
+    # The only state is the settings, which are in the pipeline's config.
 
     def to_disk(self, path: Any, **options: Any) -> None:
         """Nothing to write."""
@@ -165,7 +165,7 @@ def make_component(nlp: Any, name: str) -> Callable[[Any], Any]:
 
 
 def hook_vectors(doc: Any) -> Any:
-    """Lets a document answer with our vectors."""
+    """Make a document return our vectors."""
     doc.user_hooks["vector"] = doc.user_span_hooks["vector"] = _mean
     doc.user_token_hooks["vector"] = lambda token: _mean([token])
     doc.user_token_hooks["has_vector"] = lambda token: token.norm in token.vocab.vectors.key2row
@@ -175,6 +175,6 @@ def hook_vectors(doc: Any) -> Any:
 def _mean(tokens: Any) -> Vectors:
     vectors = (tokens[0] if isinstance(tokens, list) else tokens).vocab.vectors
     row_of = vectors.key2row
-    # White space has a norm too, which may be the word of another model; ours are never white space.
+    # White space has a norm too, which may be a word of another model; our words are never white space.
     ids = [row_of[token.norm] for token in tokens if token.norm in row_of and not token.is_space]
     return mean_of_rows(vectors.data, ids, vectors.shape[1])

@@ -1,8 +1,8 @@
-"""Folders of model2vec, and of sentence-transformers where the model is a table of vectors, as our models.
+"""Folders of model2vec, and of sentence-transformers if the model is a table of vectors, as our models.
 
 Both keep a vector for each token of a `tokenizer.json`. model2vec leaves unknown tokens out of the mean, as we do;
-sentence-transformers counts them in, so there the unknown token stays a word with a vector of its own. model2vec's
-weights and its table from tokens to fewer vectors are folded into the rows.
+sentence-transformers includes them, so there the unknown token stays a word with its own vector. model2vec's weights
+and its mapping from tokens to fewer vectors are folded into the rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from siamese_cbow.words.json_tokenizer import JsonTokenizer, known_tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 TENSORS, TOKENIZER, MODULES = "model.safetensors", "tokenizer.json", "modules.json"
-HARMLESS = ("StaticEmbedding", "Normalize")  # modules of sentence-transformers that a mean of rows can stand for
+HARMLESS = ("StaticEmbedding", "Normalize")  # sentence-transformers modules that a mean of rows can replace
 
 
 def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
-    """The model in a folder of model2vec or sentence-transformers; `progress` hears what differs here."""
+    """The model in a folder of model2vec or sentence-transformers; differences are reported through `progress`."""
     folder = find_table(path)
     if folder is None:
         raise InputError(f"{path} has no {TENSORS} and {TOKENIZER}; {ANEW}")
@@ -59,13 +59,13 @@ def read_static_folder(path: Path, progress: Progress = SILENT) -> Model:
 
 
 def find_table(path: Path) -> Path | None:
-    """The folder with vectors and tokenizer: the model's own, or that of its first module."""
+    """The folder with vectors and tokenizer: the model's own, or its first module's."""
     places = [path, path / "0_StaticEmbedding"]
     return next((place for place in places if (place / TENSORS).is_file() and (place / TOKENIZER).is_file()), None)
 
 
 def other_modules(path: Path) -> list[str]:
-    """The modules of sentence-transformers that a mean of rows can't stand for: ["Transformer", "Pooling"]."""
+    """The sentence-transformers modules that a mean of rows can't replace: ["Transformer", "Pooling"]."""
     modules = read_json(path / MODULES, [])
     kinds = [str(module.get("type")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
     return [kind for kind in kinds if kind not in HARMLESS]
@@ -116,7 +116,7 @@ def _differences(path: Path, tensors: dict[str, NDArray[Any]], library: str) -> 
 
 
 def read_json(path: Path, default: Any) -> Any:
-    """What a JSON file holds; `default` where it is missing, broken or of another type than `default`."""
+    """The content of a JSON file; `default` if it is missing, malformed or of another type than `default`."""
     try:
         content = json.loads(file_text(path))
     except (OSError, ValueError, RecursionError):

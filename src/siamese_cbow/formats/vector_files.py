@@ -3,10 +3,10 @@
     3 2                    header: number of words, dim (word2vec and fastText; GloVe has none)
     the 0.1 0.2            a word and its numbers; binary files hold `the`, a space, 2 little-endian float32
     cat 0.3 0.4
-    New York 0.5 0.6       GloVe has such words: the last `dim` fields are the numbers, the rest is the word
+    New York 0.5 0.6       words may contain spaces in GloVe: the last `dim` fields are the numbers
 
-Nothing in a file is run, and memory grows only with the rows that really arrive. Does not read fastText's `.bin`
-models, and says what to do instead. A file does not say how its text was cut: a model of it has our tokenizer, which
+Nothing in a file is run, and memory grows only with the rows that actually arrive. fastText's `.bin` models are
+refused with what to do instead. A file does not say how its text was tokenized: its model gets our tokenizer, which
 lowercases text unless the file has words with capitals.
 """
 
@@ -32,7 +32,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-CAPITALS = 0.01  # a file with more capitalised words than this was made from text in its own case
+CAPITALS = 0.01  # with a larger share of capitalised words, the file is case-sensitive
 ODDITIES = {
     "twice": "{n:,} rows repeat a word, such as {example!r}; the first row of each is used",
     "spaced": "{n:,} words have spaces in them",
@@ -49,8 +49,8 @@ def read_word_vectors(
 
     "the 0.1 0.2\\ncat 0.3 0.4\\n" -> (["the", "cat"], [[0.1, 0.2], [0.3, 0.4]])
 
-    `keep` leaves out every other word while reading, so that a few words of a 4 GB file cost little memory. Of a word
-    that comes twice the first row counts; such things are counted and said through `progress`, which advances by rows.
+    `keep` skips all other words while reading, so that a few words of a 4 GB file need little memory. If a word occurs
+    twice, its first row counts; such oddities are counted and reported through `progress`, which advances by rows.
     """
     path = Path(path)
     try:
@@ -82,7 +82,7 @@ def write_word_vectors(
         raise InputError(f"{len(words)} words but vectors of shape {vectors.shape}; expected one row per word")
     for word in spaced_words(words):
         raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it with _")
-    # Nine digits give every float32 back exactly, and printf is three times faster than the shortest such text.
+    # Nine digits restore every float32 exactly, and printf is three times faster than the shortest representation.
     pattern = " ".join(["%.9g"] * vectors.shape[1])
     _, opener = COMPRESSIONS.get(path.suffix, (b"", Path.open))
     with atomic_file(path) as target, opener(target, "wb") as file:
@@ -94,7 +94,7 @@ def write_word_vectors(
 
 
 def holds_word_vectors(path: Path) -> bool:
-    """Whether the first row of a file is a word and its numbers; a file of prose is not, though it looks like GloVe."""
+    """Whether the first row of a file is a word and its numbers, unlike prose, which otherwise looks like GloVe."""
     layout = find_layout(path)
     with opened(path) as file:
         row = next(layout.rows(file), None)
@@ -102,7 +102,7 @@ def holds_word_vectors(path: Path) -> bool:
 
 
 def spaced_words(words: Sequence[str]) -> list[str]:
-    """The words that no such file can hold: those with white space of ASCII in them, and empty ones."""
+    """The words that no such file can hold: those with ASCII white space, and empty ones."""
     return [word for word in words if not word or SPACE.search(word)]
 
 
@@ -124,7 +124,7 @@ def read_vector_file(path: str | Path, progress: Progress = SILENT, *, keep: Con
 
 
 def write_vector_file(model: Model, path: Path, *, binary: bool = False, header: bool = True) -> None:
-    """Writes the words of a model, but for those with white space in them."""
+    """Write the words of a model, except those with white space."""
     spaced = set(spaced_words(model.vocabulary.words))
     rows = [row for row, word in enumerate(model.vocabulary.words) if word not in spaced]
     if not rows:
@@ -135,7 +135,7 @@ def write_vector_file(model: Model, path: Path, *, binary: bool = False, header:
 
 @dataclass(frozen=True)
 class VectorFile:
-    """A file's vectors for the words of a stream; words that the file lacks have none.
+    """A file's vectors for the words of a stream; words missing from the file have none.
 
     `VectorFile("glove.6B.300d.txt").train(stream)` -> Model
     """
@@ -155,11 +155,11 @@ class VectorFile:
 
 
 class _Rows:
-    """Collects the rows that are wanted and counts what is odd about the others."""
+    """Collects the wanted rows and counts oddities of the others."""
 
     def __init__(self, layout: VectorLayout, keep: Container[str] | None) -> None:
         self._layout, self._keep = layout, keep
-        self.words: dict[str, None] = {}  # in their order
+        self.words: dict[str, None] = {}  # in file order
         self._vectors = np.empty((1024, layout.dim), dtype=np.float32)
         self._example = ""
         self._odd: Counter[str] = Counter()  # by the words of ODDITIES

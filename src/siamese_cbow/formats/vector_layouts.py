@@ -1,7 +1,7 @@
-"""How a word vector file is laid out, and its rows as bytes, (word, numbers); `vector_files` makes arrays of them.
+"""The layout of a word vector file, and its rows as bytes, (word, numbers); `vector_files` turns them into arrays.
 
-The layout is told by the content, not by the name; `.gz`, `.bz2` and `.xz` are decompressed on the way. Sizes in a
-header are claims: they are held against the size of the file and against the rows that really arrive.
+The layout follows from the content, not the name; `.gz`, `.bz2` and `.xz` are decompressed on the fly. Sizes in a
+header are claims: they are checked against the size of the file and the rows that actually arrive.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
 
-HEAD = 1 << 20  # bytes looked at to find the layout
+HEAD = 1 << 20  # bytes inspected to find the layout
 CHUNK = 1 << 22  # bytes read at a time
 MAX_DIM = 65_536
-MAX_WORD = 65_536  # bytes; a "word" beyond this is not a word vector file
+MAX_WORD = 65_536  # bytes; a longer "word" means it is not a word vector file
 ADVICE = "it is damaged, truncated, or not a word vector file"
 
-# first bytes -> what that file is, and what to do
+# magic bytes -> what the file is, and what to do
 FOREIGN = (
     (b"\x80", "a pickle, which could run code when loaded; save it from gensim with `save_word2vec_format`"),
     (b"\xba\x16\x4f\x2f", "a fastText model; use the .vec file that fastText writes next to it"),
@@ -37,7 +37,7 @@ FOREIGN = (
     (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
 )
-# ending -> first bytes of such a file, and what opens it
+# extension -> magic bytes of such a file, and what opens it
 COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
     ".gz": (b"\x1f\x8b", gzip.open),
     ".bz2": (b"BZh", bz2.open),
@@ -47,7 +47,7 @@ COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
 
 @dataclass(frozen=True)
 class VectorLayout:
-    """What a look at the beginning of a file tells. "3 2\\nthe 0.1 0.2\\n..." -> VectorLayout(path, False, 3, 2)."""
+    """The layout found at the beginning of a file. "3 2\\nthe 0.1 0.2\\n..." -> VectorLayout(path, False, 3, 2)."""
 
     path: Path
     binary: bool
@@ -55,7 +55,7 @@ class VectorLayout:
     dim: int
 
     def place(self, number: int) -> str:
-        """Where row `number` (from 1) stands, for messages."""
+        """The position of row `number` (from 1), for messages."""
         return f"{self.path}, " + (f"word {number}" if self.binary else f"line {number + (self.n_words is not None)}")
 
     def rows(self, file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -72,7 +72,7 @@ class VectorLayout:
             raise InputError(f"{self.path}: the header promises {self.n_words:,} words, but {real}; {ADVICE}")
 
     def parse(self, numbers: bytes) -> NDArray[np.float32]:
-        """The numbers of a row, (dim,) float32; ValueError if they are no numbers or not `dim` of them."""
+        """The numbers of a row, (dim,) float32; ValueError if they are not `dim` numbers."""
         if self.binary:
             return np.frombuffer(numbers, dtype="<f4").astype(np.float32)
         # Arrow's CSV reader would be 2.3 times faster here, but words with spaces break its columns.
@@ -96,7 +96,7 @@ class VectorLayout:
                 yield word, numbers
 
     def _odd_row(self, line: bytes) -> tuple[bytes, bytes]:
-        """A row with a word of several parts, or none, or odd spacing: b"New York 1 2" -> (b"New York", b"1 2")."""
+        """A row whose word has spaces or is empty, or with odd spacing: b"New York 1 2" -> (b"New York", b"1 2")."""
         fields = line.split()
         if len(fields) == self.dim and line[:1].isspace():
             return b"", b" ".join(fields)
@@ -122,7 +122,7 @@ class VectorLayout:
 
 
 def find_layout(path: Path) -> VectorLayout:
-    """Which of the layouts this file has, or an InputError that says what it is instead."""
+    """The layout of this file, or an InputError that says what it is instead."""
     with opened(path) as file:
         head = file.read(HEAD)
     for start, advice in FOREIGN:
@@ -130,15 +130,15 @@ def find_layout(path: Path) -> VectorLayout:
             raise InputError(f"{path} is {advice}")
     first, *others = head.split(b"\n", 100)
     header = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s*", first)
-    # "5 3" over "6 4" are two words of one dimension, not a header that promises 5 words of dim 3. One such line may
-    # stand in any binary file, though: the first number of "the" may begin with the bytes of "9" and a newline.
+    # "5 3" above "6 4" are two words of one dimension, not a header that promises 5 words of dim 3. But one such line
+    # may occur in any binary file: the first number of "the" may begin with the bytes of "9" and a newline.
     lines = [line for line in others if line.strip()]
     alike = sum(re.fullmatch(rb"\S+[ \t]+[-+.\deE]+\s*", line) is not None for line in lines)
     if header and (2 * alike <= len(lines) or int(header[2]) == 1):
         n_words, dim = int(header[1]), int(header[2])
         layout = VectorLayout(path, _is_binary(head[len(first) + 1 :], dim), n_words, dim)
     else:
-        # The usual number of fields: words with spaces and damaged lines are rarer. The last piece may be half a line.
+        # The most common number of fields: words with spaces and damaged lines are rarer. The last piece may be cut.
         fields = Counter(len(line.split()) for line in [first, *others[:-1]] if line.strip())
         layout = VectorLayout(path, False, None, fields.most_common(1)[0][0] - 1 if fields else 0)
     if not 1 <= layout.dim <= MAX_DIM:
@@ -148,7 +148,7 @@ def find_layout(path: Path) -> VectorLayout:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file, decompressed if need be, without the mark that some editors put before UTF-8."""
+    """The file, decompressed if needed, without a byte order mark."""
     decompress = _decompressor(path)
     file: Any = decompress(path, "rb") if decompress else path.open("rb", buffering=CHUNK)
     if file.peek(3).startswith(BOM_UTF8):
@@ -164,11 +164,11 @@ def _decompressor(path: Path) -> Callable[..., Any] | None:
 
 
 def _is_binary(start: bytes, dim: int) -> bool:
-    """Whether rows are binary, seen from the bytes behind the header."""
+    """Whether rows are binary, judged by the bytes after the header."""
     fields = start.partition(b"\n")[0].split()
     if len(fields) > dim and all(re.fullmatch(rb"[-+.\deEnaif]+", field) for field in fields[-dim:]):
         return False
-    # Not a row of text; but damaged text is still text, and its own message is the better one.
+    # Not a row of text; but damaged text is still text, and deserves its own message.
     return re.search(rb"[^\t-\r -~]", start[start.find(b" ") + 1 :][: 4 * dim]) is not None
 
 

@@ -1,4 +1,4 @@
-"""A model as a Parquet table of words, counts and vectors, for data frames; tokenizer and info travel as metadata.
+"""A model as a Parquet table of words, counts and vectors, for data frames; tokenizer and info are in the metadata.
 
 word    string            pandas.read_parquet, polars.read_parquet, DuckDB ... read it; a table from there, with
 count   int64             columns `word` and `vector`, is read back as a model
@@ -91,7 +91,7 @@ def _tokenizer(settings: dict[str, Any] | None, words: list[str]) -> Tokenizer:
 
 
 def as_matrix(column: Any) -> Vectors:
-    """A column of vectors as a matrix, (n, dim) float32: lists, arrays, fixed-size lists, of any of the libraries.
+    """A column of vectors as a matrix, (n, dim) float32: lists, arrays or fixed-size lists from any of the libraries.
 
     `as_matrix(pandas.Series([[1.0, 2.0], [3.0, 4.0]]))` -> [[1, 2], [3, 4]]
     """
@@ -106,7 +106,7 @@ def as_matrix(column: Any) -> Vectors:
 
 
 def _of_arrow(column: Any) -> Vectors:
-    """Without a Python object for each number: the values of all lists are one array."""
+    """Without a Python object per number: the values of all lists form one array."""
     import pyarrow as pa
 
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

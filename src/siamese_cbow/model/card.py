@@ -1,4 +1,4 @@
-"""What there is to say of a model: as plain values for programs, and as the README.md of its folder for people.
+"""The description of a model: plain values for programs, and the README.md of its folder for people.
 
 The card says what the model is, how to load it in three libraries, and what it was made from.
 """
@@ -123,7 +123,7 @@ def describe(model: Model) -> dict[str, Any]:
 
 
 def model_card(model: Model, name: str) -> str:
-    """The text of the card for a model that is saved in a folder called `name`."""
+    """The text of the card for a model saved in a folder called `name`."""
     settings = ", ".join(f"{key} {_value(value)}" for key, value in model.tokenizer.settings().items())
     sections = [
         "\n".join(["", _text(f"## {key.replace('_', ' ').capitalize()}"), "", *map(_text, _lines(value)), ""])
@@ -157,7 +157,7 @@ def _use(model: Model, name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text of somebody else's in Markdown: no tag and no link begins in it, and it stays on its line."""
+    """Foreign text escaped for Markdown: it starts no tag and no link, and stays on its line."""
     return " ".join(text.replace("<", "&lt;").replace("](", "]\\(").splitlines())
 
 

@@ -1,18 +1,19 @@
-"""Folders of ours that describe themselves: config.json tells format, version, and what each file was when saved.
+"""Self-describing folders: config.json holds format, version, and the size and hash of each file.
 
 MODEL = FolderFormat("siamese-cbow model", 1, noun="model", expected="a saved model")
 MODEL.read_config(folder)      the table in config.json, unless it is of another format or version
-MODEL.check_file(path, entry)  an error where a file is missing, cut short, swapped or damaged
+MODEL.check_file(path, entry)  an error if a file is missing, truncated, swapped or damaged
 
 The rows of a model as a safetensors file that other libraries read, and back, mapped into memory.
 
     float32        `embeddings` (n_words + 1, dim): a row of zeros for unknown words at the end
-    float16, int8  the same in fewer bits, and `weights` (n_words + 1,) float32: the scales of the rows, which model2vec
-                   and sentence-transformers multiply them with
-    int4           `codes` (n_words, half of dim) uint8, two numbers per byte, and `scales` (n_words,): for us alone
+    float16, int8  the same in fewer bits, and `weights` (n_words + 1,) float32: the scales that model2vec and
+                   sentence-transformers multiply the rows by
+    int4           `codes` (n_words, half of dim) uint8, two numbers per byte, and `scales` (n_words,): only we read it
 
-Float32 is written by hand, as the library would need a second copy of all vectors to add that row. Everything is mapped
-by hand, as the library would read the file into memory; but checked by the library, which trusts nothing in a header.
+Float32 is written by hand, because the library would need a second copy of all vectors to add that row. Everything is
+mapped by hand, because the library would read the file into memory; but the library checks the header, trusting
+nothing in it.
 """
 
 from __future__ import annotations
@@ -36,23 +37,23 @@ ANEW = "copy the folder again, or save the model again"
 
 
 class FolderFormat(NamedTuple):
-    """What is known of one kind of folder."""
+    """One kind of folder."""
 
     name: str
     version: int
     noun: str  # whose method `save` writes it
-    expected: str  # in place of a folder that is not there
-    sampled: bool = True  # files have the hash of a sample, too, which is compared at every loading
+    expected: str  # what to expect instead of a missing folder
+    sampled: bool = True  # whether files also have a sample hash, checked at every load
 
     def write_config(self, folder: Path, content: Mapping[str, Any], files: Iterable[str], *, indent: int = 2) -> None:
-        """Writes config.json, the last file: it holds size and hash of the others."""
+        """Write config.json, the last file: it holds size and hash of the others."""
         entries = {name: self.entry(folder / name) for name in files}
         head = {"format": self.name, "format_version": self.version, "written_by": written_by()}
         about = {**head, **content, "files": entries}
         write_json(folder / CONFIG, about, indent=indent)
 
     def entry(self, path: Path) -> dict[str, Any]:
-        """What config.json says of a file."""
+        """The entry of a file in config.json."""
         sample = {"sample": sample_hash(path)} if self.sampled else {}
         return {"size": path.stat().st_size, "hash": file_hash(path), **sample}
 
@@ -64,14 +65,14 @@ class FolderFormat(NamedTuple):
         return read_table(folder / CONFIG, self.name, (self.version,), written=written, anew=ANEW)
 
     def is_in(self, folder: Path) -> bool:
-        """Whether a folder is one of these, and this version can read it."""
+        """Whether a folder is of this kind and this version can read it."""
         try:
             return bool(self.read_config(folder))
         except (FormatError, InputError):
             return False
 
     def check_file(self, path: Path, expected: Any, *, whole: bool) -> None:
-        """Compares a file with what config.json says of it: its size, and the hash of a sample or of the whole."""
+        """Compare a file with its entry in config.json: its size, and the hash of a sample or of the whole file."""
         if not path.is_file():
             raise FormatError(f"{path} is missing; {ANEW}")
         if not isinstance(expected, dict):
@@ -86,19 +87,19 @@ class FolderFormat(NamedTuple):
 
 
 def write_json(path: Path, content: Any, *, indent: int = 2) -> None:
-    """The same bytes on every system."""
+    """Write JSON, with the same bytes on every system."""
     path.write_text(json.dumps(content, indent=indent, ensure_ascii=False) + "\n", "utf-8", UNWRITABLE, newline="\n")
 
 
 def read_table(
     path: Path, name: str, readable: tuple[int, ...], *, written: str, anew: str, or_else: str = ""
 ) -> dict[str, Any]:
-    """The table in a JSON file of ours; an error that says what to do where it is none of these formats and versions.
+    """The table in a JSON file of ours; for another format or version, an error that says what to do.
 
-    readable  versions, the newest last
-    written   what to expect where it is missing, or something else
-    anew      how to make it again
-    or_else   what else helps where another version has written it
+    readable  readable versions, the newest last
+    written   what to expect if it is missing or something else
+    anew      how to create it again
+    or_else   what else helps if another version wrote it
     """
     try:
         table = json.loads(file_text(path))
@@ -115,23 +116,23 @@ def read_table(
     return table
 
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I8": "i1", "U8": "u1"}  # all that we write
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I8": "i1", "U8": "u1"}  # all types that we write
 
 
 def write_rows(path: Path, rows: Rows) -> None:
-    """Writes the rows of a model, (n_words, dim)."""
+    """Write the rows of a model, (n_words, dim)."""
     if not isinstance(rows, PackedRows):
         _write_float32(path, rows)
     elif rows.dtype == "int4":
         write_tensors(path, {"codes": rows.codes, "scales": rows.scales})
     else:
-        # Unknown words have a row of zeros, so their weight never shows; 1 is what a reader would expect.
+        # Unknown words have a row of zeros, so their weight has no effect; readers expect 1.
         codes = np.concatenate([rows.codes, np.zeros((1, rows.dim), rows.codes.dtype)])
         write_tensors(path, {"embeddings": codes, "weights": np.append(rows.scales, np.float32(1))})
 
 
 def map_rows(path: Path, n_words: int, dim: int, dtype: Dtype) -> Rows:
-    """The rows that `write_rows` has written, mapped into memory, read-only."""
+    """The rows written by `write_rows`, memory-mapped, read-only."""
     if dtype == "float32":
         return map_float32(path, n_words, dim)
     if dtype == "int4":
@@ -144,22 +145,22 @@ def map_rows(path: Path, n_words: int, dim: int, dtype: Dtype) -> Rows:
 
 
 def map_float32(path: Path, n_words: int, dim: int) -> Vectors:
-    """Rows that were written as float32."""
+    """Memory-mapped float32 rows."""
     rows: Vectors = _expect(path, {"embeddings": (np.float32, (n_words + 1, dim))})["embeddings"]
     return rows[:-1]
 
 
 def write_tensors(path: Path, tensors: dict[str, NDArray[Any]]) -> None:
-    """Writes small arrays as the library does, but readable for others than the owner."""
+    """Write small arrays as the library does, but readable for all users."""
     from safetensors.numpy import save
 
     path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in tensors.items()}))
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """All arrays of a safetensors file, mapped into memory, read-only."""
+    """All arrays of a safetensors file, memory-mapped, read-only."""
     try:
-        with safe_open(path, framework="numpy") as file:  # checks that the header is true to the file
+        with safe_open(path, framework="numpy") as file:  # checks that the header matches the file
             file.keys()
         with path.open("rb") as raw:
             size = int.from_bytes(raw.read(8), "little")
@@ -193,7 +194,7 @@ def _write_float32(path: Path, vectors: Vectors) -> None:
     size = (n_words + 1) * dim * 4
     entry = {"embeddings": {"dtype": "F32", "shape": [n_words + 1, dim], "data_offsets": [0, size]}}
     header = json.dumps(entry, separators=(",", ":")).encode()
-    header += b" " * (-(8 + len(header)) % 64)  # so that the rows, once mapped, start on a cache line
+    header += b" " * (-(8 + len(header)) % 64)  # so that mapped rows start on a cache line
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         file.write(vectors.astype("<f4", copy=False).data)

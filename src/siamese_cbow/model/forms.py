@@ -1,4 +1,4 @@
-"""Neighbours worth reading: one form of each word, and no rare words, whose vectors are chance.
+"""Useful neighbours: one form of each word, and no rare words, whose vectors are mostly chance.
 
 nearest to guitar: guitar's guitars humbucker guitarists ...   ->   bass banjo drums ...
 """
@@ -15,8 +15,8 @@ from siamese_cbow.text.languages import ASSUMED
 from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
-# Words; of a large vocabulary, rarer ones are neighbours only where all are asked for. With 30,000, analogies have
-# rare places and names among their answers (apulia and modena before rome); with 10,000, capitals are missing.
+# Words; in a large vocabulary, rarer ones are neighbours only if all are requested. With 30,000, analogies have rare
+# places and names among their answers (apulia and modena before rome); with 10,000, capitals are missing.
 FREQUENT = 15_000
 
 

@@ -1,10 +1,10 @@
-"""Rows as points: lengths, cosines, the nearest ones, and the directions that many of them have in common.
+"""Rows as points: lengths, cosines, nearest rows, and the directions that many rows share.
 
     rows [[3, 4], [0, 0]]       ->   lengths 5 and 0; zero vectors have cosine 0 with everything
     gram [[1, 0], [0, 4]]       ->   directions [0, 1] and [1, 0], of strengths 4 and 1
 
-The one place for Gram matrices and `eigh`: uncentred, as in SIF, and on one thread: sums in one order, and so the same
-bytes on any number of cores. Does not build an index: a model of 300,000 words is searched whole in some 50 ms.
+The one place for Gram matrices and `eigh`: uncentred, as in SIF, and on one thread, so that sums have one order and the
+same bytes on any number of cores. No index: searching all rows of a model with 300,000 words takes about 50 ms.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 BLOCK = 8_192  # rows at a time: float64 of all of them would take twice the memory of the model
-FEW_ROWS = 1_024  # that stay in the cache while something is done to them
+FEW_ROWS = 1_024  # rows that stay in the cache during an operation
 
 # lengths and cosines
 
 
 def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
-    """Some rows at a time: `blocks(5, 2)` -> 0:2, 2:4, 4:6."""
+    """Blocks of rows: `blocks(5, 2)` -> 0:2, 2:4, 4:6."""
     return (slice(start, start + size) for start in range(0, n, size))
 
 
@@ -58,7 +58,7 @@ def lengths(vectors: Vectors) -> Floats:
 
 
 def float32_lengths(vectors: Vectors) -> Vectors:
-    """The same in single precision, on all cores: what the rows of a new model are scaled by. Infinite if beyond it."""
+    """The same in single precision, on all cores, for scaling the rows of a new model. Infinite on overflow."""
 
     def norms(part: slice) -> Vectors:
         with np.errstate(over="ignore"):
@@ -93,8 +93,8 @@ def nearest(
 ) -> tuple[Ids, Vectors]:
     """Rows with the highest cosine to `target` (dim,), best first, and these cosines; rows `without` are left out.
 
-    row_lengths  (n,) what `lengths(vectors)` gives
-    vectors [[1, 0], [0, 1], [1, 1]], target [2, 0], k 2 -> [0, 2], [1.0, 0.71]; ties stand in the order of the rows
+    row_lengths  (n,) from `lengths(vectors)`
+    vectors [[1, 0], [0, 1], [1, 1]], target [2, 0], k 2 -> [0, 2], [1.0, 0.71]; ties are in row order
     """
     scores = vectors @ units(target[np.newaxis])[0]
     np.divide(scores, row_lengths, out=scores, where=row_lengths > 0, casting="same_kind")
@@ -123,7 +123,7 @@ def one_thread() -> AbstractContextManager[Any]:
 def gram_of(vectors: Vectors | Floats, weights: NDArray[Any] | None = None, *, block: int = BLOCK) -> Floats:
     """The sum of the products of rows with themselves, (dim, dim): rows [1, 0], [1, 2] -> [[2, 2], [2, 4]].
 
-    weights  (n,) how often each row counts; once, unless said
+    weights  (n,) how often each row counts; by default once
     """
 
     def product(part: slice) -> Floats:
@@ -135,12 +135,12 @@ def gram_of(vectors: Vectors | Floats, weights: NDArray[Any] | None = None, *, b
     gram = np.zeros((vectors.shape[1],) * 2)
     with one_thread():
         for of_block in side_by_side(product, blocks(len(vectors), block)):
-            gram += of_block  # in their order, so that the sum is the same whoever is first
+            gram += of_block  # in order, so that the sum does not depend on who finishes first
     return gram
 
 
 def side_by_side(work: Callable[[slice], Result], parts: Iterable[slice]) -> Iterator[Result]:
-    """The results of some parts, in their order, of which two are worked on at a time; NumPy lets go of the GIL."""
+    """The results of all parts in order, computed two at a time; NumPy releases the GIL."""
     from concurrent.futures import ThreadPoolExecutor
 
     waiting: deque[Future[Result]] = deque()
@@ -173,14 +173,14 @@ def strength_shares(strengths: Floats) -> Floats:
 
 
 def with_signs(directions: Floats) -> Floats:
-    """Each direction such that its largest number is positive: the same on every machine."""
+    """Flip each direction so that its largest component is positive: the same on every machine."""
     largest = np.abs(directions).argmax(axis=1)
     signed: Floats = directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
     return signed
 
 
 def pca(vectors: Vectors) -> tuple[Floats, list[float]]:
-    """Rows on the two directions in which they differ most, (n, 2), and the share of the variance that each holds.
+    """Rows projected onto the two directions of largest variance, (n, 2), and the share of the variance of each.
 
     [[1, 0], [3, 0]] -> [[-1, 0], [1, 0]], [1.0, 0.0]
     """
@@ -196,14 +196,14 @@ def pca(vectors: Vectors) -> tuple[Floats, list[float]]:
 class Undo(NamedTuple):
     """What was done to the rows of a model, row' = (weight x row - mean) A, so that it can be undone.
 
-    A is the identity, but for some directions that are scaled by a factor. A direction with factor 0 is removed, and
-    a row's part along it can't be computed back: it is kept. All else is undone by arithmetic, up to rounding.
+    A is the identity, except for directions scaled by a factor. A direction with factor 0 is removed, and a row's
+    component along it can't be recomputed, so it is stored. The rest is undone by arithmetic, up to rounding.
 
     weights     (n_words,)
-    mean        (dim,) taken off the weighted rows
+    mean        (dim,) subtracted from the weighted rows
     directions  (k, dim) of length 1, orthogonal
-    factors     (k,) what each direction was scaled by; those with factor 0 stand first
-    removed     (n_words, number of zeros among the factors) the rows' parts along these
+    factors     (k,) scale of each direction; zeros come first
+    removed     (n_words, number of zero factors) the rows' components along these directions
     """
 
     weights: NDArray[np.float32]
@@ -213,7 +213,7 @@ class Undo(NamedTuple):
     removed: NDArray[np.float32]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as a file holds them."""
+        """The arrays by name, as stored in a file."""
         return {name: np.ascontiguousarray(array) for name, array in self._asdict().items()}
 
     def fits(self, n_words: int, dim: int) -> bool:

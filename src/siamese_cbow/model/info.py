@@ -1,10 +1,10 @@
-"""Where a model comes from and what was done to it: fields with types, checked when a model is made or loaded.
+"""Where a model comes from and what was done to it: typed fields, checked when a model is created or loaded.
 
     ModelInfo.of({"recipe": {"name": "mine"}, "colour": "red"})   ->   recipe {"name": "mine"}, extra {"colour": "red"}
     ModelInfo.of({"recipe": "mine"})                              ->   InputError: expected a table
 
-In config.json all of it stands in one flat table, and what `extra` holds comes back as it was. It can be read as that
-table, too: `info["recipe"]["name"]`, `"scores" in info`, `dict(info)`.
+In config.json everything is in one flat table, and `extra` is restored unchanged. It can be read as that table, too:
+`info["recipe"]["name"]`, `"scores" in info`, `dict(info)`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, TypeAlias, get_args
 from siamese_cbow.errors import InputError
 from siamese_cbow.words.unknown_words import Fallback
 
-Table: TypeAlias = Mapping[str, Any]  # of what JSON can hold
+Table: TypeAlias = Mapping[str, Any]  # of JSON values
 
 
-# How fields are annotated below -> what that means in JSON, and in words.
+# Annotation of a field below -> its JSON type, and its name in messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "None": (lambda value: value is None, ""),
     "str": (lambda value: isinstance(value, str), "a string"),
@@ -76,7 +76,7 @@ class ModelInfo(Mapping[str, Any]):
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> ModelInfo:
-        """From the flat table that config.json holds; what is a ModelInfo already stays as it is."""
+        """From the flat table in config.json; a ModelInfo is returned unchanged."""
         if isinstance(table, ModelInfo):
             return table
         known = {name: value for name, value in table.items() if name in _KNOWN}
@@ -113,7 +113,7 @@ _KNOWN = tuple(entry.name for entry in fields(ModelInfo) if entry.name != "extra
 
 
 def _plain(table: dict[str, Any]) -> dict[str, Any]:
-    """A deep copy as it would come back from a file, so that a model equals itself after saving and loading."""
+    """A deep copy as it would be read from a file, so that a model equals itself after saving and loading."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(table, allow_nan=False))
     except (TypeError, ValueError) as error:

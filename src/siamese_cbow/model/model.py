@@ -1,14 +1,14 @@
-"""A model: word vectors, and what can be done with whole texts.
+"""A model: word vectors, and operations on whole texts.
 
-    Model(vocabulary, vectors, Tokenizer())     from finished arrays: nothing is trained, read or written here
+    Model(vocabulary, vectors, Tokenizer())     from trained arrays: nothing is trained, read or written here
     model.encode("the cat sat")                 (dim,) float32, the mean of the vectors of the, cat and sat
     model.similarity("a cat", "a dog")          the cosine of two such means
-    model.neighbours("cat")                     the words that point the same way, see `word_vectors`
-    model.language("de")                        of a model of several languages, the one of German texts
-    model.compress("int8")                      a smaller one; model.adapt(texts), one for texts of one kind
+    model.neighbours("cat")                     the words with the highest cosine, see `word_vectors`
+    model.language("de")                        the German part of a multilingual model
+    model.compress("int8")                      a smaller model; model.adapt(texts) adapts it to a domain
 
-Names and options are those that users of sentence-transformers and gensim know. Methods whose work belongs to later
-modules and rooms (other models made of this one, files, the Hub) go through the public door. Does not train.
+Names and options follow sentence-transformers and gensim. Methods whose work belongs to later modules and rooms (new
+models from this one, files, the Hub) go through the package root. Does not train.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ class Model(WordVectors):
             vectors = as_tensors(vectors[np.newaxis])[0]
         return vectors if convert_to_numpy or convert_to_tensor else as_tensors(vectors)
 
-    encode_query = encode_document = encode  # names of sentence-transformers; there are no prompts here
+    encode_query = encode_document = encode  # names from sentence-transformers; there are no prompts here
 
     @cached_property
     def _encoder(self) -> Encoder:
         return self.encoder()
 
     def encoder(self) -> Encoder:
-        """A new encoder, with nothing loaded or remembered yet."""
+        """A new encoder, with nothing loaded or cached yet."""
         own = self.vocabulary, self.rows, self.tokenizer, self.fallback
         return Encoder(*own, lambda: self.ngrams, self.info.language)
 
@@ -129,7 +129,7 @@ class Model(WordVectors):
         return float(pairs[0]) if isinstance(a, str) and isinstance(b, str) else pairs
 
     def _rows(self, *both: TextsOrVectors) -> list[Vectors]:
-        """Two times texts or vectors, as rows that can be compared, (n, dim)."""
+        """Texts or vectors on both sides, as comparable rows, (n, dim)."""
         a, b = rows = [np.atleast_2d(self.encode(x) if (given := as_vectors(x)) is None else given) for x in both]
         if a.shape[1] != b.shape[1]:
             raise InputError(
@@ -154,7 +154,7 @@ class Model(WordVectors):
         self._check_one_language()
         self._encoder.watch.look(list(islice(texts, LOOK_AT)))
 
-    # pictures
+    # charts
 
     def plot_words(self, words: Sequence[str], *, ax: Any = None) -> Any:
         """A map of words with matplotlib; returns the axes: `plot_words(["cat", "dog", "king", "queen"])`."""
@@ -178,7 +178,7 @@ class Model(WordVectors):
         For a model of one language this is the model itself: `german.language("de")`.
         """
         if name not in self.languages:
-            named = language(name)  # an error where there is no such language
+            named = language(name)  # an error if there is no such language
             if not self.languages:
                 own = language_of(self.vocabulary, self.info.language)
                 if named == own:
@@ -188,7 +188,7 @@ class Model(WordVectors):
                 raise InputError(f"language is {name!r}; expected one of {', '.join(self.languages)}")
             name = named.code
         vocabulary, ids = self.vocabulary.of_language(name)
-        together = len(ids) > 0 and ids[-1] - ids[0] + 1 == len(ids)  # then no row is copied, or read from disk
+        together = len(ids) > 0 and ids[-1] - ids[0] + 1 == len(ids)  # then no row is copied or read from disk
         rows = self.rows[slice(ids[0], ids[-1] + 1) if together else ids]
         info = replace(self.info, languages=None, language=name)
         return Model(vocabulary, rows, self.tokenizer, info, ngrams=self.given_ngrams)
@@ -214,7 +214,7 @@ class Model(WordVectors):
             return self
         return Model(self.vocabulary, rows, self.tokenizer, self.info, undo=self.undo, ngrams=ngrams)
 
-    # other models made of it
+    # new models from this one
 
     def postprocess(self, stream: Stream | None = None, settings: Postprocess | None = None, **changes: Any) -> Model:
         """A new model with post-processing folded into its rows: word weights, shared directions removed.
@@ -267,7 +267,7 @@ class Model(WordVectors):
 
         save(self, path, int4=int4)
 
-    save_pretrained = save  # the name that users of the Hugging Face libraries know
+    save_pretrained = save  # the name used by the Hugging Face libraries
 
     @classmethod
     def from_pretrained(cls, name_or_path: str | os.PathLike[str], **options: Any) -> Model:

@@ -1,7 +1,7 @@
-"""Pictures of a model with matplotlib: a map of words, and how similar sentences are.
+"""Charts with matplotlib: a map of words, and a heat map of similarities.
 
-Each function draws into `ax`, or into a figure of its own, and returns the axes; a notebook shows them by itself.
-Of the model they get a method: `plot_words(["cat", "dog", "king"], model.vector)`.
+Each function draws into `ax`, or into a new figure, and returns the axes; a notebook displays them.
+They take a method of the model: `plot_words(["cat", "dog", "king"], model.vector)`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from siamese_cbow.model.geometry import pca, units
 
 LABEL = 32  # characters of a text beside a heat map
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-MANY = 16  # texts; with more, no numbers are written into the squares
+MANY = 16  # texts; with more, the cells show no numbers
 
 
 def plot_words(words: Sequence[str], vector: Callable[[str], Vectors], ax: Any = None) -> Any:
@@ -56,8 +56,8 @@ def plot_similarity(
 
 
 def _label(ax: Any, words: Sequence[str], places: Floats) -> None:
-    """Writes each word beside its point, at the first of four corners that is free."""
-    ax.figure.draw_without_rendering()  # so that points and letters know where they are
+    """Label each point at the first free one of its four corners."""
+    ax.figure.draw_without_rendering()  # computes the positions of points and text
     taken: list[Any] = []
     for word, place in zip(words, places, strict=True):
         label = ax.annotate(word, place, xytext=(0, 0), textcoords="offset points", parse_math=False)

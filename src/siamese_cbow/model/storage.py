@@ -1,18 +1,18 @@
 """A model as a folder, which sentence-transformers and model2vec load as it is.
 
-    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `folder_format`; the last row, of unknown words: 0
+    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `folder_format`; the last, for unknown words, is 0
     vocabulary.txt     `count word`, one word per line, in the order of the rows
-    tokenizer.json     the tokenizer and the words once more, for the `tokenizers` library
+    tokenizer.json     the tokenizer and the words again, for the `tokenizers` library
     config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
     modules.json       tells sentence-transformers: mean of the words, then length 1
     README.md          the model card; may be edited or deleted
-    training.jsonl     the training log, where there is one
-    postprocessing.safetensors   how to undo the post-processing, where there was one
-    ngrams.safetensors           vectors of n-grams, of which unknown words are made, where that is what they count as
+    training.jsonl     the training log, if any
+    postprocessing.safetensors   how to undo the post-processing, if any
+    ngrams.safetensors           n-gram vectors, if unknown words are composed from them
 
-A model of 4 bits, which other libraries can't read, is written with a byte per number, and so has the same vectors in
-all three; or as it is, if asked for: then tokenizer.json and modules.json are left out. Nothing in the folder can run
-code. The vectors are mapped into memory, not read: loading takes as long as reading the words.
+A 4-bit model, which other libraries can't read, is written with one byte per number, so that all three libraries get
+the same vectors; on request it keeps its 4 bits, without tokenizer.json and modules.json. Nothing in the folder can run
+code. The vectors are memory-mapped, not read: loading takes as long as reading the words.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ FORMAT = FolderFormat("siamese-cbow model", 1, "model", f"a saved model: {MAKE_O
 VECTORS, VOCABULARY, TOKENIZER, MODULES = "model.safetensors", "vocabulary.txt", "tokenizer.json", "modules.json"
 CARD, LOG, UNDO = "README.md", "training.jsonl", "postprocessing.safetensors"
 NGRAMS = "ngrams.safetensors"
-RUN = "training"  # the folder of an unfinished run, which the model takes the place of
+RUN = "training"  # the folder of an unfinished run, which the model replaces
 RUN_FILE = "run.json"
 HASHED = (VECTORS, VOCABULARY, TOKENIZER, MODULES)
-MODEL_FILES = (  # all that a model's folder may hold for another model to take its place
+MODEL_FILES = (  # all that a model's folder may hold if another model is to replace it
     *(*HASHED, CONFIG, CARD, LOG, UNDO, NGRAMS),
     *(f"{RUN}/{name}" for name in (RUN_FILE, "log.jsonl", "checkpoint-*/state.json", "checkpoint-*/*.npy")),
-    *(f"{RUN}/.*.tmp/{name}" for name in ("*", "new/*", "old/*")),  # what a killed run was writing
+    *(f"{RUN}/.*.tmp/{name}" for name in ("*", "new/*", "old/*")),  # left by a killed run
 )
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
@@ -74,7 +74,7 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
     log   the log of its training, which goes into the folder
     """
-    from siamese_cbow.base.files import atomic_folder  # not for those who only read
+    from siamese_cbow.base.files import atomic_folder  # only writers need it
     from siamese_cbow.model.card import model_card
 
     target = Path(path)
@@ -135,7 +135,7 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
 
 
 def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that a model has in any case: other libraries can't read 4 bits, so they get nothing to misread."""
+    """The files that every model has. Other libraries can't read 4 bits, so they get nothing to misread."""
     if dtype != "int4":
         return HASHED
     return (VECTORS, VOCABULARY, TOKENIZER) if tokenizer.get("kind") == "json" else (VECTORS, VOCABULARY)
@@ -145,9 +145,9 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def check_target(path: Path, *, trains: bool = False) -> None:
-    """Raises an error unless a model may be written to `path`: what stands there would be deleted.
+    """Raise an error unless a model may be written to `path`, whose content would be deleted.
 
-    trains  by a training, which decides itself what becomes of an unfinished one
+    trains  the writer is a training run, which itself decides about an unfinished one
     """
     from siamese_cbow.base.disk import check_replaceable
 
@@ -167,7 +167,7 @@ def check_target(path: Path, *, trains: bool = False) -> None:
 
 
 def _as_bytes(vocabulary: Vocabulary) -> bytes:
-    """The content of vocabulary.txt, unless a word would not come back from it."""
+    """The content of vocabulary.txt; an error if a word could not be read back."""
     if len(vocabulary.index) < len(vocabulary):
         seen = {word: i for i, word in reversed(list(enumerate(vocabulary.words)))}
         twice = next(word for i, word in enumerate(vocabulary.words) if seen[word] != i)
@@ -190,7 +190,7 @@ def _config(model: Model) -> dict[str, Any]:
         "n_words": len(model.vocabulary),
         "dim": model.dim,
         "tokenizer": model.tokenizer.settings(),
-        # The next three are for model2vec, which would cut texts at 512 words otherwise.
+        # The next three are for model2vec, which would otherwise truncate texts to 512 words.
         "normalize": True,
         "embedding_dtype": model.dtype,
         "max_length": None,
@@ -215,7 +215,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
-    """The words of a file whose hash is right: no need to look at every line, as `Vocabulary.read` does."""
+    """The words of a file with a verified hash: no need to check every line, as `Vocabulary.read` does."""
     text = path.read_bytes().decode("utf-8", "replace")
     if not LazyVocabulary.plain(text):  # such as a word with a space in it, from another program's vectors
         return Vocabulary.read(path, languages=languages)
@@ -223,7 +223,7 @@ def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
 
 
 def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
-    """The tokenizer with these settings, or the one in the file if they say so: that of another program's model."""
+    """The tokenizer with these settings, or the one in the file if they say so, for models of other programs."""
     if settings.get("kind") != "json":
         return Tokenizer.from_settings(settings)
     from siamese_cbow.words.json_tokenizer import JsonTokenizer

@@ -1,9 +1,9 @@
-"""Word vectors: what a model is made of, and what can be asked of its words one by one.
+"""Word vectors: the data of a model, and queries about single words.
 
     WordVectors(vocabulary, vectors)      n_words words, and a row for each
-    .vector("cat"), .neighbours("cat")    its row, and the words that point the same way
+    .vector("cat"), .neighbours("cat")    its row, and the words with the highest cosine
 
-A `Model` is this and what can be done with whole texts.
+A `Model` adds operations on whole texts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
 
-NEAR = 0.3  # cosines from which on a known word says something of an unknown one
+NEAR = 0.3  # minimum cosine at which a known word says something about an unknown one
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -78,7 +78,7 @@ class WordVectors:
         if ngrams is not None and ngrams.dim != self.dim:
             raise InputError(f"n-grams have {ngrams.dim} dimensions, expected {self.dim}; drop `ngrams`")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # whatever was worked out on the way stays behind
+    def __reduce__(self) -> tuple[Any, ...]:  # caches are left out
         made = partial(type(self), undo=self.undo, ngrams=self.given_ngrams)
         return made, (self.vocabulary, self.rows, self.tokenizer, self.info)
 
@@ -239,7 +239,7 @@ class WordVectors:
         """What unknown words count as: "none", nothing; "prefix", the known word with the longest common beginning;
         "ngrams", a vector made of their letters."""
         if self.info.unknown_words == "ngrams" and self.tokenizer.settings().get("kind") == "json":
-            return "none"  # its tokens are parts of words, of which nobody sees the letters
+            return "none"  # its tokens are subwords, whose letters are not accessible
         return self.info.unknown_words or "none"
 
     @cached_property

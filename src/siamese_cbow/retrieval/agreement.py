@@ -1,20 +1,20 @@
-"""Whether two texts with nearly the same vector say the same: what a mean of words can't see.
+"""Whether two texts with similar vectors say the same: checks what a mean of words can't see.
 
     "The dog bit the man", "The man bit the dog"                     no: another order
     "User jdoe11 logged in", "User kdoe77 logged in"                 no: another code
     "He did come", "He did not come"; "a happy man", "an unhappy man"   no: a negation
     "Anna left at 5", "Emma left at 5"                               no: another name
-    "The cat sat on the mat", "the cat sat on teh mat!"              yes: case, marks, a slip of the keys
+    "The cat sat on the mat", "the cat sat on teh mat!"              yes: case, punctuation, a typo
 
-Words that both have must stand in the same order. Of the words that only one has, none may be a number, a code, a
-negation, a name (a capital where no sentence begins) or a word that the model does not know; but a word that is
-unknown, or a hundred times rarer, and differs by one letter (or two exchanged ones) from the word in its place is taken
-for a slip of the keys: not a name, a number word or a negation, nor a word with a letter before it ("moral", "amoral").
+Shared words must be in the same order. Words that only one text has must not be numbers, codes, negations, names
+(capitalised within a sentence) or unknown words. But a word that is unknown, or a hundred times rarer, and differs by
+one letter (or two swapped ones) from the word in its place counts as a typo, unless it is a name, a number word or a
+negation, or has a letter prefixed ("moral", "amoral").
 
-Limits: names are told by capitals, so not in German, where nouns have them too and must all agree, nor in scripts
+Limits: names are recognised by capitals, so not in German, where all capitalised nouns must agree, nor in scripts
 without capitals. Negations and number words are known in the languages of `negations.txt`. Other words may differ if
-the vectors are near enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
-alike vectors ("left", "right").
+the vectors are close enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
+similar vectors ("left", "right").
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from siamese_cbow.model.model import Model
 
 _TOKEN = re.compile(r"(?:[-+−]?\d[\w.,:/%-]*\w%?|[-+−]?\d%?|[^\W_]+(?:['’][^\W_]+)*|[$€£¥₹%‰°<>=±])", re.UNICODE)
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\s*$|^[\s\"'“‘(\[*•–-]*$")
-FREQUENT = 2_000  # words: a capital at the beginning of a sentence makes no name of them
+FREQUENT = 2_000  # words that are not taken for names when capitalised at the start of a sentence
 IRREGULAR = {"can't": "can", "won't": "will", "shan't": "shall"}
-LOOK_BACK = 40  # letters, for the end of the sentence before; of a whole text it would take the square of its length
+LOOK_BACK = 40  # letters searched for the end of the previous sentence; a whole text would take quadratic time
 RARER = 100  # times
 PREFIX, COMMON_END = 3, 4  # letters: un-happy, in-crease and de-crease
 
 
 class Word(NamedTuple):
-    """A word of a text, folded, and what its writing says: a name, or a number or code."""
+    """A word of a text, folded, and whether its spelling marks it as a name, number or code."""
 
     folded: str
     is_name: bool
@@ -59,7 +59,7 @@ class Agreement:
         self._model = model
 
     def words(self, text: str) -> tuple[Word, ...]:
-        """The words of a text with what their writing says. A text all in capitals has no names."""
+        """The words of a text with these marks. A text in all capitals has no names."""
         shouts = text.isupper()
         return tuple(self._words(text, shouts))
 
@@ -79,14 +79,14 @@ class Agreement:
             yield Word(folded, is_name, is_code)
 
     def differ_by_slips(self, a: Sequence[Word], b: Sequence[Word]) -> bool:
-        """Whether two texts have the same words but for slips of the keys: then vectors need not be asked."""
+        """Whether two texts have the same words up to typos: then vectors need not be compared."""
         if len(a) != len(b):
             return False
         slips = [(x, y) for x, y in zip(a, b, strict=True) if x.folded != y.folded]
         return len(slips) <= 1 + len(a) // 10 and all(self._is_slip(x, y) for x, y in slips)
 
     def agree(self, a: Sequence[Word], b: Sequence[Word]) -> bool:
-        """Whether two texts say the same as far as this can be told without their vectors."""
+        """Whether two texts say the same, as far as can be decided without their vectors."""
         ours, theirs = [word.folded for word in a], [word.folded for word in b]
         if ours == theirs:
             return True
@@ -95,13 +95,13 @@ class Agreement:
             if kind == "equal":
                 continue
             left, right = list(a[i:j]), list(b[k:n])
-            if len(left) == len(right):  # word for word; slips count as the same word
+            if len(left) == len(right):  # word by word; typos count as the same word
                 pairs = [(x, y) for x, y in zip(left, right, strict=True) if not self._is_slip(x, y)]
                 left, right = [x for x, _ in pairs], [y for _, y in pairs]
             only_a += left
             only_b += right
         if {word.folded for word in only_a} & {word.folded for word in only_b}:
-            return False  # the same words in another place
+            return False  # the same words in another order
         if any(self._must_agree(word) for word in (*only_a, *only_b)):
             return False
         return not any(_is_opposite(x.folded, y.folded) for x in only_a for y in only_b)
@@ -116,34 +116,34 @@ class Agreement:
         return place is not None and place < FREQUENT
 
     def _is_slip(self, x: Word, y: Word) -> bool:
-        """Whether one is the other with one letter wrong: it is unknown, or far rarer, as common slips are."""
+        """Whether one is the other with a typo: one letter off, and unknown or far rarer, as common typos are."""
         if x.is_code or y.is_code or x.is_name or y.is_name or min(len(x.folded), len(y.folded)) < 3:
             return False
         if is_negation(x.folded) or is_negation(y.folded) or not one_letter_apart(x.folded, y.folded):
             return False
         rare, frequent = sorted((self._count(x.folded), self._count(y.folded)))
-        if not rare:  # no word at all, so no opposite, unless it is the other with a prefix: moral, amoral
+        if not rare:  # not a word, so not an opposite, unless it is the other with a prefix: moral, amoral
             return frequent > 0 and x.folded != y.folded[1:] and y.folded != x.folded[1:]
         return frequent > RARER * rare and not _is_opposite(x.folded, y.folded)
 
     def _count(self, folded: str) -> float:
-        """How often the model has seen a word: 0 for an unknown one, 1 where it has not counted."""
+        """How often the model has seen a word: 0 for an unknown one, 1 if it has no counts."""
         place = self._model.vocabulary.id_of(folded)
         return 0.0 if place is None else max(1.0, float(self._model.vocabulary.counts[place]))
 
 
 def _before(text: str, start: int) -> str:
-    """The last letters before a place, with one before them that is no beginning, unless it is one."""
+    """The last letters before a position, preceded by a filler letter unless they start the text."""
     return text[:start] if start <= LOOK_BACK else f"x{text[start - LOOK_BACK : start]}"
 
 
 def is_negation(folded: str) -> bool:
-    """Whether a word turns a sentence round, or is a number: not, nie, three."""
+    """Whether a word negates a sentence or is a number: not, nie, three."""
     return folded in function_words()
 
 
 def one_letter_apart(a: str, b: str) -> bool:
-    """One letter more, less or other, or two neighbours exchanged: "teh" and "the"."""
+    """One letter added, missing or replaced, or two neighbours swapped: "teh" and "the"."""
     if abs(len(a) - len(b)) > 1 or a == b:
         return False
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -154,7 +154,7 @@ def one_letter_apart(a: str, b: str) -> bool:
 
 
 def _is_opposite(a: str, b: str) -> bool:
-    """The same end after other beginnings: happy and unhappy, increase and decrease; or -ful and -less."""
+    """The same ending after different prefixes: happy and unhappy, increase and decrease; or -ful and -less."""
     if {a[-3:], b[-3:]} & {"ful"} and {a[-4:], b[-4:]} & {"less"}:
         return a[:-4][:4] == b[:-4][:4]
     n = 0

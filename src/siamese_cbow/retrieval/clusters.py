@@ -1,9 +1,9 @@
-"""Groups of rows that are about the same, each labelled with the words that are typical of it.
+"""Groups of rows on the same topic, each labelled with its typical words.
 
     Cluster(412, ["guitar", "band", "album"], [Hit(0.81, "notes.txt", 12, "the band played"), ...])
 
-Centres come from scikit-learn's MiniBatchKMeans on a sample of at most 50,000 rows; then all rows are read once more
-and go to the nearest centre. So memory doesn't grow with the text. The same text and seed give the same groups.
+Centres come from scikit-learn's MiniBatchKMeans on a sample of at most 50,000 rows; then all rows are read again
+and assigned to the nearest centre, so memory doesn't grow with the text. The same text and seed give the same groups.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from siamese_cbow.text.row_reader import RowReader, Rows
 
 SAMPLE = 50_000
 N_WORDS, N_EXAMPLES = 5, 3
-MOST = 20  # groups, where nobody says how many
+MOST = 20  # groups by default
 
-Assigned = Callable[[Rows, NDArray[np.int64]], None]  # gets the group of each row, -1 where a row has no known word
+Assigned = Callable[[Rows, NDArray[np.int64]], None]  # receives the group of each row, -1 if a row has no known word
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def clusters(
     assigned  called with the rows of each block and the group of each, a position in the result
     """
     model = open_model(model)
-    k_means = _k_means()  # before any text is read: it may not be installed
+    k_means = _k_means()  # before reading any text, in case it is not installed
     with _readable_again(inputs, text, progress) as reader:
         sample = _sample(encoded_blocks(reader, model, threads, SILENT), seed)
         centres = _centres(sample, k, seed, k_means)
@@ -92,7 +92,7 @@ def clusters(
 
 @contextmanager
 def _readable_again(inputs: Any, settings: TextSettings | None, progress: Progress) -> Iterator[RowReader]:
-    """A reader; standard input goes to a temporary file first, and texts that come one by one to a list."""
+    """A reader that can be read twice: standard input is copied to a temporary file, an iterator to a list."""
     names = [inputs] if isinstance(inputs, str | Path) else inputs
     if isinstance(inputs, RowReader) or not isinstance(names, list | tuple) or "-" not in names:
         texts = inputs.texts if isinstance(inputs, Texts) else inputs
@@ -109,7 +109,7 @@ def _readable_again(inputs: Any, settings: TextSettings | None, progress: Progre
 
 
 def _sample(blocks: Iterator[tuple[Rows, Vectors]], seed: int) -> Vectors:
-    """At most SAMPLE vectors of rows with known words, each with the same chance."""
+    """A uniform sample of at most SAMPLE vectors of rows with known words."""
     rng, sample, n_seen = np.random.default_rng(seed), list[Vectors](), 0
     for _, vectors in blocks:
         for row in vectors[vectors.any(axis=1)]:
@@ -155,7 +155,7 @@ class _Tally:
         self.examples: list[list[Hit]] = [[] for _ in centres]
 
     def groups(self, vectors: Vectors) -> NDArray[np.int64]:
-        """The nearest centre of each vector, (n,); the number of centres (one too many) where a vector is zero."""
+        """The nearest centre of each vector, (n,); the number of centres (one past the end) if a vector is zero."""
         return np.where(vectors.any(axis=1), np.argmax(vectors @ self._centres.T, axis=1), len(self._centres))
 
     def take(self, rows: Rows, vectors: Vectors) -> None:
@@ -171,7 +171,7 @@ class _Tally:
 
         ids, offsets = self._lookup.ids(rows.texts())
         group_of_word = np.repeat(groups, np.diff(offsets))
-        inside = group_of_word < len(self._centres)  # not the words of a row whose vectors add up to nothing
+        inside = group_of_word < len(self._centres)  # skip words of rows whose vectors sum to zero
         places = (group_of_word[inside], ids[inside])
         self._counts += coo_array((np.ones(len(places[0]), np.int64), places), self._counts.shape).tocsr()
 
@@ -180,7 +180,7 @@ class _Tally:
         best = members[np.argsort(-scores, kind="stable")[: 4 * N_EXAMPLES]]
         near = zip(best.tolist(), (vectors[best] @ self._centres[group]).tolist(), strict=True)
         hits = [Hit(score, rows.source, rows.number(row), rows.row(row)) for row, score in near]
-        # Not the same text twice: it would show nothing of the group.
+        # Skip repeated texts: they say nothing new about the group.
         ranked = sorted(self.examples[group] + hits, key=lambda hit: -hit.score)
         different = {hit.text: hit for hit in reversed(ranked)}
         self.examples[group] = sorted(different.values(), key=lambda hit: -hit.score)[:N_EXAMPLES]
@@ -188,9 +188,9 @@ class _Tally:
     def words(self) -> list[list[str]]:
         """For each group the words with the largest p log²(p / q) c, best first.
 
-        p is a word's share in the group, q its share in all groups (and smaller), and c how far its vector goes towards
-        the centre: next to nothing for words such as "the", whose vectors are short. The square makes little of words
-        that are frequent everywhere and a little more so here.
+        p is a word's share in the group, q its (smaller) share in all groups, and c the component of its vector along
+        the centre: almost nothing for words such as "the", whose vectors are short. The square discounts words that
+        are frequent everywhere and only slightly more so here.
         """
         totals = np.asarray(self._counts.sum(axis=0)).ravel()
         typical = []

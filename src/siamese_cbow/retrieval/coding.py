@@ -1,8 +1,8 @@
-"""Vectors in few bytes, and the files of a fit: what lets an index look at every row of millions in milliseconds.
+"""Compact vectors, and the files of a fit: how an index compares a query with millions of rows in milliseconds.
 
-A vector is turned to the main directions of the sample, and its first CODES numbers are kept in a byte each. Their dot
-products with a query are about the cosines: good enough to name the rows that are looked at closely. As every row is
-compared, none can be missed for want of a path to it, as in a graph.
+A vector is rotated to the principal directions of the sample, and its first CODES components are stored in one byte
+each. Their dot products with a query approximate the cosines, well enough to select the rows to score exactly. Every
+row is compared, so none is unreachable, as may happen in a graph.
 
     weights.npy  matrix.npy  sample.npy  lengths.npy    the fit, see `fitting`
     basis.npy    (dim, codes) float32: the main directions, each divided by the step between two codes
@@ -23,14 +23,14 @@ from siamese_cbow.model.geometry import gram_of, one_thread, strongest
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fitting import Fit
 
-CODES = 96  # three registers of 32 bytes a row: 112 take half as long again, and find no more of the ten best rows
-RANGE = 4.0  # standard deviations of a number that fit into a byte
+CODES = 96  # three registers of 32 bytes per row: 112 take half as long again and find no more of the ten best rows
+RANGE = 4.0  # standard deviations that fit into a byte
 FILES = ("weights.npy", "matrix.npy", "sample.npy", "lengths.npy", "basis.npy", "steps.npy")
 
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """A fit, and how vectors that it has made are coded."""
+    """A fit, and how its vectors are coded."""
 
     fit: Fit
     basis: Vectors
@@ -53,16 +53,16 @@ class Coding:
         return codes
 
     def query(self, direction: Vectors) -> Vectors:
-        """What the codes of a row are multiplied with to get about its cosine with a direction, (codes,)."""
+        """The vector whose dot product with a row's codes approximates its cosine with a direction, (codes,)."""
         return ((direction @ self.basis) * self.steps * self.steps).astype(np.float32)
 
     def in_memory(self) -> Coding:
-        """The same without files behind it."""
+        """The same, loaded into memory."""
         fit = Fit(*map(np.array, (self.fit.weights, self.fit.matrix, self.fit.sample, self.fit.lengths)))
         return Coding(fit, np.array(self.basis), np.array(self.steps))
 
     def save(self, folder: Path) -> None:
-        """Writes FILES."""
+        """Write FILES."""
         fit = self.fit
         arrays: list[NDArray[Any]] = [fit.weights, fit.matrix, fit.sample, fit.lengths, self.basis, self.steps]
         for name, array in zip(FILES, arrays, strict=True):
@@ -70,7 +70,7 @@ class Coding:
 
     @classmethod
     def load(cls, folder: Path, model: Model, *, advice: str) -> Coding:
-        """What `save` has written for a model."""
+        """Load what `save` wrote for a model."""
         dim, n_words = model.dim, len(model.vocabulary)
         codes = min(CODES, dim)
 

@@ -1,14 +1,14 @@
-"""Near-duplicates: rows that say what an earlier row has said.
+"""Near-duplicates: rows that repeat an earlier row.
 
     "the cat sat", "A dog ran.", "The cat sat!"   ->   the third is a duplicate of the first
 
-Rows come in order. A row is kept unless a row that was kept before it is as near as the threshold, and agrees with it
-in what a mean of words can't see (`agreement`): numbers, names, unknown words, negations, order. Rows without a known
-word are kept, unless the same words were there before.
+Rows are processed in order. A row is kept unless an earlier kept row reaches the threshold and agrees with it in what a
+mean of words can't see (`agreement`): numbers, names, unknown words, negations, order. Rows without a known word are
+kept, unless the same words occurred before.
 
-The numbers and codes of a row are its drawer: only rows of the same drawer are compared, with every kept row as long
-as these are few. Then the graph of usearch takes over (`graph.py`): it takes some 500 bytes per kept row, its cosines
-are off by some thousandths, and it may miss a near row now and then.
+Rows are bucketed by their numbers and codes (a "drawer"): only rows of the same drawer are compared, one by one while
+they are few. Then usearch's graph takes over (`graph.py`): it needs about 500 bytes per kept row, its cosines are off
+by a few thousandths, and it may occasionally miss a near row.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from siamese_cbow.retrieval.search import encoded_blocks
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
-BATCH = 512  # rows that are compared at a time
-FEW = 4_096  # kept rows of a drawer that are compared one by one: 5 MB of vectors in 300 dimensions
-MANY_BYTES = 20 * FEW  # of text that may hold so many
-SOME = 32  # nearest rows that are looked at
-LOOSE = 0.6  # the cosine from which on rows are looked at for slips of the keys, which vectors take for other words
+BATCH = 512  # rows compared at a time
+FEW = 4_096  # kept rows of a drawer compared one by one: 5 MB of vectors in 300 dimensions
+MANY_BYTES = 20 * FEW  # of text that may contain that many
+SOME = 32  # nearest rows to check
+LOOSE = 0.6  # minimum cosine for checking typos, which vectors treat as other words
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def duplicates(
     reader = RowReader.of(inputs, text, progress.say)
     missing = what_is_missing()
     if missing and (reader.total_bytes is None or reader.total_bytes > MANY_BYTES):
-        progress.say(f"up to {FEW:,} lines can be kept: {missing}")  # now: the error comes when many were read
+        progress.say(f"up to {FEW:,} lines can be kept: {missing}")  # now: the error would come much later
     kept = Kept(model, threshold, thread_count(threads))
     for block, vectors in encoded_blocks(reader, model, threads, progress):
         for start in range(0, len(block), BATCH):
@@ -85,37 +85,37 @@ def duplicates(
 
 
 class KeptRow(NamedTuple):
-    """A row and where it stands."""
+    """A row and its position."""
 
     source: str
     line: int
     text: str
 
 
-Verdict: TypeAlias = tuple[KeptRow | None, float]  # what a row is a duplicate of, and their cosine
+Verdict: TypeAlias = tuple[KeptRow | None, float]  # the row it duplicates, and their cosine
 
 
 class Kept:
-    """The rows that were kept, in drawers by their numbers and codes."""
+    """The kept rows, in drawers by their numbers and codes."""
 
     def __init__(self, model: Model, threshold: float, threads: int) -> None:
-        # A score at the threshold counts, and float32 may be off by its last digits.
+        # A score at the threshold counts, and float32 may be off in its last digits.
         self._threshold, self._threads, self._dim = threshold - 1e-6, threads, model.dim
         self._agreement = Agreement(model)
         self._drawers: dict[tuple[str, ...], Drawer] = {}
         self._same: dict[tuple[str, ...], KeptRow] = {}  # rows by all their words, folded
 
     def take(self, rows: Sequence[KeptRow], vectors: Vectors) -> list[Verdict]:
-        """For each row the kept row that it is a duplicate of, and their cosine; None where it is kept.
+        """For each row, the kept row it duplicates and their cosine; None if it is kept.
 
-        rows     that follow one another
-        vectors  theirs, (n, dim), of length 1 or zeros
+        rows     consecutive rows
+        vectors  their vectors, (n, dim), of length 1 or zeros
         """
         words = [self._agreement.words(row.text) for row in rows]
         folded = [tuple(word.folded for word in each) for each in words]
         verdicts: list[Verdict] = [(None, 0.0)] * len(rows)
         drawers: dict[tuple[str, ...], list[int]] = {}
-        first: dict[tuple[str, ...], int] = {}  # of these rows, by their words
+        first: dict[tuple[str, ...], int] = {}  # position of the first row with these words
         for i in range(len(rows)):
             if folded[i] in self._same:
                 verdicts[i] = (self._same[folded[i]], 1.0)
@@ -134,7 +134,7 @@ class Kept:
         return verdicts
 
     def _take(self, drawer: Drawer, items: Sequence[Item]) -> Iterator[Verdict]:
-        """The same for rows of one drawer; those that are new are put into it."""
+        """The same for rows of one drawer; new ones are added to it."""
         vectors = np.array([item.vector for item in items])
         before = drawer.nearest(vectors, min(self._threshold, LOOSE), self._threads)
         among = vectors @ vectors.T
@@ -160,11 +160,11 @@ class Item(NamedTuple):
 
     row: KeptRow
     words: tuple[Word, ...]
-    vector: Vectors | None  # None once it is kept: the drawer has it
+    vector: Vectors | None  # None once it is kept, as the drawer then holds it
 
 
 class Drawer:
-    """Kept rows that may be compared, and their vectors."""
+    """Kept rows that are comparable, and their vectors."""
 
     def __init__(self, dim: int) -> None:
         self.items: list[Item] = []
@@ -172,7 +172,7 @@ class Drawer:
         self._graph: Graph | None = None
 
     def nearest(self, vectors: Vectors, threshold: float, threads: int) -> list[list[tuple[int, float]]]:
-        """For each vector the numbers of rows with at least this cosine (of many, only some), and the cosines."""
+        """For each vector, the numbers of rows with at least this cosine (only some, if many), and the cosines."""
         if self._graph is not None:
             found = nearest(self._graph, vectors, SOME, effort=96, threads=threads)
         else:
@@ -184,7 +184,7 @@ class Drawer:
         ]
 
     def keep(self, items: Sequence[Item], vectors: Vectors, threads: int) -> None:
-        """More rows."""
+        """Add rows."""
         n = len(self.items)
         self.items += [item._replace(vector=None) for item in items]
         if self._graph is None and len(self.items) > FEW:

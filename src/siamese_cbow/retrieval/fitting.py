@@ -1,11 +1,11 @@
-"""The half of a search that goes by meaning: vectors made to fit a collection, and the cosines of its rows.
+"""The meaning half of a search: vectors fitted to a collection, and the cosines of its rows.
 
-A sample of the rows says which words are common here and which directions most rows have in common; both count for
-less then (`transform.adaptation`). The sample is the SAMPLE rows with the lowest hashes: whatever the order of the
-rows, and however often the collection has grown, the same rows give the same sample and so the same scores. A model
-that `adapt` has made for some texts is taken as it is.
+A sample of the rows shows which words are common and which directions most rows share; both are down-weighted
+(`transform.adaptation`). The sample is the SAMPLE rows with the lowest hashes: whatever the order of the rows, and
+however often the collection has grown, the same rows give the same sample and so the same scores. A model that `adapt`
+has already fitted to some texts is used as it is.
 
-    Fit.of(model, words, sample, n_rows)   ->   what the rows of the collection ask for
+    Fit.of(model, words, sample, n_rows)   ->   the adaptation to the collection
     fit.units(words.means(...))            ->   vectors of length 1, comparable by their dot product
     QueryDirection.of(fit, vector)              ->   a query: `spread` is the standard deviation of its cosines here
 """
@@ -27,16 +27,16 @@ from siamese_cbow.transform.adaptation import evened, shares_of, word_weights
 SAMPLE = 4_096  # rows
 ENOUGH = 100  # rows, for a standard deviation
 USUAL_SPREAD = 0.09  # of cosines: the median over queries is .084 on passages of Wikipedia, .092 on Cranfield
-SAMPLE_CHARACTERS = 1 << 16  # of a row of the sample: thousands of pieces of an endless line would fill the memory
+SAMPLE_CHARACTERS = 1 << 16  # of a sampled row: thousands of pieces of an endless line would fill the memory
 TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a collection asks for.
+    """The adaptation of vectors to a collection.
 
     weights  (n_words,) of each word of the vocabulary
-    matrix   (dim, dim) what vectors are multiplied with
+    matrix   (dim, dim) that vectors are multiplied by
     sample   (n, dim) the vectors of the sample, of length 1 or 0
     lengths  (n,) the number of words of each row of the sample
     """
@@ -68,10 +68,10 @@ class Fit:
         return _of_length_1(means @ self.matrix)
 
     def units_one_by_one(self, means: Vectors) -> Vectors:
-        """The same, and the same row gives the same bits: in a product of matrices they depend on the rows around."""
+        """The same, bit-reproducible for each row: in a matrix product, bits depend on the surrounding rows."""
         fitted = np.empty_like(means)
         for mean, row in zip(means, fitted, strict=True):
-            np.matmul(mean, self.matrix, out=row)  # a vector: as a matrix of one row, it would take four times as long
+            np.matmul(mean, self.matrix, out=row)  # as a vector: a matrix of one row would take four times as long
         return _of_length_1(fitted)
 
 
@@ -82,34 +82,34 @@ def _of_length_1(rows: Vectors) -> Vectors:
 
 
 class QueryDirection(NamedTuple):
-    """Where a query points, (dim,) of length 1, and how far the cosines of rows with it spread."""
+    """The direction of a query, (dim,) of length 1, and the spread of the cosines of rows with it."""
 
     vector: Vectors
     spread: float
 
     @classmethod
     def of(cls, fit: Fit, vector: Vectors) -> QueryDirection:
-        """The direction of a vector of length 1; of zeros, everything is 0."""
+        """The direction of a vector of length 1; for a zero vector, everything is 0."""
         scores = np.einsum("ij,j->i", fit.sample, vector) * shortened(fit.lengths)
         spread = float(scores.std(dtype=np.float64)) if len(scores) else 0.0
         return cls(vector, steadied(spread, USUAL_SPREAD, len(scores)))
 
     def scores(self, units: Vectors, lengths: NDArray[np.int64]) -> Vectors:
-        """The meaning half of the scores of rows: cosines, less for very short rows, in units of their spread."""
+        """The meaning half of the scores of rows: cosines, reduced for very short rows, in units of their spread."""
         return in_spreads(np.einsum("ij,j->i", units, self.vector) * shortened(lengths), self.spread)
 
 
 def shortened(lengths: NDArray[np.int64]) -> Vectors:
-    """What the cosine of a row with so many words counts: 1 -> .5, 2 -> .67, 20 -> .95.
+    """The weight of a row's cosine by its number of words: 1 -> .5, 2 -> .67, 20 -> .95.
 
-    A row of one or two words says too little to be a sure hit, but its vector may be that of the query.
+    A row of one or two words is too short to be a reliable hit, even if its vector equals the query's.
     """
     factors: Vectors = (lengths / (lengths + 1)).astype(np.float32)
     return factors
 
 
 def steadied(spread: float, usual: float, n_rows: int) -> float:
-    """A standard deviation over few rows says little: the fewer, the nearer to the usual one; from ENOUGH on, as it is.
+    """Shrink a standard deviation over few rows towards the usual one; from ENOUGH rows on it stays as it is.
 
     `steadied(0.01, 0.09, 2)` -> 0.089; `steadied(0.01, 0.09, 100)` -> 0.01
     """
@@ -120,16 +120,16 @@ def steadied(spread: float, usual: float, n_rows: int) -> float:
 
 
 def in_spreads(scores: Vectors, spread: float) -> Vectors:
-    """Scores in units of their standard deviation; without any, they tell nothing and are 0."""
+    """Scores in units of their standard deviation; 0 if that is 0."""
     return scores / np.float32(spread) if spread > TINY else np.zeros_like(scores)
 
 
 def sample_rows(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The rows of the sample, of all rows by their hashes, (n_rows,); of equal rows the first one."""
+    """The rows of the sample, chosen from all rows by their hashes, (n_rows,); the first of equal rows."""
     if len(hashes) <= SAMPLE:
         return np.arange(len(hashes))
     low = np.partition(hashes, min(4 * SAMPLE, len(hashes) - 1))[: 4 * SAMPLE].max()
-    for chosen in (np.flatnonzero(hashes <= low), np.arange(len(hashes))):  # all, where many rows are equal
+    for chosen in (np.flatnonzero(hashes <= low), np.arange(len(hashes))):  # all, if many rows are equal
         values, first = np.unique(hashes[chosen], return_index=True)
         if len(values) >= SAMPLE:
             break

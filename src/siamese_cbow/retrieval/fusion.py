@@ -1,14 +1,14 @@
-"""One score out of two: exact words by BM25 and meaning by cosines, each in units of its spread over the collection.
+"""Combine two scores: exact words by BM25 and meaning by cosines, each in units of its spread over the collection.
 
     score = BM25 / (standard deviation over rows with a word of the query)
           + cosine / (standard deviation over a sample of all rows)
 
-So neither half needs a weight: each counts as much as it tells rows of this collection apart. What a hit has in common
-with the query by words is `exact`, by its vector `meaning`, and its score is their sum.
+So neither half needs a weight: each counts as far as it discriminates between rows of this collection. The part of a
+score that comes from words is `exact`, the part from vectors `meaning`, and the score is their sum.
 
-Then the first FEEDBACK rows, which are likely to be right, have a say: the query moves towards their mean by SHIFT, and
-the POOL best rows are ranked again. (Relevance feedback, Rocchio 1971; both numbers from Cranfield, where three to ten
-rows and shifts of .3 to 1 all help; `benchmarks/retrieval.py`.)
+Then the first FEEDBACK rows, which are likely to be right, are used as feedback: the query moves towards their mean by
+SHIFT, and the POOL best rows are ranked again. (Relevance feedback, Rocchio 1971; both numbers from Cranfield, where
+three to ten rows and shifts of .3 to 1 all help; `benchmarks/retrieval.py`.)
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from siamese_cbow.retrieval.fitting import TINY, Fit, QueryDirection, steadied
 
 Mode: TypeAlias = Literal["hybrid", "exact", "meaning"]
 FEEDBACK, SHIFT, POOL = 3, 0.3, 100
-USUAL_SHARE = 0.6  # of the mean of BM25, that its spread has: .50 in the median on Wikipedia, .73 on Cranfield
-TIE = 1e-5  # scores that differ by less may be equal
+USUAL_SHARE = 0.6  # spread of BM25 relative to its mean: median .50 on Wikipedia, .73 on Cranfield
+TIE = 1e-5  # scores that differ by less count as equal
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,21 @@ class Wanted:
 
     @property
     def n_pool(self) -> int | None:
-        """How many rows are looked at closely."""
+        """How many rows are scored exactly."""
         if self.k is None or self.mode != "hybrid":
             return self.k
         return max(POOL, 2 * self.k)
 
 
 class Halves:
-    """How the two halves of a score are made, for one query over one collection."""
+    """Computes the two halves of a score, for one query over one collection."""
 
     def __init__(self, mode: Mode, direction: QueryDirection | None, exact_spread: float) -> None:
         self.mode, self.direction = mode, direction
         self._exact_spread = exact_spread
 
     def exact(self, bm25: Floats) -> Floats:
-        """The exact half of rows: in units of its spread, or as it is where it stands alone."""
+        """The exact half of rows: in units of its spread, or raw if it is used alone."""
         if self.mode == "meaning":
             return np.zeros_like(bm25)
         if self.mode == "exact":
@@ -99,7 +99,7 @@ def ranked(
     units: Vectors,
     lengths: NDArray[np.int64],
 ) -> list[tuple[int, float, float]]:
-    """The rows of a pool by falling score, each with its exact and its meaning half; of equal ones the first.
+    """The rows of a pool by decreasing score, each with its exact and meaning half; ties go to the earlier row.
 
     exact, units, lengths  of each row of the pool: its exact half, its vector, its words
     """
@@ -122,10 +122,10 @@ def ranked(
 def spread_of(scores: Floats, n_rows: int) -> float:
     """The standard deviation of BM25 over the rows that have a word of the query: [0, 1, 3, 0] of 1,000 rows -> 1.
 
-    Not over all rows: in a large collection nearly all of them have none, and what is left would outweigh any cosine.
-    Never less than a tenth of the mean, so that a single row with a rare code has a score and not a division by 0.
+    Not over all rows: in a large collection nearly all have none, and the few others would outweigh any cosine. At
+    least a tenth of the mean, so that a single row with a rare code gets a score and not a division by 0.
 
-    n_rows  of the collection; of few, it says little (`fitting.steadied`)
+    n_rows  of the collection; if small, the spread is unreliable (`fitting.steadied`)
     """
     matching = scores[scores > 0]
     if not len(matching):
@@ -140,7 +140,7 @@ def _unit(vector: Vectors) -> Vectors:
 
 
 def pool_of(wanted: Wanted, scores: Floats) -> NDArray[np.bool_]:
-    """Of rows with these scores, the pool that `search` would take: feedback ranks the same rows again."""
+    """The pool that `search` would take from rows with these scores: feedback ranks the same rows again."""
     n, pool = wanted.n_pool, scores > -np.inf
     if n is not None and len(scores) > n:
         pool &= scores >= np.partition(scores, len(scores) - n)[len(scores) - n] - TIE
@@ -148,9 +148,9 @@ def pool_of(wanted: Wanted, scores: Floats) -> NDArray[np.bool_]:
 
 
 def highest(scores: Vectors, maxima: Vectors, group: int, n: int) -> NDArray[np.int64]:
-    """The rows of the n highest scores, rising; -inf never, of equal ones the first. [.1, .9, .5], n 2 -> [1, 2]
+    """The rows of the n highest scores, ascending; never -inf, ties go to the earlier row. [.1, .9, .5], n 2 -> [1, 2]
 
-    maxima  of `group` rows each: the n-th highest of them is reached by n rows and more, and hardly any row is sorted
+    maxima  of `group` rows each: at least n rows reach the n-th highest of them, so hardly any row must be sorted
     """
     groups = np.arange(len(maxima))
     if len(maxima) > n:

@@ -1,8 +1,8 @@
-"""The graph of near vectors, by usearch: what finds the near rows among many that `dedup` has kept.
+"""Approximate nearest neighbours with usearch: finds near rows among the many that `dedup` has kept.
 
 Vectors are kept as int8. A unit vector of 300 dimensions has numbers of about .06; usearch would multiply by 127 and
-keep three bits of them, so they are stretched here: 4 times the usual size fills the range, and what is beyond is
-cut. Cosines don't mind the stretching.
+keep three bits of them, so they are scaled here: 4 times the usual size fills the range, and larger values are clipped.
+Scaling does not change cosines.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from siamese_cbow.errors import MissingExtra, needs
 Graph: TypeAlias = Any  # usearch.index.Index
 Keys: TypeAlias = NDArray[np.int64]
 
-# Half of usearch's own effort when adding halves the time, and more connections and a higher effort when searching make
-# up for it: recall@10 over 74,000 sentences of speeches is .977 (16 and 64, the library's own: .979; 16 and 32: .965).
+# Half of usearch's default effort for adding halves the time; more connections and more effort for searching make up
+# for it: recall@10 over 74,000 sentences of speeches is .977 (16 and 64, the library's own: .979; 16 and 32: .965).
 CONNECTIVITY, EXPANSION_ADD = 24, 32
 
 
 def what_is_missing() -> MissingExtra | None:
-    """The error to come where usearch is not installed; without loading it, which may never be needed."""
+    """The error if usearch is not installed; found without loading it, since it may never be needed."""
     return None if importlib.util.find_spec("usearch") else MissingExtra("usearch", "search")
 
 
@@ -37,7 +37,7 @@ def new_graph(dim: int) -> Graph:
 
 
 def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:
-    """Puts vectors, shrunk, (n, dim), under their keys."""
+    """Add vectors, shrunk, (n, dim), under their keys."""
     if not len(keys):
         return
     with _interruptible():
@@ -45,17 +45,17 @@ def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> No
 
 
 def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int = 1) -> list[tuple[Keys, Vectors]]:
-    """For each vector, (m, dim), the keys of about its `n` nearest, best first, and about their cosines.
+    """For each vector, (m, dim), the keys of approximately its `n` nearest, best first, and approximate cosines.
 
-    A higher effort misses fewer. A graph with no more rows than that is gone through as a whole: it costs no more, and
-    misses none, not even a row that no way leads to (there may be some where several threads have built the graph).
+    A higher effort misses fewer. A graph with no more rows than that is scanned completely: it costs no more and misses
+    none, not even unreachable rows (which may exist if several threads have built the graph).
     """
     if not len(graph) or not len(vectors):
         return [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
     graph.expansion_search = max(effort, n)
     with _interruptible():
         matches = graph.search(shrunk(vectors), min(n, len(graph)), threads=threads, exact=len(graph) <= effort)
-    if len(vectors) == 1:  # then the library leaves out a dimension
+    if len(vectors) == 1:  # then the library drops a dimension
         return [(matches.keys.astype(np.int64), 1 - matches.distances)]
     return [
         (keys[:count].astype(np.int64), 1 - distances[:count])
@@ -71,11 +71,11 @@ def shrunk(vectors: Vectors) -> NDArray[np.int8]:
 
 
 def fingerprints(vectors: NDArray[np.int8]) -> list[int]:
-    """A number of 64 bits for each row, (n, dim): equal rows have equal ones, different rows hardly ever."""
+    """A number of 64 bits for each row, (n, dim): equal rows have equal numbers, different rows almost never."""
     padded = np.zeros((len(vectors), -(-vectors.shape[1] // 8) * 8), np.int8)
     padded[:, : vectors.shape[1]] = vectors
     chunks = padded.view(np.uint64)
-    mixed = (chunks ^ (chunks >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)  # so that no byte stays alone
+    mixed = (chunks ^ (chunks >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)  # so that every byte affects others
     odd = np.random.default_rng(1).integers(0, 1 << 63, chunks.shape[1], np.uint64) * np.uint64(2) + np.uint64(1)
     hashes: list[int] = ((mixed ^ (mixed >> np.uint64(32))) * odd).sum(axis=1, dtype=np.uint64).tolist()
     return hashes

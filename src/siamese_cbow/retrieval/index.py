@@ -1,11 +1,11 @@
 """An index on disk: a query among millions of rows takes milliseconds.
 
-    Index.update("notes.index", "notes/", model=model)         makes it; again: reads what is new or has changed
+    Index.update("notes.index", "notes/", model=model)         creates it; again: reads what is new or has changed
     Index("notes.index", model=model).search("a pet", k=2)     -> [Hit(6.1, "notes/a.txt", 12, "my cat sat"), ...]
 
-The words of every row are known exactly, its cosine nearly (`coding`): so every row gets a score, and the best are
-scored exactly, with the same result as `search`. One may be missed now and then: `check` measures how often. The text
-of the rows is in the index, so hits are shown as they were when it was made; `stale` tells which files have changed.
+The words of every row are known exactly, its cosine approximately (`coding`): so every row gets a score, and the best
+are scored exactly, with the same result as `search`. One may occasionally be missed: `check` measures how often. The
+index contains the text of the rows, so hits appear as they were at indexing; `stale` lists files that have changed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from siamese_cbow.retrieval.terms import QueryWords, Term, length_norms
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import Rows
 
-# Rows that are scored exactly, for each that is wanted: codes are not exact. Never fewer than AT_LEAST.
+# Rows scored exactly per requested hit, because codes are not exact. Never fewer than AT_LEAST.
 FACTOR, AT_LEAST = 2, 50
 
 
@@ -63,7 +63,7 @@ class Index:
         self.model = model = open_model(place).with_fallback(fallback) if model is None else open_model(model)
         self.manifest.check_model(model, self.folder)
         self._segments = list(self.manifest.open_segments(self.folder).values())
-        self._firsts = np.cumsum([0, *map(len, self._segments)]).tolist()  # rows are counted through all segments
+        self._firsts = np.cumsum([0, *map(len, self._segments)]).tolist()  # rows are numbered across all segments
         self._words, self._query_words = PlainWords(model), QueryWords(model)
         self._row_words: Words | None = None
         self._memories: list[QueryMemory] = []
@@ -93,7 +93,7 @@ class Index:
         return cls(folder, model=opened)
 
     def in_memory(self) -> Index:
-        """This index with its files read, for whoever serves for long: what becomes of them later does not matter."""
+        """This index with its files in memory, for long-running servers: later changes to the files have no effect."""
         for segment in self._segments:
             segment.take_in()
         self._codings = [coding.in_memory() for coding in self._codings]
@@ -131,7 +131,7 @@ class Index:
         return [self._hit(*each, before, after, terms) for each in best]
 
     def _best(self, query: str, terms: list[Term], wanted: Wanted, threads: int) -> list[tuple[int, float, float]]:
-        """The best rows with the two halves of their scores, counted through all segments."""
+        """The best rows with the two halves of their scores, numbered across all segments."""
         fit = self._codings[-1].fit if wanted.mode != "exact" else None
         direction = None if fit is None else query_direction(self._words, fit, query)
         memory = self._borrowed_memory()
@@ -149,7 +149,7 @@ class Index:
         return ranked(halves, fit, wanted, rows[pool], exact[pool], units[pool], self._lengths[rows[pool]])
 
     def _borrowed_memory(self) -> QueryMemory:
-        """Nobody else has it; to be given back clean, or after an error not at all."""
+        """Exclusive memory for a query; returned clean, or dropped after an error."""
         from siamese_cbow.kernels.row_scores import GROUP
 
         with suppress(IndexError):
@@ -157,7 +157,7 @@ class Index:
         return QueryMemory(self._firsts[-1], GROUP)
 
     def _score_terms(self, terms: list[Term], memory: QueryMemory) -> NDArray[np.int64]:
-        """The rows with a word of the query; `memory.scores` gets their BM25, as `terms.bm25` defines it."""
+        """The rows with a query word; writes their BM25, as defined by `terms.bm25`, to `memory.scores`."""
         from siamese_cbow.kernels.row_scores import add_scores
 
         n, parts = 0, [slice(*ends) for ends in zip(self._firsts, self._firsts[1:], strict=False)]
@@ -175,7 +175,7 @@ class Index:
     def _candidates(
         self, query: str, wanted: Wanted, halves: Halves, scored: NDArray[np.int64], memory: QueryMemory, threads: int
     ) -> NDArray[np.int64]:
-        """The rows that are scored exactly, rising: those with the highest scores by words and codes."""
+        """The rows to score exactly, in ascending order: those with the highest scores by words and codes."""
         if wanted.mode == "exact":
             return np.sort(scored)
         if wanted.k is None:
@@ -196,7 +196,7 @@ class Index:
         return highest(memory.about, memory.maxima, GROUP, max(FACTOR * (wanted.n_pool or 0), AT_LEAST))
 
     def _means(self, rows: NDArray[np.int64], fit: Fit | None) -> Vectors:
-        """The means of rows, (n, dim): plain for the first query, which may be the only one, then by the scanner."""
+        """The means of rows, (n, dim): plain Python for the first query, perhaps the only one, then the scanner."""
         if fit is None:
             return np.zeros((len(rows), 1), np.float32)
         words, self._row_words = self._row_words or self._words, self._row_words or few_words_of(self.model)
@@ -216,12 +216,12 @@ class Index:
         self.manifest.recall = measured
         with one_writer(self.folder):
             now = Manifest.read(self.folder)
-            if (now.segments, now.files) == (self.manifest.segments, self.manifest.files):  # nobody has updated it
+            if (now.segments, now.files) == (self.manifest.segments, self.manifest.files):  # unchanged meanwhile
                 self.manifest.write(self.folder)
         return measured
 
     def blocks(self) -> Iterator[Rows]:
-        """All live rows, some at a time."""
+        """All live rows, in blocks."""
         for segment, files in zip(self._segments, self._live, strict=True):
             for first, last, file in files:
                 yield from segment.blocks(first, last, file)
@@ -230,7 +230,7 @@ class Index:
 
     @cached_property
     def _live(self) -> list[list[_FileRows]]:
-        """For each segment the rows of its files, in order."""
+        """For each segment, the rows of its files, in order."""
         live: dict[str, list[_FileRows]] = {name: [] for name in self.manifest.segments}
         for file, entry in self.manifest.files.items():
             if entry.last > entry.first:
@@ -260,13 +260,13 @@ class Index:
 
     @cached_property
     def _codings(self) -> list[Coding]:
-        """The one that the codes were made with, and the fit of today, if that is another."""
+        """The coding that made the codes, and the current fit if it differs."""
         names, anew = list(self.manifest.fits), how_to_rebuild(self.folder)
         used = [*names[:1], *names[1:][-1:]]
         return [Coding.load(self.folder / name, self.model, advice=anew) for name in used]
 
     def _place(self, row: int) -> tuple[int, int]:
-        """The segment of a row, and its number there."""
+        """The segment of a row, and its number within it."""
         segment = bisect_right(self._firsts, row) - 1
         return segment, row - self._firsts[segment]
 
@@ -294,6 +294,6 @@ class Index:
 
 
 def _shown(file: str) -> str:
-    """Relative to where we are, if below."""
+    """Relative to the working directory, if inside it."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file

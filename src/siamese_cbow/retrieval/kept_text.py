@@ -1,6 +1,6 @@
-"""The rows of a text, kept while it is searched: scores depend on the whole collection, so it is gone through twice.
+"""Holds the rows of a text during a search: scores depend on the whole collection, so it is read twice.
 
-In memory up to MOST_BYTES, beyond in a temporary file.
+In memory up to MOST_BYTES, beyond that in a temporary file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class KeptText:
 
     def __init__(self) -> None:
         self._blocks: list[Rows] = []
-        self._spooled: dict[int, tuple[int, int]] = {}  # block -> where its text stands in the file
+        self._spooled: dict[int, tuple[int, int]] = {}  # block -> position of its text in the file
         self._file: IO[bytes] | None = None
-        self._files: list[int] = []  # the number of the file that each block is of
+        self._files: list[int] = []  # the number of each block's file
         self.firsts: list[int] = []
         self.n_rows = self.n_bytes = 0
 
     def append(self, rows: Rows) -> None:
-        """One more block."""
+        """Add a block."""
         is_new = not self._blocks or rows.first == 1 or rows.source != self._blocks[-1].source
         self._files.append((self._files[-1] if self._files else 0) + is_new)
         self.firsts.append(self.n_rows)
@@ -42,14 +42,14 @@ class KeptText:
             self._spooled[len(self._blocks)] = place, len(rows.text)
             starts = rows.starts
             rows = replace(rows, text=b"")
-            rows.__dict__["starts"] = starts  # which it had worked out from its text
+            rows.__dict__["starts"] = starts  # computed from its text before
         self._blocks.append(rows)
 
     def __len__(self) -> int:
         return len(self._blocks)
 
     def block(self, i: int) -> Rows:
-        """A block as it came."""
+        """A block as it was added."""
         rows = self._blocks[i]
         if i not in self._spooled:
             return rows
@@ -58,7 +58,7 @@ class KeptText:
         return replace(rows, text=os.pread(self._file.fileno(), size, place))
 
     def place(self, row: int) -> tuple[int, int]:
-        """The block of a row, and its number there."""
+        """The block of a row, and its number within it."""
         block = bisect_right(self.firsts, row) - 1
         return block, row - self.firsts[block]
 

@@ -1,4 +1,4 @@
-"""What an index holds, as one JSON file: replacing it is what makes an update happen, whole or not at all."""
+"""The contents of an index as one JSON file: replacing it makes an update atomic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from siamese_cbow.words.unknown_words import Fallback
 
 NAME, PREFIX, FIT_PREFIX = "index.json", "segment-", "fit-"
 FORMAT, FORMAT_VERSION = "siamese-cbow index", 4
-LISTED = (2, 3, FORMAT_VERSION)  # versions whose list of files can be read, to make them anew
+LISTED = (2, 3, FORMAT_VERSION)  # versions whose list of files can be read, to rebuild them
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class FileEntry:
     segment: str
     first: int
     last: int
-    counted: str = "line"  # what the numbers of its rows count: "line" or "record"
+    counted: str = "line"  # the unit of its row numbers: "line" or "record"
 
     def is_of(self, name: str) -> bool:
-        """Whether the file of this name is still there, of the same size and time."""
+        """Whether the file still exists with the same size and time."""
         try:
             state = os.stat(name)  # noqa: PTH116 (a name, and thousands of them)
         except OSError:
@@ -57,11 +57,11 @@ class Manifest:
     """The content of index.json.
 
     model       the fingerprint of the model, and where it was found
-    fallback    what unknown words count as
+    fallback    how unknown words are treated
     settings    how text was read, and what a row is
-    segments    name of a segment's folder -> what its files look like
-    fits        name of the folder of a fit -> the same: the last is the fit of the collection as it is, the first the
-                one that the codes of the segments were made with (`coding`), of `coded_rows` rows
+    segments    name of a segment's folder -> description of its files
+    fits        name of a fit's folder -> the same: the last is the current fit of the collection, the first the one
+                that made the codes of the segments (`coding`), from `coded_rows` rows
     files       path -> entry; rows of a segment that no file claims are dead
     recall      what the last check measured
     """
@@ -83,7 +83,7 @@ class Manifest:
         return Path(self.model_folder) if self.model_folder else None, self.fallback
 
     def check_model(self, model: Model, folder: Path) -> None:
-        """Raises an error unless `model` is the one that the index in `folder` was made with, by this version."""
+        """Raise an error unless `model` is the one that the index in `folder` was built with, by this version."""
         if self.version != FORMAT_VERSION:
             raise FormatError(
                 f"{folder / NAME} has format version {self.version}, but this siamese-cbow reads "
@@ -103,13 +103,13 @@ class Manifest:
             )
 
     def _fingerprint_with_fallback(self, model: Model) -> str | None:
-        """That of the model with the fallback of the index, unless vectors of n-grams had to be made for it."""
+        """The fingerprint of the model with the index's fallback, unless that requires fitting n-gram vectors."""
         if self.fallback == "ngrams" and model.given_ngrams is None:
             return None
         return fingerprint(model.with_fallback(self.fallback))
 
     def open_segments(self, folder: Path, *, whole: bool = False) -> dict[str, Segment]:
-        """The segments of the index in `folder`, in order; an error where a file or an entry is damaged."""
+        """The segments of the index in `folder`, in order; an error if a file or an entry is damaged."""
         for name, described in self.segments.items():
             check(folder / name, described, whole=whole)
         for name, described in self.fits.items():
@@ -122,18 +122,18 @@ class Manifest:
         return segments
 
     def note_times(self, folder: Path) -> None:
-        """Notes when the files of segments, which were just checked, were last written: see `segment.check`."""
+        """Record the modification times of segments that were just checked: see `segment.check`."""
         for table in (self.segments, self.fits):
             for name, files in table.items():
                 for file in files:
                     table[name][file]["mtime_ns"] = (folder / name / file).stat().st_mtime_ns
 
     def n_live(self, segment: str | None = None) -> int:
-        """Rows that a file claims, of one segment or of all."""
+        """The number of rows that belong to a file, in one segment or in all."""
         return sum(e.last - e.first for e in self.files.values() if segment is None or e.segment == segment)
 
     def write(self, folder: Path) -> None:
-        """Replaces index.json."""
+        """Replace index.json."""
         own = {name: value for name, value in asdict(self).items() if name != "version"}
         content = {"format": FORMAT, "format_version": FORMAT_VERSION, "written_by": written_by(), **own}
         with atomic_file(folder / NAME) as path:
@@ -141,7 +141,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """The manifest of an index; what is missing or broken is an error that says what to do."""
+        """The manifest of an index; if it is missing or broken, an error that says what to do."""
         path, anew = folder / NAME, how_to_rebuild(folder)
         if not folder.is_dir():
             if folder.is_file():
@@ -175,7 +175,7 @@ class Manifest:
         return manifest
 
     def _check_values(self) -> None:
-        """Raises a ValueError where an entry can't be one that was written."""
+        """Raise a ValueError if an entry can't have been written by us."""
         for name in self.segments:
             if not re.fullmatch(PREFIX + "[0-9a-f]+", name):
                 raise ValueError(f"{name!r} is not a segment")
@@ -195,7 +195,7 @@ class Manifest:
 
 
 def _settings(version: int, **settings: Any) -> TextSettings:
-    """Of version 2, `sentences` said what the unit is."""
+    """The settings; in version 2, `sentences` set the unit."""
     if version == 2:
         settings["unit"] = "sentence" if settings.pop("sentences") else "line"
     if (
@@ -203,14 +203,14 @@ def _settings(version: int, **settings: Any) -> TextSettings:
         and settings["language"] != AUTO
         and not find_language(settings["language"])
     ):
-        settings["language"] = UNDETERMINED  # 0.1.0 took any name
+        settings["language"] = UNDETERMINED  # 0.1.0 accepted any name
     return TextSettings(**settings)
 
 
 def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, Fallback | None]:
-    """Where the model of an index was when it was made, and its fallback.
+    """Where the model of an index was when it was built, and its fallback.
 
-    None and None where there is no index, or (`forgiving`) a broken one.
+    None and None if there is no index, or (`forgiving`) a broken one.
     """
     try:
         manifest = Manifest.read(folder)
@@ -222,7 +222,7 @@ def kept_model(folder: Path, *, forgiving: bool = False) -> tuple[Path | None, F
 
 
 def fingerprint(model: Model) -> str:
-    """A short text that differs for different models: tokenizer, words and a sample of the vectors."""
+    """A short text that identifies a model: tokenizer, words and a sample of the vectors."""
     hashed = hashlib.blake2b(digest_size=16)
     n = len(model.vocabulary)
     rows = sorted({int(row) for row in np.linspace(0, n - 1, min(n, 256))})  # not np.unique, which loads numpy.ma

@@ -1,9 +1,9 @@
-"""Which rows hold a word: what BM25 needs of an index, for every word but the common ones (`terms.COMMON`).
+"""Which rows contain a word: what BM25 needs from an index, for all but the common words (`terms.COMMON`).
 
-keys     (n_words,) uint64, rising: the id of a word of the vocabulary, or OUTSIDE | key of any other word
-starts   (n_words + 1,) int64: word i stands in rows[starts[i] : starts[i + 1]]
-rows     (n_postings,) int32, rising for each word
-counts   (n_postings,) uint8: how often it stands there, MOST at most
+keys     (n_words,) uint64, sorted: the id of a word of the vocabulary, or OUTSIDE | key of any other word
+starts   (n_words + 1,) int64: word i occurs in rows[starts[i] : starts[i + 1]]
+rows     (n_postings,) int32, sorted for each word
+counts   (n_postings,) uint8: how often it occurs there, at most MOST
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Postings(NamedTuple):
     counts: NDArray[np.uint8]
 
     def parts(self, term: Term) -> list[slice]:
-        """Where the forms of a term stand in `rows` and `counts`; several may name the same row."""
+        """Positions of the forms of a term in `rows` and `counts`; several may have the same row."""
         wanted = np.array([*term.ids, *(key | int(OUTSIDE) for key in term.keys)], np.uint64)
         slots = np.searchsorted(self.keys, wanted)
         places = [int(slot) for slot, key in zip(slots, wanted, strict=True)
@@ -39,14 +39,14 @@ class Postings(NamedTuple):
 
 
 class QueryMemory:
-    """Room for one query over all rows of an index, used again: making a million zeros takes longer than most queries.
+    """Reusable buffers for one query over all rows of an index: zeroing a million rows takes longer than most queries.
 
-    tally    (n_rows,) uint8: how often a term stands in a row; zeros between terms
+    tally    (n_rows,) uint8: how often a term occurs in a row; zeros between terms
     touched  (n_rows,) int32: the rows that have it
     scores   (n_rows,) float64: BM25; zeros between queries
     scored   (n_rows,) int64: the rows that have a score
-    about    (n_rows,) float32: scores by codes
-    maxima   (n_groups,) float32: the highest of each group of them
+    about    (n_rows,) float32: approximate scores by codes
+    maxima   (n_groups,) float32: their maximum in each group
     """
 
     def __init__(self, n_rows: int, group: int) -> None:
@@ -57,7 +57,7 @@ class QueryMemory:
 
 
 class PostingsWriter:
-    """Gathers postings of rows that come in order."""
+    """Collects postings of rows in order."""
 
     def __init__(self, common: frozenset[int]) -> None:
         self._common = np.array(sorted(common), np.int64)
@@ -82,7 +82,7 @@ class PostingsWriter:
         self._counts.append(np.minimum(counts, MOST).astype(np.uint8))
 
     def finished(self) -> Postings:
-        """All of them, by word."""
+        """All postings, by word."""
         keys = np.concatenate([np.empty(0, np.uint64), *self._keys])
         order = np.argsort(keys, kind="stable")
         keys = keys[order]

@@ -1,4 +1,4 @@
-"""How many of the true best rows an index finds: it names rows by codes, which are not exact."""
+"""How many of the true best rows an index finds: it selects rows by codes, which are not exact."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def recall(index: _Searchable, n_queries: int, k: int, seed: int) -> dict[str, A
 
 
 def some_queries(model: Model, text: KeptText, n: int, seed: int) -> list[str]:
-    """The first halves of random rows; fewer where rows are few or without known words."""
+    """The first halves of random rows; fewer if there are few rows with known words."""
     rng, queries = np.random.default_rng(seed), list[str]()
     for row in rng.integers(0, text.n_rows, 20 * n).tolist() if text.n_rows else ():
         words = text.text(row).split()

@@ -1,4 +1,4 @@
-"""Search: the rows of a text that match a query by their words and by their meaning, without any preparation.
+"""Search: the rows of a text that match a query by words and by meaning, without an index.
 
 search("a pet", "notes.txt", model=model, k=2)   ->   [Hit(6.1, "notes.txt", 12, "my cat sat"), Hit(4.0, ...)]
 """
@@ -84,7 +84,7 @@ def search(
     for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
         kept.append(rows)
         progress.advance(block.n_source_bytes)
-    if mode != "exact":  # which needs no vectors
+    if mode != "exact":  # exact search needs no vectors
         model.watch(map(kept.text, range(kept.n_rows)))
     best = SearchedText(model, kept, n_threads).best(query, terms, wanted)
     return [_hit(kept, *each, before, after, matched_words(model, terms, kept.text(each[0]))) for each in best]
@@ -103,13 +103,13 @@ def _hit(
 def encoded_blocks(
     reader: RowReader, model: Model, threads: int | None, progress: Progress
 ) -> Iterator[tuple[Rows, Vectors]]:
-    """The rows of each block and their vectors of length 1, (n_rows, dim); zeros where a row has no known word."""
+    """The rows of each block and their vectors of length 1, (n_rows, dim); zeros for rows without a known word."""
     for rows in reader.row_blocks(progress):
         yield rows, model.encode(rows.texts(), normalize_embeddings=True, threads=threads)
 
 
 def checked_terms(model: Model, words: QueryWords, query: str, mode: Mode) -> list[Term]:
-    """The terms of a query; an error that says what to type where there is nothing to search for."""
+    """The terms of a query; if there is nothing to search for, an error that says what to type."""
     if not query.strip():
         raise InputError("the query is empty; expected at least one word")
     terms = words.terms(query)
@@ -129,7 +129,7 @@ def checked_terms(model: Model, words: QueryWords, query: str, mode: Mode) -> li
 
 
 def matched_words(model: Model, terms: list[Term], text: str) -> tuple[str, ...]:
-    """The words of a query that a text has, in the query's order: "loud guitars", "a guitar" -> ("guitars",)."""
+    """The query words that a text contains, in the query's order: "loud guitars", "a guitar" -> ("guitars",)."""
     from siamese_cbow.words.unknown_words import key_of
 
     known = {word: model.vocabulary.id_of(word) for word in model.tokenizer.words(text)}
@@ -139,6 +139,6 @@ def matched_words(model: Model, terms: list[Term], text: str) -> tuple[str, ...]
 
 
 def check_context(before: int, after: int) -> None:
-    """Raises an error unless these are numbers of rows."""
+    """Raise an error unless these are valid numbers of rows."""
     if before < 0 or after < 0:
         raise SettingsError(f"context is {before} rows before and {after} after; expected 0 or more")

@@ -5,10 +5,10 @@
     numbers.npy    (n_rows,) uint32: the number of its line, or record, in its file
     hashes.npy     (n_rows,) uint64: of its text, for the sample of the collection (`fitting`)
     lengths.npy    (n_rows,) uint16: its words
-    codes.npy      (n_rows, codes) int8: its vector (`coding`); zeros where no word of it has one
-    words.npy, word_starts.npy, word_rows.npy, word_counts.npy    which rows hold a word (`postings`)
+    codes.npy      (n_rows, codes) int8: its vector (`coding`); zeros if none of its words has one
+    words.npy, word_starts.npy, word_rows.npy, word_counts.npy    which rows contain a word (`postings`)
 
-All files are mapped into memory, none is read as a whole, unless `take_in` is called.
+All files are memory-mapped; none is read completely unless `take_in` is called.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS = (
 )  # fmt: skip
 POSTINGS = ("words.npy", "word_starts.npy", "word_rows.npy", "word_counts.npy")
 FILES = (TEXT, STARTS, NUMBERS, HASHES, LENGTHS, VECTORS, *POSTINGS)
-AT_A_TIME = 2_000  # rows that are looked up at a time
-SCANNED = 1 << 16  # rows that one thread compares with a query at a time
+AT_A_TIME = 2_000  # rows looked up at a time
+SCANNED = 1 << 16  # rows a thread compares with a query at a time
 
 
 def how_to_rebuild(index: Path) -> str:
-    """What to do about an index that can't be used, for the end of an error."""
+    """How to rebuild an unusable index, for the end of an error."""
     return f"rebuild it: siamese-cbow index -o {index} --rebuild (the text files stay untouched)"
 
 
@@ -86,7 +86,7 @@ class SegmentWriter:
         self._text.close()
 
     def finish(self) -> None:
-        """Writes all but the codes; nothing can be appended after that."""
+        """Write everything but the codes; nothing can be appended after that."""
         self._text.close()
         save_array(self._folder / STARTS, np.concatenate(self._starts))
         save_array(self._folder / NUMBERS, np.concatenate([np.empty(0, np.uint32), *self._numbers]))
@@ -97,7 +97,7 @@ class SegmentWriter:
             save_array(self._folder / name, array)
 
     def write_codes(self, coding: Coding) -> None:
-        """Writes the codes of all rows, which are read again: only now it is known what the collection asks for."""
+        """Write the codes of all rows, which are read again: the fit of the collection is known only now."""
         rows = SegmentText(self._folder, self.n_rows)
         parts = range(0, self.n_rows, AT_A_TIME)
 
@@ -107,7 +107,7 @@ class SegmentWriter:
             return coding.codes(coding.fit.units(np.concatenate(means)))
 
         if self.n_rows:
-            codes(0)  # makes the table of weighted rows, before several threads ask for it
+            codes(0)  # builds the table of weighted rows before several threads need it
         made = list(in_threads(codes, parts, self._threads))
         empty = np.empty((0, coding.basis.shape[1]), np.int8)
         with (self._folder / VECTORS).open("wb") as file:
@@ -115,7 +115,7 @@ class SegmentWriter:
 
 
 class SegmentText:
-    """The rows of a segment as text, mapped into memory."""
+    """The rows of a segment as text, memory-mapped."""
 
     def __init__(self, folder: Path, n_rows: int) -> None:
         self._folder, self._n_rows = folder, n_rows
@@ -123,7 +123,7 @@ class SegmentText:
 
     @cached_property
     def data(self) -> mmap.mmap | bytes:
-        """All of it."""
+        """The whole text."""
         with (self._folder / TEXT).open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._n_rows else b""
 
@@ -137,7 +137,7 @@ class SegmentText:
 
 
 class Segment:
-    """A segment on disk. Whoever opens it has checked that its files are those that were written."""
+    """A segment on disk. Its opener has checked that its files are intact."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, anew = folder, how_to_rebuild(folder.parent)
@@ -162,7 +162,7 @@ class Segment:
         return len(self._numbers)
 
     def take_in(self) -> None:
-        """Reads all files, so that one that is cut short or deleted later ends no search, nor the process (SIGBUS)."""
+        """Read all files, so that truncating or deleting one later breaks no search and kills no process (SIGBUS)."""
         self._numbers, self.hashes, self.lengths = map(np.array, (self._numbers, self.hashes, self.lengths))
         self.codes, self.postings = np.array(self.codes), Postings(*map(np.array, self.postings))
         self.text.take_in()
@@ -172,7 +172,7 @@ class Segment:
         return Line(int(self._numbers[row]), self.text.text(row))
 
     def blocks(self, first: int, last: int, source: str, size: int = 20_000) -> Iterator[Rows]:
-        """Rows first, ..., last - 1, some at a time."""
+        """Rows first, ..., last - 1, in blocks."""
         starts = self.text.starts
         for start in range(first, last, size):
             end = min(start + size, last)
@@ -182,7 +182,7 @@ class Segment:
     def count(
         self, term: Term, live: NDArray[np.bool_], tally: NDArray[np.uint8], touched: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        """The live rows that hold a term, in `touched`; `tally` gets how often. All arrays (n_rows,)."""
+        """Write the live rows that contain a term to `touched`, and how often to `tally`. All arrays are (n_rows,)."""
         from siamese_cbow.kernels.row_scores import count_rows
 
         n = 0
@@ -203,11 +203,11 @@ class Segment:
         live: NDArray[np.bool_],
         threads: int,
     ) -> None:
-        """About the score of every row, in `memory.about`: its cosine by `Coding.query`, and what words say.
+        """Write the approximate score of every row to `memory.about`: its cosine by `Coding.query`, and its words.
 
-        first          the number of the first row among all rows of the index, as the arrays have them
-        factors        (n_rows of all,) what cosines are multiplied with
-        weight         what the scores by words are multiplied with
+        first          the number of the first row among all rows of the index
+        factors        (n_rows of all,) factors of the cosines
+        weight         factor of the word scores
         """
         if self.codes.shape[1] != len(query):
             found = f"{self.codes.shape[1]} numbers per row, expected {len(query)}"
@@ -220,7 +220,7 @@ class Segment:
             arrays = factors[own], memory.scores[own], weight, live[own]
             code_scores(codes, query, *arrays, own.start, memory.about[own], memory.maxima)
 
-        # Threads begin where a group of rows does: no two write to the same maximum.
+        # Threads begin at group boundaries, so that no two write to the same maximum.
         begins = range(first // GROUP * GROUP, first + len(self), SCANNED)
         if threads == 1 or len(begins) == 1:
             list(map(compare, begins))
@@ -230,7 +230,7 @@ class Segment:
 
 
 def description(folder: Path, files: tuple[str, ...] = FILES) -> dict[str, Any]:
-    """What the list of an index says about the files of a segment, to tell later whether they are whole."""
+    """The manifest's description of the files of a segment, to check later whether they are intact."""
     paths = {name: folder / name for name in files}
     return {
         name: {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sample": sample_hash(path), "hash": file_hash(path)}
@@ -239,9 +239,9 @@ def description(folder: Path, files: tuple[str, ...] = FILES) -> dict[str, Any]:
 
 
 def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole: bool = False) -> None:
-    """Raises an error unless the files of a segment are those that were written; `whole` reads all of them.
+    """Raise an error unless the files of a segment are intact; `whole` reads all of them.
 
-    A file that was written to since, as its time says, is read as a whole in any case (a second for each gigabyte).
+    A file modified since, according to its time, is always read completely (a second per gigabyte).
     """
     for name in files:
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None

@@ -2,10 +2,10 @@
 
     QueryWords(model).terms("loud guitars")   ->   loud; guitars, with all its forms (guitar, guitars)
 
-Words of one stem are one term, as far as the language has a stemmer. A term knows the ids of its forms in the
-vocabulary, and the keys (`words.unknown_words.key_of`) of forms that the vocabulary lacks: codes, names, numbers. Of
-those, only the forms are known that the usual endings make. Words that make up more than 1 in 2,000 words of all
-text (the, of, and) are no terms, where the model has counts: they are in nearly every row.
+Words with the same stem are one term, if the language has a stemmer. A term knows the ids of its forms in the
+vocabulary, and the keys (`words.unknown_words.key_of`) of forms outside it: codes, names, numbers, with the forms that
+common endings make. Words that make up more than 1 in 2,000 words of all text (the, of, and) are not terms, if the
+model has counts: they are in nearly every row.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from siamese_cbow.transform.adaptation import shares_of
 from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.unknown_words import key_of
 
-# Rows shorter than half of the mean count as half of it: a heading of one word should not beat a sentence with two.
+# Rows shorter than half the mean length count as half of it: a one-word heading should not beat a sentence with two.
 SHORTEST = 0.5
 COMMON = 5e-4  # a share of all text; twice or half as much costs up to .01 of nDCG@10 on Cranfield
 ENDINGS = ("", "s", "es", "ed", "ing", "'s", "n", "en", "e", "er")
-LONGEST = 65_535  # words of a row, as an index keeps them
+LONGEST = 65_535  # words of a row, as stored in an index
 
 
 @dataclass(frozen=True)
 class Term:
     """A word of a query in all its forms: `Term("guitars", (812, 2307), (9167442,), 1)`."""
 
-    word: str  # as the query has it
+    word: str  # as in the query
     ids: tuple[int, ...]
     keys: tuple[int, ...]
-    count: int  # in the query
+    count: int  # occurrences in the query
 
 
 class Matches(NamedTuple):
-    """Where terms stand: term terms[i] stands counts[i] times in row rows[i]."""
+    """Where terms occur: term terms[i] occurs counts[i] times in row rows[i]."""
 
     rows: NDArray[np.int64]
     terms: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Matches(NamedTuple):
 
 
 class QueryWords:
-    """Makes terms of queries for one model; remembers the stems of its words by their first letter."""
+    """Turns queries into terms for one model; caches the stems of its words by first letter."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -60,7 +60,7 @@ class QueryWords:
         self._stems: dict[str, dict[str, list[int]]] = {}  # first letter -> stem -> ids
 
     def terms(self, query: str) -> list[Term]:
-        """The terms of a query, in its order; empty where all its words are common ones."""
+        """The terms of a query, in order; empty if all its words are common."""
         words = [word for word in self._model.tokenizer.words(query) if any(map(str.isalnum, word))]
         words = [word for word in words if self._model.vocabulary.id_of(word) not in self.common]
         counts: dict[str, int] = {}
@@ -83,9 +83,9 @@ class QueryWords:
         return list(words) if self._stemmer is None else self._stemmer.stemWords(list(words))
 
     def _forms(self, word: str, stem: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids of the forms of a word that the vocabulary has, and keys of some that it lacks."""
+        """The ids of a word's forms in the vocabulary, and keys of some forms outside it."""
         own = self._model.vocabulary.id_of(word)
-        if not word.isalpha():  # a number or a code is only itself
+        if not word.isalpha():  # a number or a code has no other forms
             return ((own,), ()) if own is not None else ((), (key_of(word),))
         made = list(dict.fromkeys(base + ending for base in (word, stem) for ending in ENDINGS))
         forms = [form for form, other in zip(made, self._stemmed(made), strict=True) if other == stem]
@@ -95,7 +95,7 @@ class QueryWords:
         return tuple(known), tuple(map(key_of, unknown))
 
     def _alike(self, letter: str) -> dict[str, list[int]]:
-        """The words with this first letter, by stem. (A stem may end otherwise than its words, never begin so.)"""
+        """The words with this first letter, by stem. (Stemming changes the end of a word, never its beginning.)"""
         if letter not in self._stems:
             ids, words = self._by_letter.get(letter, []), self._model.vocabulary.words
             stems = self._stems[letter] = {}
@@ -113,10 +113,10 @@ class QueryWords:
 
 
 class TermFinder:
-    """Finds terms in rows that were looked up: see `row_words.RowWords`."""
+    """Finds terms in rows of `row_words.RowWords`."""
 
     def __init__(self, terms: Sequence[Term], n_words: int) -> None:
-        self._term_of = np.full(n_words, -1, np.int16)  # of each word of the vocabulary
+        self._term_of = np.full(n_words, -1, np.int16)  # the term of each word of the vocabulary
         for number, term in enumerate(terms):
             self._term_of[list(term.ids)] = number
         pairs = sorted((key, number) for number, term in enumerate(terms) for key in term.keys)
@@ -127,7 +127,7 @@ class TermFinder:
     def matches(
         self, ids: Ids, ends: NDArray[np.int64], keys: NDArray[np.uint64], key_ends: NDArray[np.int64]
     ) -> Matches:
-        """Where terms stand in rows, of which row i has ids[ends[i - 1] : ends[i]], and unknown words likewise."""
+        """Where terms occur in rows; row i has ids[ends[i - 1] : ends[i]], and unknown words likewise."""
         terms = self._term_of[ids]
         places = np.flatnonzero(terms >= 0)
         rows, found = np.searchsorted(ends, places, "right"), terms[places].astype(np.int64)
@@ -142,7 +142,7 @@ class TermFinder:
     def bulk_matches(
         self, ids: Ids, ends: NDArray[np.int64], keys: NDArray[np.uint64], key_ends: NDArray[np.int64]
     ) -> Matches:
-        """The same in a kernel: a fifth of the time, as hardly any word is a term."""
+        """The same in a kernel: a fifth of the time, because hardly any word is a term."""
         from siamese_cbow.kernels.row_scores import count_terms
 
         if len(self._keys) and np.isin(keys, self._keys).any():
@@ -163,7 +163,7 @@ def joined(parts: Iterable[tuple[int, Matches]]) -> Matches:
 
 
 def bm25(matches: Matches, terms: Sequence[Term], lengths: Floats, mean_length: float, n_rows: int) -> Floats:
-    """What each match is worth, (n_matches,); the score of a row is the sum over its matches.
+    """The score of each match, (n_matches,); the score of a row is the sum over its matches.
 
     lengths  (n_matches,) words of the row of each match
     n_rows   of the collection, whose rows have `mean_length` words
@@ -173,5 +173,5 @@ def bm25(matches: Matches, terms: Sequence[Term], lengths: Floats, mean_length: 
 
 
 def length_norms(lengths: Floats, mean_length: float) -> Floats:
-    """What the lengths of rows ask for (`kernels.bm25`)."""
+    """The length normalisation of rows (`kernels.bm25`)."""
     return norms(np.maximum(lengths / max(mean_length, 1e-9), SHORTEST))

@@ -1,11 +1,11 @@
-"""Making and updating an index: only files that are new or have changed are read.
+"""Create and update an index: only new and changed files are read.
 
-New rows go to a new segment; index.json is replaced when that is complete, which makes the update happen. The new
-segment takes in the rows of all segments up to twice its size, so that there are never more than a few (each row is
-written anew some log2(n) times). Nobody else's files are touched: not the text, and no folder that is no index.
+New rows go to a new segment; when it is complete, replacing index.json commits the update. The new segment absorbs the
+rows of all segments up to twice its size, so that there are never more than a few (each row is rewritten about log2(n)
+times). No foreign files are touched: neither the text nor any folder that is not an index.
 
-The fit of the collection is made anew whenever its rows change, so scores are those of an index made at once. The codes
-of vectors only name candidates; they stay those of an earlier fit until the collection has doubled or halved.
+The fit of the collection is recomputed whenever its rows change, so scores equal those of an index built in one go. The
+codes of vectors only select candidates; they stay those of an earlier fit until the collection has doubled or halved.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ A_DAY = 86_400
 
 @dataclass(frozen=True)
 class Changes:
-    """What an update has done: numbers of files, and of rows in the index now."""
+    """The result of an update: numbers of files, and of rows now in the index."""
 
     n_new: int
     n_changed: int
@@ -60,11 +60,11 @@ def update(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Changes:
-    """Makes the index in `folder`, or brings it up to date with its files and with `inputs`, which come to it.
+    """Create the index in `folder`, or update it with its files and the additional `inputs`.
 
-    text          how text is read, and what a row is; of an index that is there already, what it was made with
-    rebuild       read everything anew, whatever is there; without inputs, the files that it was made of
-    model_folder  kept as the place to look for the model when the index is opened without one
+    text          how text is read, and what a row is; by default as an existing index was built
+    rebuild       read everything again; without inputs, the files the index was built from
+    model_folder  stored as the place to look for the model when the index is opened without one
     """
     check_target(folder)
     with one_writer(folder) as is_alone:
@@ -74,7 +74,7 @@ def update(
             )
         finally:
             with suppress(OSError):
-                folder.rmdir()  # only if nothing is in it
+                folder.rmdir()  # only if it is empty
 
 
 def _update(
@@ -97,7 +97,7 @@ def _update(
         manifest.segments, manifest.files = deepcopy(old.segments), dict(old.files)
         manifest.fits, manifest.coded_rows = deepcopy(old.fits), old.coded_rows
         manifest.note_times(folder)
-    if model_folder is not None:  # a name such as `pretrained` stays as it is
+    if model_folder is not None:  # a name such as `pretrained` stays as is
         manifest.model_folder = str(model_folder.resolve() if model_folder.exists() else model_folder)
     else:
         manifest.model_folder = old.model_folder if old else ""
@@ -117,7 +117,7 @@ def _update(
 
 
 def check_target(folder: Path) -> None:
-    """Raises an error unless an index may be written to `folder`."""
+    """Raise an error unless an index may be written to `folder`."""
     if not is_utf8(str(folder)):
         raise InputError(f"the name {str(folder)!r} is not UTF-8; choose another")
     if folder.exists() and not folder.is_dir():
@@ -130,7 +130,7 @@ def check_target(folder: Path) -> None:
 
 
 def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebuild: bool) -> Manifest | None:
-    if not (folder / NAME).exists():  # a new one, or one that was broken off before it was there
+    if not (folder / NAME).exists():  # a new one, or one interrupted before index.json was written
         return None
     try:
         old = Manifest.read(folder)
@@ -142,7 +142,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
         if rebuild:
             return None
         raise
-    if text is not None and text.language == AUTO:  # as it was
+    if text is not None and text.language == AUTO:  # keep the index's own
         text = replace(text, language=old.settings.language)
     if text is not None and text != old.settings:
         pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
@@ -152,7 +152,7 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
 
 
 def _reader(inputs: Any, old: Manifest | None, settings: TextSettings) -> RowReader:
-    """Of the files that were given, and of those that the index knows and that are still there."""
+    """A reader of the given files and of those in the index that still exist."""
     names = _listed(inputs)
     known = [Path(name) for name in (old.files if old else ()) if Path(name).is_file()]
     if not names and not known:
@@ -171,7 +171,7 @@ def _listed(inputs: Any) -> list[str | Path]:
 def _todo(
     files: Iterable[Path], manifest: Manifest, named: set[Path], progress: Progress
 ) -> tuple[dict[str, FileEntry], Changes]:
-    """The files that have to be read, as they are now; times of those with the same content are brought up to date."""
+    """The files to read, in their current state; the times of files with unchanged content are updated."""
     todo: dict[str, FileEntry] = {}
     n_new = n_same = 0
     for name in dict.fromkeys(str(path.resolve()) for path in files):
@@ -206,7 +206,7 @@ def _change(
     threads: int,
     progress: Progress,
 ) -> None:
-    """Writes a new segment for the files to be read, and the fit of the rows that the index has then."""
+    """Write a new segment for the files to read, and the fit of the resulting rows."""
     segment, fit = (prefix + secrets.token_hex(4) for prefix in (PREFIX, FIT_PREFIX))
     for path in todo:
         manifest.files.pop(path, None)  # its old rows are dead
@@ -239,7 +239,7 @@ def _change(
 
 
 def _absorb(segment: Segment, name: str, new: str, manifest: Manifest, writer: SegmentWriter) -> None:
-    """Writes the live rows of a segment to a new one."""
+    """Copy the live rows of a segment to a new one."""
     for path, entry in [pair for pair in manifest.files.items() if pair[1].segment == name]:
         first = writer.n_rows
         for rows in segment.blocks(entry.first, entry.last, path):
@@ -248,9 +248,9 @@ def _absorb(segment: Segment, name: str, new: str, manifest: Manifest, writer: S
 
 
 def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[Path], progress: Progress) -> str:
-    """What the numbers of its rows count, or "" where a file could not be read: what was written of it is dead then.
+    """The unit of a file's row numbers, or "" if it could not be read: its rows written so far are then dead.
 
-    One that was named must be readable.
+    A file given by name must be readable.
     """
     counted = "line"
     try:
@@ -268,7 +268,7 @@ def _read_file(path: Path, reader: RowReader, writer: SegmentWriter, named: set[
 
 
 def _small_segments(manifest: Manifest, n_rows: int, new: str, *, everything: bool) -> list[str]:
-    """Segments to be taken in: all, or those up to twice as large as what is new so far, the smallest first."""
+    """Segments to absorb: all, or those up to twice as large as the new rows so far, the smallest first."""
     taken = []
     for size, name in sorted((manifest.n_live(name), name) for name in manifest.segments if name != new):
         if everything or size <= 2 * n_rows:
@@ -282,9 +282,9 @@ def _is_used(name: str, manifest: Manifest) -> bool:
 
 
 def _sweep(folder: Path, used: set[str], before: set[str], *, is_alone: bool) -> None:
-    """Deletes segments that this update has replaced, and what a crash has left behind.
+    """Delete segments that this update has replaced, and leftovers of a crash.
 
-    is_alone  nobody else is writing; where that can't be known, what is left behind stays for a day
+    is_alone  nobody else is writing; if that is unknown, leftovers stay for a day
     """
     for path in folder.iterdir():
         ours = path.is_dir() and path.name.startswith((PREFIX, f".{PREFIX}", FIT_PREFIX, f".{FIT_PREFIX}", f".{NAME}"))

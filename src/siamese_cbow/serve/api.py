@@ -1,6 +1,6 @@
 """The endpoints for programs: vectors, similarities, neighbours, search.
 
-Each gets a record, works, and answers. Little work is done on the spot; anything that others would have to wait for
+Each handler gets a record and returns a response. Quick work is done inline; anything that would block other requests
 goes to a thread.
 """
 
@@ -29,19 +29,19 @@ from siamese_cbow.serve.registry import Entry, Registry
 from siamese_cbow.serve.schemas import EmbeddingsRequest, Endpoint, NeighboursRequest, SearchRequest, SimilarityRequest
 from siamese_cbow.text.inputs import Texts
 
-# Work off the event loop: short work in a pool of threads, long work in a thread of its own, asked for again.
+# Work off the event loop: short work in a thread pool, long work in its own thread, polled by the client.
 #
-# UMAP compiles itself when it is first used, for half a minute or more. No request waits so long, and a server that
-# is told to stop does not either: the threads of long work are daemons.
+# UMAP compiles itself on first use, for half a minute or more. No request waits that long, and neither does a server
+# that is told to stop: threads of long work are daemons.
 
 Result = TypeVar("Result")
 
-PATIENCE = 4.0  # seconds that a request waits for long work
+PATIENCE = 4.0  # seconds a request waits for long work
 MOST_KEPT, MOST_AT_ONCE = 16, 4
 
 
 class Jobs:
-    """`await jobs.run(work)` -> what `work()` gives; `await jobs.get(b"key", work)` -> the same, or None so far."""
+    """`await jobs.run(work)` -> the result of `work()`; `await jobs.get(b"key", work)` -> that, or None if pending."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(thread_count(None), thread_name_prefix="siamese-cbow")
@@ -49,15 +49,15 @@ class Jobs:
         self._one_at_a_time = threading.Lock()
 
     async def run(self, work: Callable[[], Result], *, is_quick: bool = False) -> Result:
-        """The result of some work, done here if it is quick and in a thread if not."""
+        """The result of some work, done inline if it is quick and in a thread if not."""
         return work() if is_quick else await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def get(self, key: bytes, work: Callable[[], Any]) -> Any:
-        """The result of the long work with this key, or None while it is not there yet; the first to ask begins it."""
+        """The result of the long work with this key, or None while it is pending; the first request starts it."""
         future = self._long.get(key)
         if future is None:
             if sum(not future.done() for future in self._long.values()) >= MOST_AT_ONCE:
-                await asyncio.sleep(min(1.0, PATIENCE))  # whoever asks again at once doesn't keep us busy
+                await asyncio.sleep(min(1.0, PATIENCE))  # slows down clients that poll without a pause
                 return None
             future = self._begin(key, work)
         try:
@@ -65,7 +65,7 @@ class Jobs:
         except TimeoutError:
             return None
         except Exception:
-            self._long.pop(key, None)  # it may go better the next time
+            self._long.pop(key, None)  # the next attempt may succeed
             raise
 
     def _begin(self, key: bytes, work: Callable[[], Any]) -> Future[Any]:
@@ -85,11 +85,11 @@ class Jobs:
         return future
 
     def close(self) -> None:
-        """Forgets what has not begun; what has is finished."""
+        """Drop work that has not started; let started work finish."""
         self._pool.shutdown(cancel_futures=True)
 
 
-# Of a text that is explained: more can't be looked at. Characters are counted first, as finding the words takes time.
+# Limits of an explained text: more would not be readable. Characters are checked first: finding words takes time.
 MOST_WORDS, MOST_CHARACTERS = 200, 20_000
 
 
@@ -108,7 +108,7 @@ class Api:
         ]
 
     async def embeddings(self, request: EmbeddingsRequest) -> Response:
-        """Vectors of texts, as OpenAI has it."""
+        """Vectors of texts, in OpenAI's format."""
         entry = self._models[request.model]
         dim = request.dimensions or entry.embedder.dim
         if dim > entry.embedder.dim:
@@ -194,7 +194,7 @@ class Api:
         return json_response({"model": entry.name, "neighbours": listed})
 
     async def search(self, request: SearchRequest) -> Response:
-        """The texts that match a query, of those in the request or in the index of the server.
+        """The texts that match a query, among those in the request or in the server's index.
 
         Scores depend on the whole collection: a client that sends it in pieces gets scores that can't be compared.
         """
@@ -220,14 +220,14 @@ class Api:
 
 
 def _reasons(hit: Hit) -> dict[str, Any]:
-    """Why a text is a hit."""
+    """The reasons for a hit."""
     return {"score": hit.score, "exact": hit.exact, "meaning": hit.meaning, "words": list(hit.words)}
 
 
 def _embeddings(vectors: Vectors, as_base64: bool, name: str, n_tokens: int) -> Response:
-    """OpenAI's answer. In base64, vectors are little-endian float32; its Python client asks for these.
+    """OpenAI's response. In base64, vectors are little-endian float32; its Python client requests these.
 
-    Python's own `base64` would take half of the time of a whole request, four times as long as pybase64.
+    Python's own `base64` would take half the time of a whole request, four times as long as pybase64.
     """
     rows: Any = [b64encode_as_string(row) for row in vectors.astype("<f4", copy=False)] if as_base64 else vectors
     data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
@@ -246,7 +246,7 @@ def _nearest(model: Model, request: NeighboursRequest) -> list[tuple[str, float]
 
 
 def folded(model: Model, word: str) -> str:
-    """A word as the model writes it: "Paris" -> "paris" for a model of lower case; a text is left as it is."""
+    """A word as the model writes it: "Paris" -> "paris" for a lowercase model; a text stays as it is."""
     words = model.tokenizer.words(word) if word not in model else []
     return words[0] if len(words) == 1 else word
 
@@ -258,7 +258,7 @@ def explain(model: Model, a: str, b: str) -> dict[str, Any]:
 
     So each pair of words has a share, (n_words_a, n_words_b), and the shares add up to the similarity, exactly:
     {"similarity": 0.5, "a": [{"word": "cat", "norm": 1.2}], "b": [...], "shares": [[0.5]]}. An unknown word has the
-    norm None and no share, or else `counts_as`: the known word that it counts as; or `made_of`, for people to read.
+    norm None and no share, or `counts_as`, the known word it counts as, or `made_of`, a description for people.
     """
     words_a, rows_a = _words(model, a)
     words_b, rows_b = _words(model, b)

@@ -26,7 +26,7 @@ from siamese_cbow.serve.registry import Embedder, Registry
 from siamese_cbow.serve.schemas import Endpoint, description
 
 PAGE = Path(__file__).parent / "page"
-OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for the key
+OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for it
 
 
 def build(
@@ -40,8 +40,8 @@ def build(
 ) -> Middleware:
     """The ASGI application over some models: `build({"books": model}, api_key="secret")`.
 
-    hosts  the names under which it answers; None for all: for an application whose server checks them itself
-    index  what `/search` looks in where a request has no texts
+    hosts  the host names it answers to; None for all, if the server in front checks them
+    index  what `/search` searches if a request has no texts
     warm   load the bulk path in a thread once the application starts
     """
     limits, registry, metrics, jobs = limits or Limits(), Registry(models), Metrics(), Jobs()
@@ -58,7 +58,7 @@ def build(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        if warm:  # as a daemon: a server that is told to stop doesn't wait for a compiler
+        if warm:  # a daemon, so that shutdown doesn't wait for a compiler
             threading.Thread(target=registry.warm, name="warm", daemon=True).start()
         yield
         jobs.close()
@@ -96,7 +96,7 @@ def _route(endpoint: Endpoint, max_bytes: int) -> Route:
 
 
 class _About:
-    """What there is to know of the server itself."""
+    """Endpoints about the server itself."""
 
     def __init__(self, models: Registry, metrics: Metrics) -> None:
         self._models, self._metrics = models, metrics
@@ -108,7 +108,7 @@ class _About:
         ]
 
     async def models(self, _: Request) -> Response:
-        """The models there are."""
+        """The available models."""
         return json_response({"object": "list", "data": [entry.described for entry in self._models]})
 
     async def model(self, request: Request) -> Response:
@@ -116,7 +116,7 @@ class _About:
         return json_response(self._models[request.path_params["model"]].described)
 
     async def health(self, _: Request) -> Response:
-        """Whether the server is there; needs no key."""
+        """Whether the server is running; needs no key."""
         names = [entry.name for entry in self._models]
         return json_response({"status": "ok", "models": names, "is_warm": self._models.is_warm})
 
@@ -130,17 +130,17 @@ async def _problem(_: Request, problem: Problem) -> Response:
 
 
 async def _bad_input(_: Request, error: InputError) -> Response:
-    """What the library has to say of the texts it got."""
+    """Input errors raised by the library."""
     return Problem(400, str(error)).response()
 
 
 async def _http_problem(request: Request, error: HTTPException) -> Response:
-    """What Starlette's router has to say: no such path, or not with this method."""
-    path = request.scope["path"][:80]  # not `request.url`, which wants the query to be UTF-8
+    """Errors of Starlette's router: no such path, or wrong method."""
+    path = request.scope["path"][:80]  # not `request.url`, which requires a UTF-8 query
     message = f"{error.detail}: {request.method} {path}; see /openapi.json"
     return Problem(error.status_code, message, headers=error.headers).response()
 
 
 async def _mistake(_: Request, error: Exception) -> Response:
-    """A mistake of ours: it is in the log with its traceback, and the server goes on."""
+    """A bug: it is logged with its traceback, and the server keeps running."""
     return Problem(500, f"internal server error ({type(error).__name__}); see the server's log").response()

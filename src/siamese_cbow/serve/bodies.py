@@ -1,4 +1,4 @@
-"""The bytes of a request -> a checked record; an answer, or what is wrong with the request -> bytes.
+"""The bytes of a request -> a validated record; a response or an error -> bytes.
 
 Errors have the shape that OpenAI's clients expect:
 
@@ -18,15 +18,15 @@ from starlette.responses import Response
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-CLIENT_LEFT = 499  # nobody hears it; in metrics, as nginx has it
+CLIENT_LEFT = 499  # never sent; for metrics, as in nginx
 
-# A client that is still writing doesn't read the answer, and closing under it would lose the answer. So what is too
-# much is read and thrown away, up to so many times the limit.
+# A client that is still writing doesn't read the response, and closing the connection would lose it. So an oversized
+# body is read and discarded, up to this many times the limit.
 PATIENCE = 8
 
 
 class Problem(Exception):  # noqa: N818 (not ours to repair: it is the answer to a request)
-    """An answer with a status of 400 or above.
+    """An error response with a status of 400 or above.
 
     `Problem(404, "no model 'x'; expected 'books'", param="model", code="model_not_found")`
     """
@@ -44,14 +44,14 @@ class Problem(Exception):  # noqa: N818 (not ours to repair: it is the answer to
         self.status, self.message, self.param, self.code, self.headers = status, message, param, code, headers
 
     def response(self) -> Response:
-        """The answer that says so."""
+        """The HTTP response."""
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return json_response({"error": error}, self.status, headers=self.headers)
 
 
 def json_response(content: Any, status: int = 200, *, headers: Mapping[str, str] | None = None) -> Response:
-    """Plain values and NumPy arrays as JSON; float32 in as few digits as tell it from its neighbours.
+    """Plain values and NumPy arrays as JSON; float32 in the shortest form that round-trips.
 
     Python's own `json` takes sixty times as long for 256 vectors.
     """
@@ -68,7 +68,7 @@ class Reader(Generic[Record]):
         self._max_bytes = max_bytes
 
     async def __call__(self, request: Request) -> Record:
-        """The record that the body of a request holds."""
+        """The record in the body of a request."""
         kind = request.headers.get("content-type", "")
         if kind.partition(";")[0].strip().lower() != "application/json":
             raise Problem(415, f"the content type is {kind[:80]!r}; expected application/json")

@@ -1,6 +1,6 @@
 """The endpoints of the page: a map of words or texts, and the lengths of vectors by frequency.
 
-Vectors come onto a plane by principal components in NumPy, or by UMAP where that is installed.
+Vectors are projected onto a plane by principal components in NumPy, or by UMAP if it is installed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from siamese_cbow.serve.middleware import Limits
 from siamese_cbow.serve.registry import Registry
 from siamese_cbow.serve.schemas import STRING, Endpoint, MapRequest, listed
 
-# Of a large vocabulary the first words (the, of, and) would spread over the whole map, and leave no room for the rest.
+# In a large vocabulary the first words (the, of, and) would spread over the whole map and leave no room for the rest.
 N_TOO_FREQUENT, LARGE = 100, 5_000
-N_NEAR = 12  # neighbours of each word that is named for a map
+N_NEAR = 12  # neighbours of each word named for a map
 
-N_DOTS = 1500  # of the picture of norms: more hide each other
+N_DOTS = 1500  # dots in the chart of norms: more would overlap
 N_BINS = 24
-N_FREQUENT = 10_000  # rare words have hardly left their random start, so the extremes are looked for among these
+N_FREQUENT = 10_000  # extremes are taken among these: rare words have hardly moved from their random initialisation
 N_EXTREMES = 12
 FEWEST_FOR_UMAP = 5
 
@@ -82,7 +82,7 @@ class Explorer:
         return json_response({"model": entry.name, **self._norms[entry.name], "found": norms_of(entry.model, words)})
 
     async def settings(self, _: Request) -> Response:
-        """What the page has to know."""
+        """Settings for the page."""
         methods = ["pca", "umap"] if find_spec("umap") else ["pca"]
         limits = {"max_inputs": self._limits.max_inputs, "max_bytes": self._limits.max_bytes}
         return json_response({"methods": methods, **limits})
@@ -108,7 +108,7 @@ def make_map(model: Model, request: MapRequest) -> dict[str, Any]:
 
 
 def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[int, str]]:
-    """The words of a map: those named and their neighbours, each with the word it belongs to, and frequent ones."""
+    """The words of a map: the named ones and their neighbours, each with the word it belongs to, and frequent ones."""
     groups: dict[int, str] = {}
     for word in request.words[:20]:
         word = folded(model, word)
@@ -121,13 +121,13 @@ def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[in
     for i, word in enumerate(model.vocabulary.words[first : first + 4 * request.n_words], start=first):
         if len(ids) >= request.n_words:
             break
-        if i not in groups and re.search(r"[^\W\d_]", word):  # marks and numbers say little on a map
+        if i not in groups and re.search(r"[^\W\d_]", word):  # punctuation and numbers say little on a map
             ids.append(i)
     return ids or [0], groups
 
 
 def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Floats, list[float] | None]:
-    """Rows (n, dim) on a plane (n, 2), from -1 to 1, and the shares of the variance that the axes hold (PCA only)."""
+    """Rows (n, dim) projected onto a plane (n, 2), from -1 to 1, and each axis's share of the variance (PCA only)."""
     if not len(vectors):
         return np.zeros((0, 2)), None
     plane, shares = (umap(vectors), None) if method == "umap" else pca(vectors)
@@ -136,7 +136,7 @@ def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Floats, l
 
 
 def umap(vectors: Vectors) -> Floats:
-    """Rows on a plane such that those that are near stay near; the same each time."""
+    """Rows on a plane that preserves neighbourhoods; deterministic."""
     with needs("umap-learn", "umap"):
         from umap import UMAP
     if len(vectors) < FEWEST_FOR_UMAP:
@@ -151,7 +151,7 @@ def umap(vectors: Vectors) -> Floats:
 def norms(model: Model) -> dict[str, Any]:
     """Lengths of vectors by frequency: some words, quantiles of all, and the extremes among frequent words.
 
-    Without counts, the rank takes the place of the frequency.
+    Without counts, the rank replaces the frequency.
     """
     sizes, at, words = lengths(model.vectors), _places(model), model.vocabulary.words
     order = np.argsort(sizes[:N_FREQUENT], kind="stable").tolist()
@@ -159,7 +159,7 @@ def norms(model: Model) -> dict[str, Any]:
     def dots(ids: Sequence[int]) -> list[dict[str, Any]]:
         return [{"word": words[i], "at": float(at[i]), "norm": float(sizes[i])} for i in ids]
 
-    ranks = np.unique(np.geomspace(1, len(sizes), N_DOTS).astype(int)) - 1  # as many rare words as frequent ones
+    ranks = np.unique(np.geomspace(1, len(sizes), N_DOTS).astype(int)) - 1  # evenly spaced on a logarithmic axis
     return {
         "axis": "count" if model.vocabulary.counts.any() else "rank",
         "dots": dots(ranks.tolist()),
@@ -170,7 +170,7 @@ def norms(model: Model) -> dict[str, Any]:
 
 
 def norms_of(model: Model, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Where some words stand among all: ["The", "blorf"] -> [{"word": "the", "at": 61012.0, "norm": 0.3}]."""
+    """The positions of some words among all: ["The", "blorf"] -> [{"word": "the", "at": 61012.0, "norm": 0.3}]."""
     words = [word for word in dict.fromkeys(folded(model, name) for name in names) if word in model]
     ids = [model.vocabulary.index[word] for word in words]
     at, sizes = _places(model)[ids].tolist(), lengths(model.rows.take(ids, 0)).tolist()
@@ -178,7 +178,7 @@ def norms_of(model: Model, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _places(model: Model) -> Floats:
-    """How often each word was seen; where nobody counted, its place in the vocabulary, from 1."""
+    """The count of each word; without counts, its rank in the vocabulary, from 1."""
     counts = model.vocabulary.counts
     if not counts.any():
         return np.arange(1, len(counts) + 1, dtype=np.float64)
@@ -186,7 +186,7 @@ def _places(model: Model) -> Floats:
 
 
 def _quantiles(at: Floats, sizes: Floats) -> list[dict[str, float]]:
-    """The tenth, the middle and the ninth of ten words by length, in bins of equal width on a logarithmic axis."""
+    """The 10%, 50% and 90% quantiles of the length, in bins of equal width on a logarithmic axis."""
     edges = np.geomspace(at.min(), max(at.max(), at.min() + 1), N_BINS + 1)
     which = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, N_BINS - 1)
     bins = []

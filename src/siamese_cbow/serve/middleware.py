@@ -1,7 +1,7 @@
-"""What stands around every request: names, the key, limits, metrics, and headers for browsers.
+"""Around every request: host names, the key, limits, metrics, and headers for browsers.
 
-Plain ASGI, without Starlette's classes for the purpose, which cost as much time as the answer itself. uvicorn's
-`limit_concurrency` counts connections, also those that wait for their next request, and its refusal is plain text.
+Plain ASGI, without Starlette's middleware classes, which cost as much time as the response itself. uvicorn's
+`limit_concurrency` counts connections, including idle ones, and its refusal is plain text.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.serve.bodies import CLIENT_LEFT, Problem
 
-# Under which names a server answers: what the headers `Host` and `Origin` of a request may say.
+# The host names a server answers to: allowed values of the headers `Host` and `Origin`.
 #
-# A web page can let its own name point to 127.0.0.1 once it is loaded (DNS rebinding). The browser then takes a local
-# server for the page's own and lets the page read its answers. `Host` still holds the page's name, so a server that
-# answers only to its own names can't be read. An IP address is not a name: nobody can point it elsewhere, so any is
-# fine.
+# A web page can make its own name resolve to 127.0.0.1 once it is loaded (DNS rebinding). The browser then takes a
+# local server for the page's own and lets the page read its responses. `Host` still holds the page's name, so a server
+# that answers only to its own names can't be read. IP addresses can't be redirected that way, so any is allowed.
 #
-# `Origin` says which page a browser asks for. Other pages than the server's own have no business here.
+# `Origin` names the page that sends the request; pages of other sites are refused.
 #
-# Programs that are no browser may leave out either.
+# Programs other than browsers may omit either.
 
 ANY = "*"
 
@@ -40,10 +39,10 @@ _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/@?#\s]+)(?::\d*)?")  # name o
 
 
 class Hosts:
-    """`Hosts("127.0.0.1", ["books.example.org"])`: the names of a server that listens there and is also called so.
+    """`Hosts("127.0.0.1", ["books.example.org"])`: the names of a server that listens there under this name, too.
 
     bound    where the server listens: an address or a name
-    allowed  more names; "*" is for whoever checks them elsewhere
+    allowed  more names; "*" allows all, if they are checked elsewhere
     """
 
     def __init__(self, bound: str, allowed: Collection[str] = ()) -> None:
@@ -55,7 +54,7 @@ class Hosts:
             self._own.add(socket.gethostname().lower())
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> Problem | None:
-        """What is wrong with where a request was sent to, or comes from."""
+        """Why a request is refused for its Host or Origin; empty if it is not."""
         if self._any:
             return None
         host = origin = None
@@ -81,13 +80,13 @@ class Hosts:
         return name is not None and (name in self._own or name in self._allowed or _is_address(name))
 
     def _is_own_page(self, origin: str, host: str | None) -> bool:
-        """Whether a page came from this server, or from a name that was allowed: a proxy may have changed `Host`."""
+        """Whether a page came from this server or an allowed name: a proxy may have changed `Host`."""
         place = origin.partition("://")[2]
         return place != "" and (place == host or _name_of(place) in self._allowed)
 
 
 def _checked(name: str) -> str:
-    """A name as it is compared: "Books.example.org." -> "books.example.org"."""
+    """A name in normal form for comparison: "Books.example.org." -> "books.example.org"."""
     plain = name.lower().removeprefix("[").removesuffix("]").rstrip(".")
     if not _is_address(plain) and (":" in plain or _name_of(plain) != plain):
         raise SettingsError(f"the allowed host is {name!r}; expected a name without scheme, port or path, or '*'")
@@ -95,7 +94,7 @@ def _checked(name: str) -> str:
 
 
 def _name_of(authority: str) -> str | None:
-    """The name or address in what a header says: "localhost:8080" -> "localhost"; "[::1]:80" -> "::1"."""
+    """The name or address in a header: "localhost:8080" -> "localhost"; "[::1]:80" -> "::1"."""
     match = _AUTHORITY.fullmatch(authority)
     return match[1].strip("[]").rstrip(".") if match else None
 
@@ -113,7 +112,7 @@ def _advice(authority: str) -> str:
     return f"to serve under this name, start it with --allowed-host {name[:80] if name else 'NAME'}"
 
 
-# The page needs nothing but its own files, so nothing else is let in.
+# The page needs only its own files, so nothing else is allowed.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -123,24 +122,24 @@ HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", POLICY.encode()),
 ]
-# Bounds of the histogram of times: a sentence takes half a millisecond, a large batch a tenth of a second.
+# Buckets of the latency histogram: a sentence takes half a millisecond, a large batch a tenth of a second.
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server puts up with: `Limits(max_inputs=16)` is `Limits()` with at most 16 texts in a request."""
+    """Limits of a server: `Limits(max_inputs=16)` is `Limits()` with at most 16 texts in a request."""
 
-    max_bytes: int = 8 << 20  # of the body of a request
+    max_bytes: int = 8 << 20  # request body
     max_inputs: int = 2048  # texts in a request; OpenAI's own limit
-    max_concurrent: int = 256  # requests under way; more are told to come again. 256 bodies of 8 MB fit into memory
-    max_seconds: float = 30.0  # from the first byte of a request to the last one of its answer
-    max_idle: float = 75.0  # seconds of a connection on which no request has arrived whole
+    max_concurrent: int = 256  # requests in progress; more are told to retry. 256 bodies of 8 MB fit into memory
+    max_seconds: float = 30.0  # from the first byte of a request to the last byte of its response
+    max_idle: float = 75.0  # seconds of a connection without a complete request
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not 0 < value < math.inf:  # not for NaN either
+            if not 0 < value < math.inf:  # also refuses NaN
                 raise SettingsError(f"{field.name} is {value}; expected a number above 0")
 
 
@@ -163,27 +162,27 @@ class Metrics:
         self._tokens = counter("tokens", "Words with a vector in these texts.", ["model"])
 
     def answered(self, path: str, status: int, seconds: float) -> None:
-        """Counts a request; `path` is one of the application's own, so that there are only so many."""
+        """Count a request; `path` is one of the application's own, which bounds the number of labels."""
         self._requests.labels(path, status).inc()
         self._seconds.labels(path).observe(seconds)
 
     def embedded(self, model: str, n_texts: int, n_tokens: int) -> None:
-        """Counts texts."""
+        """Count texts."""
         self._texts.labels(model).inc(n_texts)
         self._tokens.labels(model).inc(n_tokens)
 
     def page(self) -> bytes:
-        """All of it, in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return prometheus.generate_latest(self._collectors)
 
 
 class Middleware:
-    """An application with its limits kept: `Middleware(app, limits=Limits(), api_key="secret", ...)`.
+    """Enforces limits around an application: `Middleware(app, limits=Limits(), api_key="secret", ...)`.
 
-    hosts       the names under which it answers; None for all
+    hosts       the host names it answers to; None for all
     open_paths  answered without a key
-    busy_paths  answered however many requests are under way: they take no time, and tell that the server is busy
-    paths       those that metrics tell apart; anything else is "other"
+    busy_paths  answered regardless of load: they take no time, and monitor a busy server
+    paths       paths with their own metrics; anything else is "other"
     """
 
     def __init__(
@@ -202,7 +201,7 @@ class Middleware:
         self._key = None if api_key is None else f"Bearer {_checked_key(api_key)}".encode()
         self._paths, self._open_paths, self._busy_paths = frozenset(paths), frozenset(open_paths), frozenset(busy_paths)
         self._under_way = 0
-        self.draining = False  # the server is about to stop: clients should leave their connections
+        self.draining = False  # the server is stopping: clients should close their connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -234,7 +233,7 @@ class Middleware:
                     problem = Problem(503, message, code="timeout")
                 else:
                     problem = Problem(408, f"the body had not arrived after {seconds}", code="timeout")
-        if problem is not None and answer.status == CLIENT_LEFT:  # else it has begun, and the connection is closed
+        if problem is not None and answer.status == CLIENT_LEFT:  # else it has started; the connection closes
             await problem.response()(scope, answer.receive, answer.send)
 
     def _refusal(self, scope: Scope) -> Problem | None:
@@ -254,7 +253,7 @@ class Middleware:
 
 
 def _checked_key(key: str) -> str:
-    """A key that a client can send. An empty one is a mistake, such as a variable that was never filled."""
+    """A key that a client can send. An empty one is an error, such as an unset variable."""
     if not key or not key.isprintable() or key != key.strip():
         problem = "is empty" if not key.strip() else "has surrounding spaces, or characters that a header can't hold"
         raise SettingsError(f"the API key {problem}; expected visible characters, or no key for an open server")
@@ -262,7 +261,7 @@ def _checked_key(key: str) -> str:
 
 
 class _Answer:
-    """How far a request has come."""
+    """The state of a response."""
 
     def __init__(self, middleware: Middleware, receive: Receive, send: Send) -> None:
         self._middleware, self._receive, self._send = middleware, receive, send

@@ -1,12 +1,12 @@
-"""The models of a server, by name, and as it uses them; the first is the one that is meant where none is named.
+"""The models of a server by name, wrapped for serving; the first one is the default.
 
-The first answer must not wait for a compiler, and the bulk be fast: a server starts on the small path (plain Python and
-NumPy). A thread loads the bulk path meanwhile, and once it is there everything goes that way. Both give the same bits;
-`siamese_cbow.model.encoding` has both, and knows which one is taken.
+The first response must not wait for a compiler, yet bulk work must be fast: a server starts on the small path (plain
+Python and NumPy) while a thread loads the bulk path, which then takes over. Both give the same bits;
+`siamese_cbow.model.encoding` has both and chooses between them.
 
-Tokens are counted on the way: words that have a vector, for these are the ones that make it.
+Tokens are counted along the way: words that have a vector, since only these contribute.
 
-The rows are held in memory: a file that is cut short while it is mapped would end the whole process (SIGBUS).
+Rows are held in memory: truncating a mapped file would kill the whole process (SIGBUS).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from siamese_cbow.serve.bodies import Problem
 
 
 class Embedder:
-    """A model as a server uses it: `Embedder(model).texts(["the cat"], dim=300, normalize=True)` -> (1, 300), 2."""
+    """A model wrapped for serving: `Embedder(model).texts(["the cat"], dim=300, normalize=True)` -> (1, 300), 2."""
 
-    # What takes about a millisecond: nobody waits for less.
+    # Takes about a millisecond: less is not worth a thread.
     QUICK, QUICK_BULK = 4_000, 150_000  # characters
 
     def __init__(self, model: Model) -> None:
         self.model = model = model.in_memory()
-        _ = model.vocabulary.index  # made now, not while the first client waits
+        _ = model.vocabulary.index  # built now, not while the first client waits
         self._encoder = model.encoder()
 
     @property
@@ -45,11 +45,11 @@ class Embedder:
         return self._encoder.is_bulk
 
     def warm(self) -> None:
-        """Loads the bulk path, which takes from one second to a minute (once per installation). For a thread."""
+        """Load the bulk path, which takes from one second to a minute (once per installation). Run it in a thread."""
         self._encoder.warm()
 
     def is_quick(self, n_characters: int) -> bool:
-        """Whether so much text is done in about a millisecond."""
+        """Whether this much text takes about a millisecond."""
         return n_characters <= (self.QUICK_BULK if self.is_warm else self.QUICK)
 
     def texts(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
@@ -57,7 +57,7 @@ class Embedder:
         return self._encoder.counted(texts, dim=dim, normalize=normalize)
 
     def ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The same for texts that come as ids: `ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
+        """The same for texts given as ids: `ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
         n_words = len(self.model.vocabulary)
         for number, word_ids in enumerate(ids):
             if word_ids and not (min(word_ids) >= 0 and max(word_ids) < n_words):
@@ -76,12 +76,12 @@ class Entry:
 
     @property
     def model(self) -> Model:
-        """The model, for whatever is more than vectors of texts."""
+        """The model, for anything beyond vectors of texts."""
         return self.embedder.model
 
     @cached_property
     def described(self) -> dict[str, Any]:
-        """As in a list of OpenAI's models, with what ours have besides."""
+        """An entry in OpenAI's list of models, with additional fields of ours."""
         info, words = self.model.info, self.model.vocabulary
         return {
             "id": self.name,
@@ -97,7 +97,7 @@ class Entry:
 
 
 class Registry:
-    """`Registry({"books": model})["books"].model` -> the model; a model of several languages is there once for each.
+    """`Registry({"books": model})["books"].model` -> the model; a multilingual model is listed once per language.
 
     {"talks": <Model of en, de>}  ->  talks/en, talks/de
     """
@@ -135,7 +135,7 @@ class Registry:
         return all(entry.embedder.is_warm for entry in self)
 
     def warm(self) -> None:
-        """Loads the bulk paths of all models, and what the first search for neighbours would work out. For a thread."""
+        """Load the bulk paths of all models and what the first query for neighbours would compute. For a thread."""
         for entry in self:
             entry.embedder.warm()
             entry.model.neighbours(entry.model.vocabulary.words[0], 1)

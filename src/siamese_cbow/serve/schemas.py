@@ -1,7 +1,7 @@
-"""What may stand in the bodies of requests and answers; msgspec checks requests by it, OpenAPI describes both.
+"""The fields of requests and responses; msgspec validates requests with them, OpenAPI describes both.
 
-A field of a request that is not named here is an error, as it may be a slip: `treshold` would change nothing. Only
-/v1/embeddings ignores it, as servers for OpenAI's clients do: those send more than they document.
+An unknown field in a request is an error, because it may be a typo: `treshold` would have no effect. Only
+/v1/embeddings ignores unknown fields, as OpenAI-compatible servers do: clients send more than is documented.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Text: TypeAlias = Annotated[str, Meta(min_length=1, examples=["A man plays a gui
 Texts: TypeAlias = Annotated[list[Text], Meta(min_length=1, examples=[["A man plays a guitar"]])]
 TokenId: TypeAlias = Annotated[int, Meta(ge=0, examples=[0])]
 TokenIds: TypeAlias = Annotated[list[TokenId], Meta(min_length=1, examples=[[0]])]
-# msgspec checks one kind of list; that all its members are of one kind is checked afterwards.
+# msgspec supports one list type per union; that all members have the same type is checked afterwards.
 Inputs: TypeAlias = Annotated[list[Text | TokenId | TokenIds], Meta(min_length=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 ModelName: TypeAlias = Annotated[str, Meta(description="One of /v1/models; by default the first.")]
@@ -81,7 +81,7 @@ class MapRequest(Struct, frozen=True, forbid_unknown_fields=True):
     model: ModelName | None = None
 
 
-# Answers, as JSON schemas; the tests hold the server to them.
+# Responses, as JSON schemas; tests check the server against them.
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -97,7 +97,7 @@ def listed(items: Schema) -> Schema:
 
 
 def record(**properties: Schema) -> Schema:
-    """An object that has all of these."""
+    """An object with all of these fields."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -151,7 +151,7 @@ ANSWERS: dict[str, Schema] = {
 }
 
 
-# Endpoints, and the description of the API that is made of them, for people, client generators and fuzzers.
+# Endpoints, and the API description generated from them, for people, client generators and fuzzers.
 
 STATUSES = {
     "400": "The body is not JSON or does not match this schema.",
@@ -171,21 +171,21 @@ STATUSES = {
 class Endpoint:
     """`Endpoint("/search", self.search, "Search", SearchRequest)`; the handler's docstring is its description.
 
-    answer  a name of `schemas.ANSWERS`, or None for plain text
-    body    the record that the handler is called with; without one it is a GET, called with the request itself
+    answer  a name in `schemas.ANSWERS`, or None for plain text
+    body    the record passed to the handler; without one it is a GET, and the handler gets the request itself
     """
 
     path: str
     handler: Callable[[Any], Awaitable[Response]]
     answer: str | None
     body: type[msgspec.Struct] | None = None
-    query: Sequence[Schema] = ()  # what may stand behind the path
+    query: Sequence[Schema] = ()  # query parameters
     is_open: bool = False  # answered without a key
-    is_for_busy: bool = False  # answered however many requests are under way
-    may_take_long: bool = False  # then the answer is 202 until the work is done
+    is_for_busy: bool = False  # answered regardless of load
+    may_take_long: bool = False  # if so, the response is 202 until the work is done
 
     def described(self) -> tuple[str, Schema]:
-        """The path, and what OpenAPI says of it."""
+        """The path and its OpenAPI description."""
         operation: Schema = {"summary": (inspect.getdoc(self.handler) or "").partition("\n")[0]}
         path = re.sub(r"{(\w+):path}", r"{\1}", self.path)
         parameters = [
@@ -237,7 +237,7 @@ def _json(name: str) -> Schema:
 
 
 def _one_kind_of_input(schema: Schema, limits: Limits) -> None:
-    """msgspec knows lists of mixed members; here all are strings, all ids, or all lists of ids."""
+    """Refuse mixed lists, which msgspec allows: members must all be strings, all ids, or all lists of ids."""
     text: Schema = {"type": "string", "minLength": 1, "examples": ["A man plays a guitar"]}
     ids: Schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "examples": [[0]]}
     several: Schema = {"type": "array", "minItems": 1, "maxItems": limits.max_inputs}

@@ -1,13 +1,13 @@
-"""Runs the application until told to stop, and then lets every request have its answer.
+"""Run the application until told to stop, then answer every open request.
 
-Four things that no option of uvicorn does, each added in the smallest way it leaves room for:
+Four features that no option of uvicorn provides, each added with as little code as possible:
 
-- The heads of requests end, and so do the trailers of bodies, which nobody reads. h11, the parser with an option for
-  that, answers a third fewer requests a second.
-- So does waiting for one. `timeout_keep_alive` counts between requests only: half a head would stay for ever.
-- Quiet connections are closed a moment after SIGTERM or Ctrl-C, and until then each answer says that it is the last.
-  Closed at once, they lose what their clients have just written: 256 of 256 busy clients, against none.
-- A terminal that closes (SIGHUP) is a stop like any other; under `nohup` it is none.
+- A size limit on request heads, and on trailers of bodies, which nobody reads. h11, the parser with such an option,
+  answers a third fewer requests per second.
+- A time limit on request heads. `timeout_keep_alive` applies only between requests: half a head would stay for ever.
+- Idle connections are closed a moment after SIGTERM or Ctrl-C, and until then each response announces it. Closing them
+  at once loses what clients have just written: 256 of 256 busy clients lost a request, against none.
+- A closing terminal (SIGHUP) stops the server like any other signal, except under `nohup`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.serve.middleware import Limits, Middleware
 
-HEAD_BYTES = 64 << 10  # of the head of a request, and of whatever stands between pieces of its body and behind it
-FAREWELL = 1.0  # seconds in which clients that are busy hear that their connection is closed
+HEAD_BYTES = 64 << 10  # of a request's head, and of anything between and after the chunks of its body
+FAREWELL = 1.0  # seconds in which busy clients learn that their connection will close
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket on which the server will listen; port 0 takes any that is free."""
-    # The protocol must be named: asyncio looks at it before it sets TCP_NODELAY, and without that each answer waits
-    # 40 ms for the client to acknowledge its head.
+    """A listening socket; port 0 takes any free port."""
+    # The protocol must be given: asyncio checks it before it sets TCP_NODELAY, without which each response waits 40 ms
+    # for the client to acknowledge its head.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -51,7 +51,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def run(app: Middleware, listening: socket.socket, limits: Limits, *, log_level: str = "warning") -> None:
-    """Serves until a signal comes."""
+    """Serve until a signal arrives."""
     _allow_many_connections()
     config = uvicorn.Config(
         app,
@@ -68,34 +68,34 @@ def run(app: Middleware, listening: socket.socket, limits: Limits, *, log_level:
 
 
 def _allow_many_connections() -> None:
-    """Lifts the limit of open files as far as this user may: each connection is one, and shells set 1,024."""
+    """Raise the limit on open files as far as allowed: each connection is one, and shells set 1,024."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's, with an end to heads and to waiting for them; overrides what asyncio and httptools call."""
+    """uvicorn's, with limits on heads and on waiting for them; overrides callbacks of asyncio and httptools."""
 
-    _head_bytes = 0  # since the last request, or the last piece of its body
+    _head_bytes = 0  # since the last request, or the last chunk of its body
     _is_head = True  # between the first line of a request and its body
-    _n_requests = 0  # heads without their whole answer
+    _n_requests = 0  # requests without a complete response
     _quiet_since = 0.0
     _watch: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there."""
+        """A client has connected."""
         super().connection_made(transport)
         self._quiet_since = self.loop.time()
         self._drop_if_silent()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """The client has disconnected."""
         self._watch.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """It has written."""
+        """The client has sent data."""
         self._head_bytes += len(data)
         super().data_received(data)
         if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
@@ -107,31 +107,31 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A line of the head, or one behind a body, which would pass for a line of the head."""
+        """A header line, or a trailer after a body, which would pass for a header."""
         if self._is_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """It has ended; from here on the middleware times the request."""
+        """The head is complete; from here on the middleware times the request."""
         self._head_bytes, self._is_head = 0, False
         self._n_requests += 1
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body, whose size the application minds."""
+        """A chunk of a body, whose size the application limits."""
         self._head_bytes = 0
         super().on_body(body)
 
     def on_response_complete(self) -> None:
-        """A request has its answer, but whether the client takes it is another matter."""
+        """A request has its response; the client may not have read it yet."""
         self._n_requests -= 1
         self._quiet_since = self.loop.time()
         super().on_response_complete()
 
     def _drop_if_silent(self) -> None:
-        """Ends the connection unless a request is under way or has been lately; else looks again later.
+        """Close the connection unless a request is in progress or was recently; otherwise check again later.
 
-        One timer for a connection: one for each request, set and cancelled, would be seen in the time it takes.
+        One timer per connection: setting and cancelling one per request would cost measurable time.
         """
         wait = float(self.config.timeout_keep_alive)
         if self._n_requests == 0:
@@ -142,7 +142,7 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
     def has_unread(self) -> bool:
-        """Whether bytes of the client's wait to be read."""
+        """Whether bytes from the client are waiting to be read."""
         client = self.transport.get_extra_info("socket")
         if self.transport.is_closing() or client is None or client.fileno() < 0:
             return False
@@ -152,7 +152,7 @@ class Connection(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, with patience at the end."""
+    """uvicorn's, with a graceful end."""
 
     def __init__(self, config: uvicorn.Config, app: Middleware) -> None:
         super().__init__(config)
@@ -160,9 +160,9 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn has it for SIGTERM and Ctrl-C, and for SIGHUP unless that is ignored."""
+        """As in uvicorn for SIGTERM and Ctrl-C, and for SIGHUP unless that is ignored."""
         in_main = threading.current_thread() is threading.main_thread()
-        # Restored inside of uvicorn's own, which raises all signals that came once everything is done.
+        # Restored inside uvicorn's own handler, which re-raises all captured signals once everything is done.
         with super().capture_signals():
             if not in_main or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
                 yield
@@ -174,9 +174,9 @@ class Server(uvicorn.Server):
                 signal.signal(signal.SIGHUP, before)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """No new connections, a moment for the others to finish, then the rest."""
+        """Refuse new connections, give the others a moment to finish, then close the rest."""
         self._app.draining = True
-        await asyncio.sleep(0)  # whoever has connected by now is let in
+        await asyncio.sleep(0)  # accept those who have connected by now
         for server in self.servers:
             server.close()
         until = time.monotonic() + FAREWELL
