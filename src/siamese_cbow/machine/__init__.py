@@ -4,7 +4,8 @@
           [FASTMATH, INLINE, LEAN]
     intrinsics    processor features that Numba lacks: atomic counters, bit operations, prefetching; rows of whole cache
           lines; reusable arrays
-          [LINE, Scratch, aligned, eight_bytes, padded_width, prefetch, prefetch_item, prefetch_to_move, trailing_zeros]
+          [LINE, Scratch, aligned, eight_bytes, high_product, padded_width, prefetch, prefetch_item, prefetch_to_move,
+          trailing_zeros]
     simd          sums of scattered rows, in registers [gather, gather_move, gather_scaled]
     products      products of the small matrices of a batch, exp of a whole row [combine, dot, dots, exp_all, highest]
     threads       a thread team with work stealing: phases, tiles, and the loop that kernels share

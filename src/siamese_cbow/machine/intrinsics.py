@@ -115,6 +115,25 @@ def trailing_zeros(typingctx: Any, number: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
+def _high_product(a: Any, b: Any) -> Any:
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    a1, a0, b1, b0 = a >> half, a & low, b >> half, b & low
+    middle = a1 * b0 + (a0 * b0 >> half)
+    return a1 * b1 + (middle >> half) + ((a0 * b1 + (middle & low)) >> half)
+
+
+@intrinsic_or(_high_product)
+def high_product(typingctx: Any, a: Any, b: Any) -> Any:
+    """The upper half of the product of two uint64: 2**63, 6 -> 3."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        whole, half = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(builder.zext(args[0], whole), builder.zext(args[1], whole))
+        return builder.trunc(builder.lshr(product, whole(64)), half)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
 @intrinsic_or(lambda array, index: None)
 def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
     """Prefetch the cache line of array[index] for reading; the array is indexed as flat.

@@ -52,7 +52,8 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings, split: 
     else:
         mark = MARK if block.blank_ends_document else b""
         lines = text.lstrip(b"\n")
-        text = (b"" if lines is text else mark) + _BLANKS.sub(b"\n" + mark, lines)
+        begin = b"" if lines is text else mark
+        text = begin + (_BLANKS.sub(b"\n" + mark, lines) if b"\n\n" in lines else lines)
     # Views know the language of the whole text; a block that comes without one is looked at alone.
     found = detect([text]).language if settings.language == AUTO else language(settings.language)
     return split(text, found.splitter, end="\n" if settings.boundary == "document" else "\n\n")

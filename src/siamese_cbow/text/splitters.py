@@ -113,6 +113,11 @@ def _segment(text: str, language: str) -> list[str]:
 
 
 def _split_again(sentence: str) -> str:
+    # Half of the long sentences have no mark inside, which is seen four times as fast as the pattern sees it. Behind
+    # a mark of ASCII there are at least white space and a letter.
+    inside = sentence[:-2]
+    if sentence.isascii() and "." not in inside and "!" not in inside and "?" not in inside:
+        return sentence
     return _CLEAR_END.sub(r"\g<0>\n", sentence).removesuffix("\n")
 
 

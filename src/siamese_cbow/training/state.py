@@ -17,20 +17,22 @@ a memory of Adagrad as if the model's own text had been seen before, and mixing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.batch_records import Matrices
-from siamese_cbow.kernels.batch.random import Purpose, key
+from siamese_cbow.kernels.batch.random import Purpose, draw_normals, key, ziggurat
 from siamese_cbow.kernels.tables import OptimizerName
 from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.model.model import Model
@@ -42,6 +44,9 @@ from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.transform.postprocessing import learnt_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
+
+STRETCH = 1 << 18  # random words that a thread makes numbers of at a time: a megabyte
+FEW = 1 << 23  # numbers
 
 
 @dataclass
@@ -124,6 +129,57 @@ class TrainingState:
         self.counters = Counters(**{field.name: counters[field.name] for field in fields(Counters)})
 
 
+def normals(key: np.uint64, n: int, threads: int | None = None, *, few: int = FEW) -> Iterator[Vectors]:
+    """n normal numbers, some at a time, on all cores: those of NumPy's generator in every bit.
+
+    NumPy draws one number after another, and the other cores wait. Its random words are a function of their position
+    (Philox), but which words make a number is not: most take one, one in a hundred takes more, so nobody knows where
+    the millionth begins. But a number depends on nothing before its first word: whoever begins at the wrong word is
+    soon in step with whoever began at the right one. So each thread draws a stretch of words as if a number began with
+    it, and where none did, the few numbers up to the place where both agree are replaced.
+
+    few  up to so many are drawn by NumPy: quicker than loading the kernel
+    """
+    if n <= few:
+        yield np.random.Generator(np.random.Philox(key=int(key))).standard_normal(n, dtype=np.float32)
+        return
+    n_ahead = thread_count(threads) + 1
+    memory = [(np.empty(STRETCH, np.uint32), np.empty(STRETCH, np.float32)) for _ in range(n_ahead + 1)]
+
+    def draw(stretch: int) -> tuple[Vectors, int]:
+        words, numbers = memory[stretch % len(memory)]
+        n_drawn, end = draw_normals(key, stretch * STRETCH, (stretch + 1) * STRETCH, ziggurat(), words, numbers)
+        return numbers[:n_drawn], end
+
+    begin = 0
+    with ThreadPoolExecutor(n_ahead - 1) as pool:
+        drawing: deque[Future[tuple[Vectors, int]]] = deque()
+        for stretch in count():
+            while len(drawing) <= n_ahead and len(drawing) * STRETCH <= n + STRETCH:
+                drawing.append(pool.submit(draw, stretch + len(drawing)))
+            numbers, end = drawing.popleft().result()
+            missed, n_wrong, in_step = _in_step(key, begin, stretch * STRETCH)
+            begin = max(end, in_step)
+            for some in (missed, numbers[n_wrong:]):
+                yield some[:n]
+                n -= len(some[:n])
+            if n == 0:
+                return
+
+
+def _in_step(key: np.uint64, right: int, wrong: int) -> tuple[Vectors, int, int]:
+    """The numbers from word `right` to where drawing from word `wrong` is in step, how many that drew, and the word."""
+    missed, n_wrong, number, no_words = [np.empty(0, np.float32)], 0, np.empty(1, np.float32), np.empty(0, np.uint32)
+    while right != wrong:
+        if wrong < right:
+            n, wrong = draw_normals(key, wrong, wrong + 1, ziggurat(), no_words, number)
+            n_wrong += n
+        else:
+            n, right = draw_normals(key, right, right + 1, ziggurat(), no_words, number)
+            missed.append(number[:n].copy())
+    return np.concatenate(missed), n_wrong, right
+
+
 def random_matrices(
     n_rows: int, dim: int, layout: StripLayout, optimizer: OptimizerName, std: float, seed: int, side: int
 ) -> Matrices:
@@ -136,18 +192,12 @@ def random_matrices(
             f"not enough memory for {n_rows:,} vectors of {dim:,} dimensions and the state of {optimizer} "
             f"({error}); lower --dim, or prepare with a higher --min-count or with --max-words"
         ) from None
-    rng = np.random.Generator(np.random.Philox(key=int(key(seed, side, Purpose.VECTORS))))
-
-    buffers = np.empty((2, min(4096, n_rows), dim), np.float32)
-
-    def draw(first: int) -> Vectors:
-        return rng.standard_normal(dtype=np.float32, out=buffers[first // 4096 % 2, : n_rows - first])
-
-    with ThreadPoolExecutor(1) as pool:  # while some rows are put into their places, the next are drawn
-        drawing = pool.submit(draw, 0)
-        for first in range(0, n_rows, 4096):
-            drawn, drawing = drawing.result(), pool.submit(draw, min(first + 4096, n_rows))
-            spread(np.multiply(drawn, np.float32(std), out=drawn), first, vectors, layout)
+    first, rest = 0, np.empty(0, np.float32)
+    for drawn in normals(key(seed, side, Purpose.VECTORS), n_rows * dim):
+        numbers = np.concatenate([rest, np.multiply(drawn, np.float32(std))])
+        n = len(numbers) // dim
+        spread(numbers[: n * dim].reshape(n, dim), first, vectors, layout)
+        first, rest = first + n, numbers[n * dim :]
     seen, moved = memory
     return Matrices(vectors, seen, moved, aligned((1, 1)))
 

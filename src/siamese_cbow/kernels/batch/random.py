@@ -5,14 +5,17 @@
     fraction / below              the same bits as a number in [0, 1), or as an integer below a limit
     permuted(key, n, position)    where `position` goes in a random order of 0..n-1, without storing the order
     draw(table, key, position)    a random word, by the words' counts
+    draw_normals(key, first, end) normal numbers, made of random words first <= word < end
 
 `reference.random_bits` is the same in NumPy, which a test checks. Not for secrets.
 """
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Ids
 from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.intrinsics import high_product
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -163,3 +167,121 @@ def draw(table: AliasTable, key: np.uint64, position: np.uint64) -> np.int32:
     x = fraction(key, position) * len(table.keep)
     i = np.int64(x)
     return np.int32(i) if x - i < table.keep[i] else table.alias[i]
+
+
+# normal numbers
+
+WORDS = 8  # of 32 bits, that Philox makes of one position
+
+# Philox 4x64 of ten rounds of Salmon et al., 2011. Of its position and key, only the first number is ever other than 0.
+_P0, _P1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
+_W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
+_PHILOX_ROUNDS = 10
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+_EDGE = 3.6541528853610088  # where the tail of the curve begins
+_LAYERS, _BITS = 256, 23
+_EDGE_32, _INVERSE_EDGE_32 = np.float32(_EDGE), np.float32(1 / _EDGE)
+_BEYOND_24, _OF_24 = np.uint32(8), np.float32(1 / (1 << 24))  # bits, and what they count
+
+
+class Ziggurat(NamedTuple):
+    """Layers of equal area under the bell curve, (256,) each: the one with the tail, then from the top down."""
+
+    inside: NDArray[np.uint32]  # the first multiple of `widths` that may lie beyond the curve
+    widths: NDArray[np.float32]
+    heights: NDArray[np.float32]  # of the curve, where the layer ends
+
+
+@cache
+def ziggurat() -> Ziggurat:
+    """The tables, by the rule of Marsaglia and Tsang, 2000."""
+    curve = math.exp(-0.5 * _EDGE * _EDGE)
+    area = _EDGE * curve + math.sqrt(math.pi / 2) * math.erfc(_EDGE / math.sqrt(2))
+    edges = [_EDGE]
+    while len(edges) < _LAYERS - 1:
+        edges.append(math.sqrt(-2 * math.log(area / edges[-1] + math.exp(-0.5 * edges[-1] * edges[-1]))))
+    inner, outer = np.array([0.0, *edges[:0:-1]]), np.array(edges[::-1])
+    shares, widths = np.append(_EDGE * curve / area, inner / outer), np.append(area / curve, outer)
+    heights = np.exp(-0.5 * np.append(0.0, outer) ** 2)
+    inside = np.rint(shares * (1 << _BITS)).astype(np.uint32)
+    return Ziggurat(inside, (widths / (1 << _BITS)).astype(np.float32), heights.astype(np.float32))
+
+
+@njit(**LEAN)
+def draw_normals(
+    key: np.uint64, first: int, end: int, tables: Ziggurat, words: NDArray[np.uint32], numbers: NDArray[np.float32]
+) -> tuple[int, int]:
+    """Writes the normal numbers of words first <= word < end of a key; how many they are, and where the next begins.
+
+    They are those of `np.random.Generator(np.random.Philox(key=key)).standard_normal(n, np.float32)` in every bit.
+
+    words  to work in: those from the first on, a multiple of WORDS; a word beyond them is made when it is asked for
+    """
+    for i in range(0, len(words), WORDS):
+        a, b, c, d = _philox(key, np.uint64((first + i) // WORDS))
+        words[i], words[i + 1], words[i + 2], words[i + 3] = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF
+        words[i + 4], words[i + 5], words[i + 6], words[i + 7] = c & _LOW, c >> _HALF, d & _LOW, d >> _HALF
+    position, n = first, 0
+    while position < end:
+        word = _word(key, words, first, position)
+        position += 1
+        layer, multiple = word & np.uint32(_LAYERS - 1), word >> np.uint32(32 - _BITS)
+        x = np.float32(multiple) * tables.widths[layer]
+        x = -x if word & np.uint32(_LAYERS) else x
+        stays = True
+        if multiple >= tables.inside[layer]:
+            if layer == 0:
+                x, position = _of_tail(key, words, first, position, multiple)
+            else:
+                low, high = tables.heights[layer], tables.heights[layer - np.uint32(1)]
+                wide = np.float64(x)
+                stays = (high - low) * _fraction(key, words, first, position) + low < math.exp(-0.5 * wide * wide)
+                position += 1
+        numbers[n] = x
+        n += stays  # what is rejected is written over: its second word decides, and the next begins anew
+    return n, position
+
+
+@njit(**LEAN)
+def _of_tail(
+    key: np.uint64, words: NDArray[np.uint32], first: int, position: int, multiple: Any
+) -> tuple[np.float32, int]:
+    """A number beyond the edge, and where the next begins."""
+    while True:
+        x = -_INVERSE_EDGE_32 * np.float32(np.log1p(-_fraction(key, words, first, position)))
+        y = -np.float32(np.log1p(-_fraction(key, words, first, position + 1)))
+        position += 2
+        if y + y > x * x:
+            x = _EDGE_32 + x
+            return (-x if (multiple >> np.uint32(8)) & np.uint32(1) else x), position
+
+
+@njit(**INLINE)
+def _fraction(key: np.uint64, words: NDArray[np.uint32], first: int, position: int) -> np.float32:
+    """The word at a position as a number in [0, 1)."""
+    return np.float32(_word(key, words, first, position) >> _BEYOND_24) * _OF_24
+
+
+@njit(**INLINE)
+def _word(key: np.uint64, words: NDArray[np.uint32], first: int, position: int) -> np.uint32:
+    return words[position - first] if position - first < len(words) else _made(key, position)
+
+
+@njit(**LEAN)
+def _made(key: np.uint64, position: int) -> np.uint32:
+    a, b, c, d = _philox(key, np.uint64(position // WORDS))
+    place = position % WORDS
+    pair = a if place < 2 else b if place < 4 else c if place < 6 else d
+    return np.uint32(pair >> _HALF) if place % 2 else np.uint32(pair & _LOW)
+
+
+@njit(**INLINE)
+def _philox(key: np.uint64, block: np.uint64) -> Any:
+    """Eight words, two in each of four numbers."""
+    a, b, c, d = block + np.uint64(1), np.uint64(0), np.uint64(0), np.uint64(0)  # NumPy counts before it draws
+    other = np.uint64(0)
+    for _ in range(_PHILOX_ROUNDS):
+        a, b, c, d = high_product(_P1, c) ^ b ^ key, _P1 * c, high_product(_P0, a) ^ d ^ other, _P0 * a
+        key, other = key + _W0, other + _W1
+    return a, b, c, d
