@@ -7,7 +7,7 @@
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
     ngram_rows       rows of unknown words, made of their n-grams
-          [BLOCK, UnknownRows, compose_rows, made_rows, normal_product, padded, rows_as_asked_for, transposed_product]
+          [BLOCK, UnknownRows, compose_rows, normal_product, padded, rows_as_asked_for, transposed_product]
     means            means at the speed of the memory, and a bound that spares most of them [bounds, means]
     bm25             what words that stand in a row say about it, in NumPy [MOST, idf, norms, saturated]
     row_scores       rows compared with a query, by postings and by vectors of one byte a number

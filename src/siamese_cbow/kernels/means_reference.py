@@ -23,6 +23,16 @@ COLUMNS = 16  # of the rows in `means.bounds`: one cache line; here, as those wh
 NO_WORDS = np.float32(-2)  # instead of the bound of a cosine
 
 
+class Composed(Protocol):
+    """Rows (n, dim) that are made when a slice of them is asked for: those of a long text would fill the memory."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, rows: slice, /) -> Vectors:
+        """Some of them, as an array."""
+
+
 class Takes(Protocol):
     """Rows of float32: an array, or something packed that unpacks what is taken."""
 
@@ -31,7 +41,12 @@ class Takes(Protocol):
 
 
 def mean_of_rows(
-    vectors: Takes, ids: Sequence[int] | Ids, dim: int, *, normalize: bool = False, unknown: Vectors | None = None
+    vectors: Takes,
+    ids: Sequence[int] | Ids,
+    dim: int,
+    *,
+    normalize: bool = False,
+    unknown: Vectors | Composed | None = None,
 ) -> Vectors:
     """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros where `ids` is empty.
 
@@ -52,7 +67,7 @@ def mean_of_rows(
         mean: Vectors = (total / n).astype(np.float32)
         return unit(mean) if normalize else mean
     rows = vectors.take(ids, 0)  # before cutting them: `take` would copy a cut matrix as a whole
-    mean = _sum(rows if unknown is None or not n_unknown else np.concatenate([rows, unknown]), dim)
+    mean = _sum(rows if unknown is None or not n_unknown else np.concatenate([rows, unknown[:]]), dim)
     if normalize:
         return unit(mean)  # of a sum as good as of a mean
     mean /= n

@@ -30,7 +30,7 @@ from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import FEW, Vocabulary
 
 if TYPE_CHECKING:
-    from siamese_cbow.model.ngram_vectors import NGramVectors
+    from siamese_cbow.model.ngram_vectors import NGramVectors, WordRows
     from siamese_cbow.words.lookup import AnyLookup
     from siamese_cbow.words.unknown_words import UnknownWords
 
@@ -193,7 +193,7 @@ class Encoder:
         ids, unknown = self._small_words(text)
         return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
 
-    def _small_words(self, text: str) -> tuple[list[int], Vectors | None]:
+    def _small_words(self, text: str) -> tuple[list[int], WordRows | None]:
         """The ids of the known words, and the rows of the unknown ones, as far as they count."""
         words = self._words(text)
         if self._asked <= FEW:
@@ -204,8 +204,7 @@ class Encoder:
         known = [i for i in ids if i is not None]
         if self._ngrams is None or len(known) == len(ids):
             return known, None
-        row_of = self._ngrams().row
-        return known, np.array([row_of(word) for word, i in zip(words, ids, strict=True) if i is None])
+        return known, self._ngrams().rows_of([word for word, i in zip(words, ids, strict=True) if i is None])
 
     def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
         middle = len(texts) // 2

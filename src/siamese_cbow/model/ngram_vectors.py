@@ -16,6 +16,7 @@ words apart, and misses more that belong together).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,10 @@ class NGramVectors:
     def _rows(self) -> dict[str, Vectors]:
         return {}
 
+    def rows_of(self, words: Sequence[str]) -> WordRows:
+        """The same for the words of a text."""
+        return WordRows(self, words)
+
     def rows(self, unknown: UnknownWords) -> Vectors:
         """The vectors of many words, (n_words, dim), the same bits."""
         from siamese_cbow.kernels.ngram_rows import compose_rows
@@ -178,6 +183,19 @@ class NGramVectors:
         if columns != dim:
             raise InputError(f"vectors of n-grams have {columns:g} dimensions, the model has {dim}")
         return cls(arrays["pairs"], dim, *numbers)
+
+
+class WordRows:
+    """The rows of words, (n_words, dim), composed as they are asked for: a megabyte of words would take a gigabyte."""
+
+    def __init__(self, ngrams: NGramVectors, words: Sequence[str]) -> None:
+        self._ngrams, self._words = ngrams, words
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, rows: slice) -> Vectors:
+        return np.array([self._ngrams.row(word) for word in self._words[rows]], np.float32)
 
 
 def fitted(

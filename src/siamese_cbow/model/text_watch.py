@@ -20,7 +20,7 @@ LOOK_AT = 300  # texts, and characters of each
 SINGLE = 50  # texts that come one by one and wait to be looked at: the first answers should be fast
 FEW_WORDS = 20  # what is said of fewer may be said once more of many
 MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
-NAMED = 3  # unknown words of a few
+NAMED, LETTERS = 3, 40  # unknown words of a few, and letters of each
 
 
 class TextWatch:
@@ -65,7 +65,7 @@ class TextWatch:
         """What there is to say of the texts so far; "" where they are as they should be."""
         share = len(self._unknown) / max(1, self._n_words)
         if 0 < self._n_words < FEW_WORDS and share == 1:
-            named = ", ".join(list(dict.fromkeys(self._unknown))[:NAMED]) + (
+            named = ", ".join(f"{word:.{LETTERS}}" for word in list(dict.fromkeys(self._unknown))[:NAMED]) + (
                 " ..." if len(self._unknown) > NAMED else ""
             )
             return (

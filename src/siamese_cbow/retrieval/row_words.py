@@ -1,7 +1,7 @@
-"""Rows -> their words, as arrays, on one of two paths that give the same numbers.
+"""Rows -> their words as arrays, on one of two paths that give the same numbers.
 
-Little text is cut into words in plain Python, without waiting for numba. Much text (`encoding.is_much`) goes through
-the scanner as it was read, without making strings.
+Little text is tokenized in plain Python, without waiting for Numba. Much text (`encoding.is_much`) goes through the
+scanner as it was read, without creating strings.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,40 +19,40 @@ from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import is_much
 from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer
-from siamese_cbow.words.unknown_words import KEYS_ONLY, finder, key_of
+from siamese_cbow.words.unknown_words import KEYS_ONLY, UnknownWords, finder, key_of
 
-WORTH_A_TABLE = 300_000  # bytes that plain Python takes longer over than the scanner, once loaded, over its table
+if TYPE_CHECKING:
+    from siamese_cbow.kernels.ngram_rows import UnknownRows
+
+WORTH_A_TABLE = 300_000  # bytes above which building the scanner's table, once it is loaded, beats plain Python
+AT_A_TIME = 1_024  # rows of unknown words in memory
 
 
 class RowWords(NamedTuple):
-    """The words of some rows: those of the vocabulary, those out of it, and those that make up the vectors."""
+    """The words of some rows: known ones, unknown ones, and those that make up the vectors."""
 
     ids: Ids  # row i has ids[ends[i - 1] : ends[i]]
     ends: Offsets  # (n_rows,)
-    keys: NDArray[np.uint64]  # of the unknown words: row i has keys[key_offsets[i] : key_offsets[i + 1]]
+    keys: NDArray[np.uint64]  # unknown words: row i has keys[key_offsets[i] : key_offsets[i + 1]]
     key_offsets: Offsets  # (n_rows + 1,)
-    vector_ids: Ids  # the words whose rows make up the vector: `ids`, or with the fallback "prefix" more
+    vector_ids: Ids  # the words whose rows make up the vector: `ids`, or more with the fallback "prefix"
     vector_ends: Offsets  # (n_rows,)
-    extra: Vectors  # (n_unknown, dim) rows of unknown words, where these have any; else (0, dim)
+    unknown: list[str] | UnknownWords  # words whose rows are composed, as `PlainWords` or `BulkWords` expect them
 
     @classmethod
     def joined(cls, parts: Sequence[RowWords]) -> RowWords:
-        """The rows of several blocks, one after another."""
+        """The rows of several blocks of little text, concatenated."""
         if len(parts) == 1:
             return parts[0]
-        ids, keys, vector_ids, extra = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys", "vector_ids", "extra")
+        ids, keys, vector_ids = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys", "vector_ids")
         )
+        unknown = [word for part in parts if isinstance(part.unknown, list) for word in part.unknown]
         ends, vector_ends, key_ends = (
             np.cumsum(np.concatenate([np.diff(part_ends, prepend=0) for part_ends in of_parts]))
             for of_parts in zip(*((part.ends, part.vector_ends, part.key_offsets[1:]) for part in parts), strict=True)
         )
-        return cls(ids, ends, keys, np.append(0, key_ends), vector_ids, vector_ends, extra)
-
-    @property
-    def extra_offsets(self) -> Offsets:
-        """Where the rows of unknown words of each row begin, (n_rows + 1,)."""
-        return self.key_offsets if len(self.extra) else np.zeros_like(self.key_offsets)
+        return cls(ids, ends, keys, np.append(0, key_ends), vector_ids, vector_ends, unknown)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -71,13 +71,13 @@ class Words(Protocol):
 
 
 def words_of(model: Model, n_bytes: int) -> PlainWords | FewWords:
-    """The path for so much text, of which few rows are encoded."""
+    """The path for this much text, of which few rows are encoded."""
     is_loaded = "siamese_cbow.words.lookup" in sys.modules and n_bytes > WORTH_A_TABLE
     return few_words_of(model) if is_loaded or is_much(n_bytes, raw=True) else PlainWords(model)
 
 
 def few_words_of(model: Model) -> PlainWords | FewWords:
-    """The path for some hundred rows at a time, again and again; another library's tokenizer has no scanner."""
+    """The path for repeated calls with some hundred rows; other libraries' tokenizers have no scanner."""
     return FewWords(model) if type(model.tokenizer) is Tokenizer else PlainWords(model)
 
 
@@ -92,7 +92,7 @@ class PlainWords:
     def of(self, texts: Sequence[str]) -> RowWords:
         """The words of some texts."""
         model, has_rows = self._model, self._model.fallback == "ngrams"
-        ids, counted, keys, extra = list[int](), list[int](), list[int](), list[Vectors]()
+        ids, counted, keys, composed = list[int](), list[int](), list[int](), list[str]()
         ends, counted_ends, key_ends = list[int](), list[int](), [0]
         for text in texts:
             words = model.tokenizer.words(text)
@@ -101,7 +101,7 @@ class PlainWords:
             ids += [i for _, i in known if i is not None]
             keys += map(key_of, unknown)
             if has_rows:
-                extra += map(model.ngrams.row, unknown)
+                composed += unknown
             if model.fallback == "prefix":
                 counted += [i for word in words if (i := self._counts_as(word)) is not None]
             ends.append(len(ids))
@@ -109,19 +109,19 @@ class PlainWords:
             key_ends.append(len(keys))
         own = np.array(ids, np.int32), np.array(ends, np.int64)
         made_of = (np.array(counted, np.int32), np.array(counted_ends, np.int64)) if model.fallback == "prefix" else own
-        rows = np.array(extra, np.float32).reshape(-1, model.dim)
-        return RowWords(*own, np.array(keys, np.uint64), np.array(key_ends, np.int64), *made_of, rows)
+        return RowWords(*own, np.array(keys, np.uint64), np.array(key_ends, np.int64), *made_of, composed)
 
     def means(self, words: RowWords, weights: Vectors) -> Vectors:
         """The mean of the rows of each text."""
-        table, offsets = _Weighted(self._model, weights), words.extra_offsets
-        starts = np.append(0, words.vector_ends)
+        table, unknown = _Weighted(self._model, weights), words.unknown
+        assert isinstance(unknown, list)
+        starts, offsets = np.append(0, words.vector_ends), words.key_offsets
         rows = [
             mean_of_rows(
                 table,
                 words.vector_ids[starts[i] : starts[i + 1]],
                 self._model.dim,
-                unknown=words.extra[offsets[i] : offsets[i + 1]],
+                unknown=self._model.ngrams.rows_of(unknown[offsets[i] : offsets[i + 1]]) if unknown else None,
             )
             for i in range(len(words.ends))
         ]
@@ -129,7 +129,7 @@ class PlainWords:
 
 
 class _Weighted:
-    """Rows times the weights of their words, made as they are asked for."""
+    """Rows times the weights of their words, computed on demand."""
 
     def __init__(self, model: Model, weights: Vectors) -> None:
         self._rows, self._weights = model.rows, weights
@@ -140,7 +140,7 @@ class _Weighted:
 
 
 class BulkWords:
-    """The path for much text; safe in any thread once `means` was called with the weights that stay."""
+    """The path for much text; thread-safe once `means` has been called with the final weights."""
 
     def __init__(self, model: Model) -> None:
         from siamese_cbow.words.lookup import Lookup
@@ -163,29 +163,46 @@ class BulkWords:
         return self.of_lines(as_lines(texts) if len(texts) else np.empty(0, np.uint8))
 
     def of_lines(self, lines: Bytes) -> RowWords:
-        """The words of lines of valid UTF-8, the last one ended."""
+        """The words of lines of valid UTF-8, including a final newline."""
         ends = np.empty(np.count_nonzero(lines == ord("\n")), np.int64)
         ids, unknown = self._own.look_up(lines, ends)
-        rows = self._model.ngrams.rows(unknown) if self._has_rows else np.empty((0, self._model.dim), np.float32)
         own = ids, ends
         if self._model.fallback == "prefix":
             counted_ends = np.empty_like(ends)
             counted = self._prefix.look_up(lines, counted_ends)[0]  # type: ignore[attr-defined]
             own = counted, counted_ends
-        return RowWords(ids, ends, unknown.keys, unknown.offsets, *own, rows)
+        return RowWords(ids, ends, unknown.keys, unknown.offsets, *own, unknown)
+
+    def unknown_on(self, words: RowWords, basis: Vectors) -> tuple[Vectors, Offsets]:
+        """The vectors of unknown words projected onto a basis (dim, n): (n_unknown, n), and where each row's begin."""
+        unknown, parts = words.unknown, [np.empty((0, basis.shape[1]), np.float32)]
+        if not self._has_rows:
+            return parts[0], np.zeros_like(words.key_offsets)
+        assert isinstance(unknown, UnknownWords)
+        for first in range(0, len(unknown.keys), AT_A_TIME):
+            last = min(first + AT_A_TIME, len(unknown.keys))
+            some = unknown._replace(starts=unknown.starts[first : last + 1], keys=unknown.keys[first:last])
+            parts.append(self._model.ngrams.rows(some) @ basis)
+        return np.concatenate(parts), words.key_offsets
+
+    def _composed(self, words: RowWords) -> UnknownRows | None:
+        """The rows of unknown words for `kernels.means`, which composes them: a long row's would take gigabytes."""
+        if not self._has_rows:
+            return None
+        assert isinstance(words.unknown, UnknownWords)
+        return self._model.ngrams.as_asked_for(words.unknown)
 
     def means(self, words: RowWords, weights: Vectors) -> Vectors:
         """The mean of the rows of each text."""
         from siamese_cbow.kernels.means import means
-        from siamese_cbow.kernels.ngram_rows import made_rows
 
         out = np.empty((len(words.ends), self._model.dim), np.float32)
         offsets = np.append(0, words.vector_ends)
-        means(self._table(weights), words.vector_ids, offsets, False, out, made_rows(words.extra, words.extra_offsets))
+        means(self._table(weights), words.vector_ids, offsets, False, out, self._composed(words))
         return out
 
     def _table(self, weights: Vectors) -> Vectors:
-        """All rows times the weights of their words; kept for the same weights."""
+        """All rows times the weights of their words; cached for the same weights."""
         if self._weighted is None or self._weighted[0] is not weights:
             same = bool((weights == 1).all())
             table = self._model.vectors if same else self._model.vectors * weights[:, np.newaxis]
@@ -194,20 +211,19 @@ class BulkWords:
 
 
 class FewWords(BulkWords):
-    """The same without a weighted copy of all rows: of the words at hand only."""
+    """The same with weighted copies of only the rows in use."""
 
     def all_on(self, basis: Vectors, weights: Vectors) -> Vectors:
-        """All rows, weighted, on a basis (dim, n): (n_words, n)."""
+        """All rows, weighted and projected onto a basis (dim, n): (n_words, n)."""
         return (self._model.vectors @ basis) * weights[:, np.newaxis]
 
     def means(self, words: RowWords, weights: Vectors) -> Vectors:
         """The mean of the rows of each text."""
         from siamese_cbow.kernels.means import means
-        from siamese_cbow.kernels.ngram_rows import made_rows
 
         own, places = np.unique(words.vector_ids, return_inverse=True)
         table = self._model.rows.take(own, 0) * weights[own, np.newaxis]
         out = np.empty((len(words.ends), self._model.dim), np.float32)
         offsets = np.append(0, words.vector_ends)
-        means(table, places.astype(np.int32), offsets, False, out, made_rows(words.extra, words.extra_offsets))
+        means(table, places.astype(np.int32), offsets, False, out, self._composed(words))
         return out

@@ -1,9 +1,9 @@
-"""A collection in memory, scored for one query: every row gets an upper bound first, few rows an exact score.
+"""Score a collection in memory for one query: every row first gets an upper bound, and few rows an exact score.
 
-Of much text, the scanner sees each row once. A sum over rows of one cache line each bounds its cosine
-(`kernels.means`), and its words are compared with those of the query. When all rows were seen, BM25 is exact, and rows
-are encoded in full from the highest bound down, until no bound reaches the worst of those wanted. Little text is
-encoded as a whole. Nothing depends on the number of threads, or on where blocks end.
+In much text, the scanner sees each row once. A sum over rows of one cache line each bounds its cosine
+(`kernels.means`), and its words are compared with those of the query. After all rows, BM25 is exact, and rows are fully
+encoded from the highest bound down, until no bound reaches the worst requested hit. Little text is encoded as a whole.
+Nothing depends on the number of threads or on block boundaries.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from siamese_cbow.retrieval.row_words import FewWords, PlainWords, RowWords, wor
 from siamese_cbow.retrieval.terms import LONGEST, Matches, Term, TermFinder, bm25, joined
 from siamese_cbow.text.row_reader import Rows
 
-PIECE_BYTES = 1 << 18  # a piece's text and ids stay in the second-level cache
-MARGIN = 1e-4  # far more than sums in float32 are off
-AT_A_TIME = 1_024  # rows that are encoded before the next bound is looked at
+PIECE_BYTES = 1 << 18  # a piece's text and ids fit the second-level cache
+MARGIN = 1e-4  # far more than the error of float32 sums
+AT_A_TIME = 1_024  # rows encoded before the next bound is checked
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
 class Seen(NamedTuple):
-    """What the first look at a block tells, one number a row."""
+    """The result of the first pass over a block, one number per row."""
 
-    bounds: Vectors  # the highest cosine that it may have; NO_WORDS where it has no vector
+    bounds: Vectors  # upper bound of its cosine; NO_WORDS if it has no vector
     lengths: NDArray[np.int64]  # its words
     matches: Matches
 
 
 class SearchedText:
-    """A text that is searched, and what its rows ask for."""
+    """A text being searched, with its fit."""
 
     def __init__(self, model: Model, text: KeptText, threads: int) -> None:
         self.model, self.text, self._threads = model, text, threads
@@ -60,7 +60,7 @@ class SearchedText:
         self._plain: list[tuple[RowWords, Vectors | None]] = []
 
     def best(self, query: str, terms: list[Term], wanted: Wanted) -> list[tuple[int, float, float]]:
-        """The rows that are wanted, best first, each with the two halves of its score."""
+        """The requested rows, best first, each with the two halves of its score."""
         if not self.text.n_rows:
             return []
         fit = self._fit if wanted.mode != "exact" else None
@@ -79,7 +79,7 @@ class SearchedText:
 
     @cached_property
     def _fit(self) -> Fit:
-        if self.text.n_rows <= SAMPLE and isinstance(self._words, PlainWords):  # which cut all of it into words anyway
+        if self.text.n_rows <= SAMPLE and isinstance(self._words, PlainWords):  # which tokenizes all of it anyway
             sample = RowWords.joined([words for words, _ in self._plain_blocks(None)])
             return Fit.of(self.model, self._words, sample, self.text.n_rows)
         rows = np.arange(self.text.n_rows)
@@ -90,7 +90,7 @@ class SearchedText:
         return Fit.of(self.model, self._words, sample, self.text.n_rows)
 
     def _seen(self, terms: list[Term], fit: Fit | None, direction: QueryDirection | None) -> Iterator[Seen]:
-        """The first look at each block, in order."""
+        """The first pass over each block, in order."""
         finder = TermFinder(terms, len(self.model.vocabulary))
         if isinstance(self._words, PlainWords):
             yield from (_plain_look(*each, finder, direction) for each in self._plain_blocks(fit))
@@ -99,7 +99,7 @@ class SearchedText:
         yield from in_threads(lambda i: look(self.text.block(i)), range(len(self.text)), self._threads)
 
     def _plain_blocks(self, fit: Fit | None) -> list[tuple[RowWords, Vectors | None]]:
-        """The words of each block of little text, and its vectors where they are wanted; kept for the next query."""
+        """The words of each block of little text, and its vectors if needed; cached for the next query."""
         if not self._plain:
             texts = (self.text.block(i).texts() for i in range(len(self.text)))
             self._plain = [(self._words.of(each), None) for each in texts]
@@ -118,7 +118,7 @@ class SearchedText:
         bounds: Vectors,
         lengths: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], Vectors]:
-        """The rows that may be wanted, rising, and their vectors."""
+        """The candidate rows, in ascending order, and their vectors."""
         highest = exact + highest_meaning(halves, bounds, lengths)
         highest[(bounds == NO_WORDS) & (exact == 0)] = -np.inf
         n, lowest = wanted.n_pool, -np.inf if wanted.threshold is None else wanted.threshold
@@ -145,7 +145,7 @@ class SearchedText:
 
 
 def in_parts(texts: Iterable[str], most: int = 1 << 26) -> Iterator[list[str]]:
-    """Texts in lists of about 64 million characters at most, at least one list: rows may have 16 MB each.
+    """Texts in lists of at most about 64 million characters, at least one list: a row may have 16 MB.
 
     `in_parts(["abc", "d", "e"], 3)` -> ["abc"], ["d", "e"]
     """
@@ -161,12 +161,12 @@ def in_parts(texts: Iterable[str], most: int = 1 << 26) -> Iterator[list[str]]:
 
 
 def query_direction(words: PlainWords | FewWords, fit: Fit, query: str) -> QueryDirection:
-    """Where a query points in a collection."""
+    """The direction of a query in a collection."""
     return QueryDirection.of(fit, fit.units(words.means(words.of([query]), fit.weights))[0])
 
 
 def highest_meaning(halves: Halves, bounds: Vectors, lengths: NDArray[np.int64]) -> Floats:
-    """The meaning half of rows whose cosines are as high as these bounds."""
+    """The meaning half of rows with cosines as high as these bounds."""
     cosines = np.maximum(bounds, 0).astype(np.float64)
     if halves.direction is None:
         return np.zeros_like(cosines)
@@ -177,7 +177,7 @@ def highest_meaning(halves: Halves, bounds: Vectors, lengths: NDArray[np.int64])
 
 
 def from_the_highest(highest: Floats) -> Iterator[NDArray[np.int64]]:
-    """Rows by falling bound, AT_A_TIME of them; those of -inf never. Sorted in growing parts, as few are asked for."""
+    """Rows by decreasing bound, AT_A_TIME at a time, without -inf. Sorted in growing parts, as few are used."""
     left, n = np.flatnonzero(highest > -np.inf), 8 * AT_A_TIME
     while len(left):
         if len(left) > n:
@@ -200,7 +200,7 @@ def _plain_look(words: RowWords, units: Vectors | None, finder: TermFinder, dire
 
 
 class BulkLook:
-    """The first look at much text: scanner, bound, words of the query."""
+    """The first pass over much text: scanner, bound, query words."""
 
     def __init__(self, words: FewWords, finder: TermFinder, fit: Fit | None, direction: QueryDirection | None) -> None:
         from siamese_cbow.kernels.means import bounds
@@ -212,7 +212,7 @@ class BulkLook:
             self._low = of_all_columns(words.all_on(self._basis, fit.weights))
 
     def __call__(self, rows: Rows) -> Seen:
-        """What a block tells."""
+        """The result for a block."""
         seen = [(first, self._piece(piece)) for first, piece in _pieces(rows.text)]
         return Seen(
             np.concatenate([np.empty(0, np.float32), *(each.bounds for _, each in seen)]),
@@ -224,15 +224,16 @@ class BulkLook:
         words = self._words.of_lines(piece)
         bounds = np.full(len(words.ends), NO_WORDS, np.float32)
         if self._low is not None:
-            extra = of_all_columns(words.extra @ self._basis), words.extra_offsets
+            extra, extra_offsets = self._words.unknown_on(words, self._basis)
             scratch = np.empty(COLUMNS, np.float32)
-            self._bounds(self._low, words.vector_ids, words.vector_ends, *extra, scratch, bounds)
+            ids = words.vector_ids, words.vector_ends
+            self._bounds(self._low, *ids, of_all_columns(extra), extra_offsets, scratch, bounds)
         own = words.ids, words.ends, words.keys, words.key_offsets[1:]
         return Seen(bounds, np.minimum(words.lengths, LONGEST), self._finder.bulk_matches(*own))
 
 
 def of_all_columns(rows: Vectors) -> Vectors:
-    """Rows (n, COLUMNS or fewer) as (n, COLUMNS): where a model has fewer dimensions, the last columns are zeros."""
+    """Rows (n, COLUMNS or fewer) as (n, COLUMNS): if a model has fewer dimensions, the last columns are zeros."""
     if rows.shape[1] == COLUMNS:
         return rows
     low = np.zeros((len(rows), COLUMNS), np.float32)
@@ -241,17 +242,17 @@ def of_all_columns(rows: Vectors) -> Vectors:
 
 
 def main_directions(query: Vectors, vectors: Vectors) -> Vectors:
-    """Orthonormal, (dim, at most COLUMNS): the query, then about the main directions of `vectors` (n, dim).
+    """An orthonormal basis, (dim, at most COLUMNS): the query, then roughly the main directions of `vectors` (n, dim).
 
-    By a few rounds of the power method: any orthonormal basis gives a right bound, a good one a close bound, and
-    `eigh` takes ten times as long (a hundred times where other programs keep the cores busy).
+    By a few rounds of the power method: any orthonormal basis gives a valid bound, a good one a tight bound, and `eigh`
+    takes ten times as long (a hundred times if other programs keep the cores busy).
     """
     n = min(COLUMNS, len(query))
     basis: Vectors = np.random.default_rng(1).standard_normal((len(query), n), dtype=np.float32)
     for _ in range(4):
         basis, _ = np.linalg.qr(vectors.T @ (vectors @ basis))
     basis, triangle = np.linalg.qr(np.column_stack([query, basis])[:, :n])
-    basis[:, 0] *= np.sign(triangle[0, 0])  # the factor may point the other way
+    basis[:, 0] *= np.sign(triangle[0, 0])  # the factor may have the opposite sign
     return np.ascontiguousarray(basis)
 
 
@@ -270,7 +271,7 @@ def _pieces(text: bytes) -> Iterator[tuple[int, Bytes]]:
 
 
 def in_threads(work: Callable[[In], Out], items: Iterable[In], threads: int) -> Iterator[Out]:
-    """The results in order; a few items are on their way at a time."""
+    """The results in order; a few items are in progress at a time."""
     if threads == 1:
         yield from map(work, items)
         return
@@ -284,5 +285,5 @@ def in_threads(work: Callable[[In], Out], items: Iterable[In], threads: int) -> 
             while running:
                 yield running.pop(0).result()
         finally:
-            for future in running:  # after an error: nothing of it is wanted any more
+            for future in running:  # after an error: cancel the rest
                 future.cancel()

@@ -225,7 +225,8 @@ class _Cutter:
         """Where to cut a unit that is too long: at white space, else between two characters."""
         if self.overlong != "cut":
             advice = _TOO_LONG_TO_KEEP if self.overlong == "keep" else self.advice
-            raise InputError(f"{self.name} line {line:,} is longer than {self.longest:,} bytes; {advice}")
+            where = "" if self.by == "document" else f" line {line:,}"
+            raise InputError(f"{self.name}{where} is longer than {self.longest:,} bytes; {advice}")
         end = max(text.rfind(space, self.limit // 2, self.limit) for space in (b" ", b"\n", b"\t")) + 1
         if end:
             return end

@@ -84,14 +84,14 @@ class RowReader:
     settings     how text is read, and what a row is
     say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
                  in. Without it, and of a file that was named itself, that is an error. Gets `remarks` at the end, too
-    overlong     what becomes of lines of more than 16 MB
+    overlong     of lines of more than 16 MB: "keep" them up to 64 MB, as each is a row; sentences are cut out of any
     files        as `Corpus` has them, and `total_bytes`
     aliases      file -> the name to tell instead
     source       while `texts` runs, where the last one came from
     """
 
     def __init__(
-        self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None, overlong: Overlong = "cut"
+        self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None, overlong: Overlong = "keep"
     ) -> None:
         self.settings = settings or TextSettings()
         if self.settings.kind == "groups":
@@ -205,7 +205,7 @@ class RowReader:
             first += len(batch)
 
     def _choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
-        return self._layout(sample, name, form), self._overlong
+        return self._layout(sample, name, form), "cut" if self.settings.unit == "sentence" else self._overlong
 
     def _layout(self, sample: bytes, name: str, form: Form) -> AnyLayout:
         """How lines make rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""

@@ -131,7 +131,8 @@ def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
     """All rows of a small file, also the header; what ends neither in .csv nor in .tsv has tabs and no quoting."""
     with open_text(path, decoding) as text:
         dialect = dialect_of(text, path) if ending_of(path) in (".csv", ".tsv") else Dialect("\t", None, [])
-        whole = b"".join(text.reads()).decode("utf-8", "replace").lstrip("\r\n")
+        chunks = line_chunks(text.reads(), text.name, overlong="refuse", advice="expected short rows of a table")
+        whole = b"".join(chunk.data for chunk in chunks).decode("utf-8", "replace").lstrip("\r\n")
         yield from list(_rows(whole, dialect.delimiter, dialect.quote))[dialect.n_skipped :]
 
 
