@@ -15,6 +15,7 @@ import siamese_cbow as sc
 from search_world import TOPICS, topic_lines, topic_model, write_lines
 from siamese_cbow import InputError, Model, SettingsError, Texts
 from siamese_cbow.cli import main
+from siamese_cbow.retrieval import agreement as agreement_module
 from siamese_cbow.retrieval import duplicates as module
 from siamese_cbow.retrieval.agreement import Agreement, one_letter_apart
 
@@ -95,6 +96,22 @@ def test_what_a_mean_cannot_see(model: Model) -> None:
         words = agreement.words(a), agreement.words(b)
         assert not agreement.agree(*words), (a, b)
         assert not agreement.differ_by_slips(*words), (a, b)
+
+
+def test_long_texts_with_differences_far_apart_are_kept_without_comparing(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+    matcher = agreement_module.SequenceMatcher
+    monkeypatch.setattr(agreement_module, "SequenceMatcher", lambda *a, **k: compared.append(1) or matcher(*a, **k))
+    agreement, same = Agreement(model), "the ship of the band " * 3_000
+    for a, b, is_same in (
+        (f"{same} cheese {same}", f"{same} bread {same}", True),
+        (f"cheese {same} cheese", f"bread {same} bread", False),
+        (f"{same} {same}", f"{same} cheese {same}", True),
+    ):
+        assert agreement.agree(agreement.words(a), agreement.words(b)) == is_same
+    assert len(compared) == 2
 
 
 @given(st.text("abcd", max_size=7), st.text("abcd", max_size=7))

@@ -14,7 +14,8 @@ negation, or has a letter prefixed ("moral", "amoral").
 Limits: names are recognised by capitals, so not in German, where all capitalised nouns must agree, nor in scripts
 without capitals. Negations and number words are known in the languages of `negations.txt`. Other words may differ if
 the vectors are close enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
-similar vectors ("left", "right").
+similar vectors ("left", "right"). Texts whose first and last difference are more than 2,000 words apart count as
+different: comparing them takes the square of that distance.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ FREQUENT = 2_000  # words that are not taken for names when capitalised at the s
 IRREGULAR = {"can't": "can", "won't": "will", "shan't": "shall"}
 LOOK_BACK = 40  # letters searched for the end of the previous sentence; a whole text would take quadratic time
 RARER = 100  # times
+FARTHEST = 2_000  # words from the first difference to the last: 40,000 words took minutes
 PREFIX, COMMON_END = 3, 4  # letters: un-happy, in-crease and de-crease
 
 
@@ -87,6 +89,10 @@ class Agreement:
 
     def agree(self, a: Sequence[Word], b: Sequence[Word]) -> bool:
         """Whether two texts say the same, as far as can be decided without their vectors."""
+        if max(len(a), len(b)) > FARTHEST:
+            a, b = _between_differences(a, b)
+            if max(len(a), len(b)) > FARTHEST:
+                return False
         ours, theirs = [word.folded for word in a], [word.folded for word in b]
         if ours == theirs:
             return True
@@ -130,6 +136,18 @@ class Agreement:
         """How often the model has seen a word: 0 for an unknown one, 1 if it has no counts."""
         place = self._model.vocabulary.id_of(folded)
         return 0.0 if place is None else max(1.0, float(self._model.vocabulary.counts[place]))
+
+
+def _between_differences(a: Sequence[Word], b: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
+    """Without the words that both begin with, nor those that both end with: "a b c d", "a x c c d" -> "b", "x c"."""
+    start = _n_alike(a, b)
+    end = _n_alike(a[start:][::-1], b[start:][::-1])
+    return a[start : len(a) - end], b[start : len(b) - end]
+
+
+def _n_alike(a: Sequence[Word], b: Sequence[Word]) -> int:
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((i for i, (x, y) in pairs if x.folded != y.folded), min(len(a), len(b)))
 
 
 def _before(text: str, start: int) -> str:
