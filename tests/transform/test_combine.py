@@ -40,6 +40,36 @@ def test_with_all_dimensions_each_part_weighs_the_same():
     np.testing.assert_allclose(cosines(together), cosines(side_by_side), atol=1e-5)
 
 
+def test_a_part_of_weight_2_counts_as_much_as_four_parts():
+    one, two = model(1), model(2)
+    weighted = combine([one, two], dim=2 * DIM, weights=[2, 1])
+    np.testing.assert_allclose(cosines(weighted), cosines(combine([one] * 4 + [two], dim=5 * DIM)), atol=1e-5)
+    assert [part.get("weight") for part in weighted.info["combined"].values()] == [2, None]
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, float("nan")], [1, float("inf")], []])
+def test_weights_that_fit_no_models(weights):
+    with pytest.raises(SettingsError, match="expected one number above 0 for each"):
+        combine([model(1), model(2)], weights=weights)
+
+
+def test_whitening_makes_dimensions_equally_strong_and_keeps_lengths():
+    parts = [model(seed) for seed in (1, 2)]
+    plain, half, whole = (combine(parts, whiten=share) for share in (0, 0.5, 1))
+
+    def ratio(of: Model) -> float:
+        strengths = COUNTS @ of.vectors.astype(np.float64) ** 2
+        return float(strengths.max() / strengths.min())
+
+    assert ratio(plain) > ratio(half) > ratio(whole)
+    for one in (half, whole):
+        lengths = (np.linalg.norm(of.vectors, axis=1) for of in (plain, one))
+        np.testing.assert_allclose(*lengths, rtol=1e-5)
+    for share in (-0.1, 1.1, float("nan")):
+        with pytest.raises(SettingsError, match="expected 0 to 1"):
+            combine(parts, whiten=share)
+
+
 def test_chance_evens_out():
     truth = cosines(model(0, noise=0))
     parts = [model(seed) for seed in range(1, 9)]
@@ -103,3 +133,7 @@ def test_the_command(tmp_path: Path):
     assert run.exit_code == 0, run.output
     assert "60 words, 6 + 6 -> 8 dimensions" in run.output
     assert load(tmp_path / "both") == combine([load(folder) for folder in folders], dim=8)
+    weights = ["--weight", "1", "--weight", "0.5", "--whiten", "0.3"]
+    run = CliRunner().invoke(group, ["combine", *folders, "-o", str(tmp_path / "weighted"), *weights])
+    assert run.exit_code == 0, run.output
+    assert load(tmp_path / "weighted") == combine([load(folder) for folder in folders], weights=[1, 0.5], whiten=0.3)

@@ -60,7 +60,13 @@ def adapt(
 @click.argument("folders", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
 @click.option("--dim", type=int, metavar="N", help="Dimensions of the result.  [default: as in the first model]")
-def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
+@click.option("--weight", "weights", type=float, multiple=True, metavar="N",
+              help="How much a model counts: one --weight per model, in their order.  [default: 1 each]")  # fmt: skip
+@click.option("--whiten", type=float, default=0.0, show_default=True, metavar="N",
+              help="How far to make the new dimensions equally strong: 0 not at all, 1 fully.")  # fmt: skip
+def combine(
+    folders: tuple[Path, ...], output: Path, dim: int | None, weights: tuple[float, ...], whiten: float
+) -> None:
     """Merge several models with the same vocabulary into one.
 
     The models, trained with other seeds or recipes, are concatenated and reduced to N dimensions. This averages out
@@ -70,7 +76,7 @@ def combine(folders: tuple[Path, ...], output: Path, dim: int | None) -> None:
 
     _check_output(output, *folders)
     models = [open_model(folder) for folder in folders]
-    combined = combine(models, dim=dim)
+    combined = combine(models, dim=dim, weights=weights or None, whiten=whiten)
     combined.save(output)
     dims = " + ".join(str(model.dim) for model in models)
     click.echo(f"{len(combined.vocabulary):,} words, {dims} -> {combined.dim} dimensions", err=True)

@@ -9,6 +9,7 @@ Roads not taken: product quantisation, cutting without a rotation, other weights
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -81,10 +82,17 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 # gets back the length it had. (Measured with five and with ten seeds on STS 2012-2013: .001 and .004 better.)
 
 
-def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
+def combine(
+    models: Sequence[Model], *, dim: int | None = None, weights: Sequence[float] | None = None, whiten: float = 0.0
+) -> Model:
     """Merges several models with the same words into one of `dim` dimensions, by default as in the first.
 
-    Each part weighs the same. What is kept for undoing a post-processing stays behind: it is of the parts.
+    weights  how much each part counts, by default 1. All are brought to the same lengths first; cosines follow the
+             squares, so a part of weight 2 counts as much as four of weight 1
+    whiten   how far the new dimensions are made equally strong: 0 not at all, 1 fully. The first ones are what all
+             parts agree on, and may outweigh the rest
+
+    What is kept for undoing a post-processing stays behind: it is of the parts.
     """
     if not models or not all(isinstance(model, Model) for model in models):
         raise InputError(f"there is no model to combine in {models!r:.60}; expected a list of one or more")
@@ -95,16 +103,31 @@ def combine(models: Sequence[Model], *, dim: int | None = None) -> Model:
     dim = first.dim if dim is None else dim
     if not 1 <= dim <= most:
         raise SettingsError(f"dim is {dim}; expected 1 to {most}, the dimensions of all models together")
-    counts = first.vocabulary.counts
-    side_by_side = np.concatenate([_evened(model.vectors, counts) for model in models], axis=1)
-    rows = _lengthened(rotated(side_by_side, dim, counts), np.linalg.norm(side_by_side, axis=1))
+    counts, weights = first.vocabulary.counts, _checked_weights(weights, len(models))
+    evened = (
+        np.float32(weight) * _evened(model.vectors, counts) for model, weight in zip(models, weights, strict=True)
+    )
+    side_by_side = np.concatenate(list(evened), axis=1)
+    rows = _whitened(rotated(side_by_side, dim, counts), counts, whiten)
+    rows = _lengthened(rows, np.linalg.norm(side_by_side, axis=1))
     common, apart = _split([model.info for model in models])
     for key in ("scores", "compression"):  # of the rows of the parts, not of the new ones
         shared = common.pop(key, None)
         for own in apart if shared else ():
             own[key] = {**shared, **own.get(key, {})}
+    for own, weight in zip(apart, weights, strict=True):
+        if weight != 1:
+            own["weight"] = weight
     parts = {f"model {number}": info for number, info in enumerate(apart, start=1)}
     return Model(first.vocabulary, rows, first.tokenizer, {**common, "combined": parts})
+
+
+def _checked_weights(weights: Sequence[float] | None, n_models: int) -> list[float]:
+    """One number above 0 per model; ones where none are given."""
+    weights = [1.0] * n_models if weights is None else [float(weight) for weight in weights]
+    if len(weights) != n_models or not all(0 < weight < math.inf for weight in weights):
+        raise SettingsError(f"weights are {weights} for {n_models} models; expected one number above 0 for each")
+    return weights
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:
@@ -125,6 +148,17 @@ def _evened(vectors: Vectors, counts: Counts) -> Vectors:
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     mean = float(squares @ counts) / max(1.0, float(counts.sum()))
     scaled: Vectors = vectors * np.float32(mean**-0.5 if mean > 0 else 1)
+    return scaled
+
+
+def _whitened(rows: Vectors, counts: Counts, share: float) -> Vectors:
+    """The rows with each dimension divided by a power of its strength in the words of a text."""
+    if not 0 <= share <= 1:  # False for NaN too
+        raise SettingsError(f"whiten is {share}; expected 0 to 1")
+    if share == 0:
+        return rows
+    strengths = np.sqrt(np.einsum("ij,ij,i->j", rows, rows, counts, dtype=np.float64) / max(1, counts.sum()))
+    scaled: Vectors = rows * np.where(strengths > 0, strengths, 1.0).astype(np.float32) ** -np.float32(share)
     return scaled
 
 
