@@ -163,26 +163,6 @@ def test_formats_names_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[
                 assert path.name in page or (path.parent.name.startswith("fit-") and "fit-*/*.npy" in page), path.name
 
 
-@pytest.mark.slow
-def test_the_quickstart_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its commands run in order, on files with the names it uses."""
-    monkeypatch.chdir(tmp_path)
-    for folder in ("docs", "mytexts"):
-        Path(folder).mkdir()
-        story = "The server restarts at night. We restart the server by hand. The cat sleeps. A dog barks at the cat. "
-        Path(folder, "a.md").write_text("\n\n".join([story * 3] * 40))
-    Path("tickets.csv").write_text("id,body\n1,The server is down.\n2,I lost my password.\n")
-    page = ROOT / "docs" / "quickstart.md"
-    for arguments in commands(page):
-        main(arguments)
-    assert [json.loads(line)["id"] for line in Path("tickets.jsonl").read_text().splitlines()] == ["1", "2"]
-    for text in blocks(page, "python"):
-        exec(compile(text, page.name, "exec"), {})
-    capsys.readouterr()
-
-
 def test_columns_of_parameters_become_lists() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "docs_parameters.py"))["listed"]
     text = "Reads text.\n\na, b   one\n         and more\nlong_name  two\n\nNot  so.\nNor this."
