@@ -129,5 +129,6 @@ class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)
 
 
 def counted(n: int, noun: str) -> str:
-    """A number of things, for messages: `counted(1, "text")` -> "1 text"; `counted(2000, "text")` -> "2,000 texts"."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    """A number of things: `counted(1, "text")` -> "1 text"; `counted(2000, "batch")` -> "2,000 batches"."""
+    plural = "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}{plural}"

@@ -91,7 +91,7 @@ def test_prepare_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     main(arguments)
     out, err = capsys.readouterr()
     assert out == f"{tmp_path / 'stream'}\n"
-    assert "4 tokens in 2 sentences and 1 documents; vocabulary: 2 of 4 distinct words" in err
+    assert "4 tokens in 2 sentences and 1 document; vocabulary: 2 of 4 distinct words" in err
     main(arguments)
     assert "up to date" in capsys.readouterr().err
 

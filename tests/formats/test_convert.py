@@ -123,7 +123,7 @@ def test_the_packaged_model_is_a_source(tmp_path: Path) -> None:
 def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("the 1 2\nNew York 3 4\ncat 5 6\n")
     done = convert(tmp_path / "glove.txt", tmp_path / "words.bin")
-    assert "skipped 1 words with white space in them, such as 'New York'" in done.notes
+    assert "skipped 1 word with white space inside, such as 'New York'" in done.notes
     assert list(open_model(tmp_path / "words.bin").vocabulary.words) == ["the", "cat"]
     convert(tmp_path / "glove.txt", tmp_path / "folder")
     assert "New York" in sc.load(tmp_path / "folder")

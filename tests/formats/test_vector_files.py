@@ -87,7 +87,7 @@ def test_words_with_spaces_duplicates_broken_and_missing_words_are_handled_and_s
     assert vectors.tolist() == [[1, 2], [3, 4], [5, 6], [9, 9]]
     assert len(said.messages) == 4
     for message, part in zip(
-        said.messages, ["'cat'", "2 words have spaces", "UTF-8", "skipped 1 rows without a word"], strict=True
+        said.messages, ["'cat'", "2 words with spaces", "UTF-8", "skipped 1 row without a word"], strict=True
     ):
         assert part in message
 

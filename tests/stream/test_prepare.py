@@ -162,8 +162,8 @@ def test_what_happened_is_said(tmp_path: Path) -> None:
     assert stream.n_sentences == 2
     said = "\n".join(heard.messages)
     assert "as sentences" in said
-    assert "replaced 1 invalid UTF-8 sequences" in said
-    assert "dropped 1 sentences without a known word" in said
+    assert "replaced 1 invalid UTF-8 sequence\n" in said
+    assert "dropped 1 sentence without a known word" in said
     assert "dropped 2 out-of-vocabulary tokens (25.0%)" in said
     assert heard.done == (tmp_path / "text.txt").stat().st_size
 

@@ -20,7 +20,7 @@ from siamese_cbow.cli.options import (
     text_column_option,
     threads_option,
 )
-from siamese_cbow.errors import Interrupted, needs
+from siamese_cbow.errors import Interrupted, counted, needs
 from siamese_cbow.evaluation.download import DEFAULT_FOLDER, download_sts
 from siamese_cbow.progress import SILENT, Progress, bar
 from siamese_cbow.text.records import TextSettings
@@ -176,7 +176,7 @@ def _probe(
         if as_json:
             print_json(*scores)
             continue
-        click.echo(f"{data.name}: {len(data.texts):,} texts, accuracy in {folds} folds")
+        click.echo(f"{data.name}: {counted(len(data.texts), 'text')}, accuracy in {folds} folds")
         for score in scores:
             click.echo(f"{100 * score.mean:6.2f} ± {100 * score.std:.2f}  {score.name}")
         click.echo(f"{100 * most_frequent_share(data):6.2f}         majority class")
@@ -246,7 +246,7 @@ def download(what: str, folder: str) -> None:
     with bar(f"download {what}", None, unit="B") as progress:
         download_sts(folder, progress=progress)
         sets = sts(folder, progress=progress)
-    click.echo(f"{len(sets)} sets in {folder}; try: siamese-cbow evaluate random --sts {folder}")
+    click.echo(f"{counted(len(sets), 'set')} in {folder}; try: siamese-cbow evaluate random --sts {folder}")
 
 
 @click.command(name="reproduce", context_settings={"show_default": True})

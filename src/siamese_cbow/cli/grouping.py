@@ -23,6 +23,7 @@ from siamese_cbow.cli.options import (
     text_options,
     threads_option,
 )
+from siamese_cbow.errors import counted
 from siamese_cbow.text.records import TextSettings
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def dedup(
             n, n_kept = _write_kept(rows, output, reader.files, text)
         else:
             n, n_kept = _print_rows(rows, pairs=pairs or review, review=review, as_json=as_json)
-    say(f"kept {n_kept:,} of {n:,} lines")
+    say(f"kept {n_kept:,} of {counted(n, 'line')}")
 
 
 def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_json: bool) -> tuple[int, int]:

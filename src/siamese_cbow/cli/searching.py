@@ -288,7 +288,7 @@ def index(
             progress=progress,
         )  # fmt: skip
     files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} deleted"
-    click.echo(f"{changes.n_rows:,} rows; files: {files_now}, {changes.n_same:,} unchanged", err=True)
+    click.echo(f"{counted(changes.n_rows, 'row')}; files: {files_now}, {changes.n_same:,} unchanged", err=True)
     if check and (measured := Index(folder_of_index, model=model).check()):
         recall = f"recall@{measured['k']} {measured['recall']} of exact search over {measured['n_queries']} queries"
         click.echo(f"no damage; {recall}, {measured['milliseconds']} ms per query", err=True)

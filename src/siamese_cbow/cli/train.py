@@ -18,7 +18,7 @@ from siamese_cbow.base.option_fields import Option, options
 from siamese_cbow.cli import SHARED, Grouped
 from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, refuse_threads, say, threads_option
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.model.storage import check_target
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.mix import Mix
@@ -255,9 +255,10 @@ def _numbers(passes: str | None) -> list[float]:
 
 def _plan_of_text(recipe: SiameseCBOW, corpus: Corpus) -> str:
     size = "of unknown size" if corpus.total_bytes is None else f"{corpus.total_bytes / 1e6:,.1f} MB"
+    files = counted(len(corpus.files), "file") if corpus.files else "no files"
     then = ", and the number of epochs set from its size" if recipe.epochs is None else ""
     return (
-        f"{recipe_text(recipe)}\n# {len(corpus.files) or 'no'} files, {size}, would be prepared first{then}\n"
+        f"{recipe_text(recipe)}\n# {files}, {size}, would be prepared first{then}\n"
         "# nothing was prepared or trained: --dry-run"
     )
 
@@ -268,7 +269,7 @@ def _plan(recipe: SiameseCBOW, mix: Mix) -> str:
     plan = plan_of(recipe, mix)
     megabytes = len(plan.vocabulary) * recipe.dim * 4 / 1e6
     return (
-        f"{recipe_text(recipe)}\n# {mix!r}\n# {plan.schedule.n_batches:,} batches per epoch, {plan.n_steps:,} "
-        f"in all\n# {len(plan.vocabulary):,} words: {megabytes:,.0f} MB for the vectors, and as much again for "
-        "each matrix of the optimiser\n# nothing was trained: --dry-run"
+        f"{recipe_text(recipe)}\n# {mix!r}\n# {counted(plan.schedule.n_batches, 'batch')} per epoch, {plan.n_steps:,} "
+        f"in all\n# {counted(len(plan.vocabulary), 'word')}: {megabytes:,.0f} MB for the vectors, and as much again "
+        "for each matrix of the optimiser\n# nothing was trained: --dry-run"
     )

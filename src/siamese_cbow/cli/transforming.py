@@ -10,7 +10,7 @@ import click
 from siamese_cbow.base.disk import standard_stream
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.errors import SettingsError, counted
 from siamese_cbow.formats.known_formats import READABLE, WRITABLE
 from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.model.storage import check_target
@@ -52,7 +52,8 @@ def adapt(
     if (dtype or model.dtype) != adapted.dtype:
         adapted = adapted.compress(dtype or model.dtype)
     adapted.save(output, int4=dtype == "int4")
-    click.echo(f"adapted to {basis['texts']:,} texts with {basis['words']:,} known words", err=True)
+    known = counted(basis["words"], "known word")
+    click.echo(f"adapted to {counted(basis['texts'], 'text')} with {known}", err=True)
     click.echo(output)
 
 
@@ -79,7 +80,7 @@ def combine(
     combined = combine(models, dim=dim, weights=weights or None, whiten=whiten)
     combined.save(output)
     dims = " + ".join(str(model.dim) for model in models)
-    click.echo(f"{len(combined.vocabulary):,} words, {dims} -> {combined.dim} dimensions", err=True)
+    click.echo(f"{counted(len(combined.vocabulary), 'word')}, {dims} -> {combined.dim} dimensions", err=True)
     click.echo(output)
 
 
@@ -141,7 +142,8 @@ def convert(source: str, target: Path, source_format: str | None, target_format:
 
     with bar("reading", None, unit="words") as progress:
         done = convert(source, target, source_format=source_format, target_format=target_format, progress=progress)
-        progress.say(f"{done.source} -> {done.target}: {len(done.model.vocabulary):,} words of dim {done.model.dim}")
+        n_words = counted(len(done.model.vocabulary), "word")
+        progress.say(f"{done.source} -> {done.target}: {n_words} of dim {done.model.dim}")
         for note in done.notes:
             progress.say(note)
     if standard_stream(target) != 1:

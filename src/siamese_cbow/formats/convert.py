@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.formats import known_formats as known
 from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.vector_files import spaced_words
@@ -110,7 +110,7 @@ def _lost(model: Model, writing: known.Format) -> Iterator[str]:
     if known.INFO not in writing.keeps and model.info:
         yield f"not stored in {writing.name}: where the model comes from ({', '.join(model.info)})"
     if known.SPACES not in writing.keeps and (spaced := spaced_words(model.vocabulary.words)):
-        yield f"skipped {len(spaced):,} words with white space in them, such as {spaced[0]!r}"
+        yield f"skipped {counted(len(spaced), 'word')} with white space inside, such as {spaced[0]!r}"
 
 
 class _Messages:

@@ -24,7 +24,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, counted
 from siamese_cbow.formats.vector_layouts import ADVICE, COMPRESSIONS, VectorLayout, find_layout, opened
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
@@ -34,10 +34,10 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 CAPITALS = 0.01  # with a larger share of capitalised words, the file is case-sensitive
 ODDITIES = {
-    "twice": "{n:,} rows repeat a word, such as {example!r}; the first row of each is used",
-    "spaced": "{n:,} words have spaces in them",
-    "broken": "{n:,} words are not valid UTF-8; replaced the invalid bytes with �",
-    "nameless": "skipped {n:,} rows without a word",
+    "twice": ("row", "{n} with a repeated word, such as {example!r}; the first row of each is used"),
+    "spaced": ("word", "{n} with spaces inside"),
+    "broken": ("word", "{n} in invalid UTF-8; replaced the invalid bytes with �"),
+    "nameless": ("row", "skipped {n} without a word"),
 }
 SPACE = re.compile(r"[\t-\r ]")
 
@@ -200,6 +200,6 @@ class _Rows:
         return self._vectors
 
     def oddities(self) -> Iterator[str]:
-        for kind, text in ODDITIES.items():
+        for kind, (noun, text) in ODDITIES.items():
             if n := self._odd[kind]:
-                yield text.format(n=n, example=self._example)
+                yield text.format(n=counted(n, noun), example=self._example)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -92,7 +92,9 @@ class Mix:
             f"{stream!r}" if n == 1 else f"{n:g} x {stream!r}"
             for n, stream in zip(self.passes, self.streams, strict=True)
         ]
-        return parts[0] if len(parts) == 1 else f"<Mix of {' and '.join(parts)}; {len(self.vocabulary):,} words in all>"
+        if len(parts) == 1:
+            return parts[0]
+        return f"<Mix of {' and '.join(parts)}; {counted(len(self.vocabulary), 'word')} in all>"
 
 
 def joined(vocabularies: Iterable[Vocabulary]) -> Vocabulary:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.disk import UNWRITABLE, check_replaceable, written_by
 from siamese_cbow.base.files import atomic_folder, one_writer
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, ARRAYS, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about
 from siamese_cbow.text.corpus import Corpus
@@ -266,21 +266,18 @@ def _say_what_happened(stream: Stream, progress: Progress) -> None:
     about = stream.about
     for message in about["messages"]:
         progress.say(message)
-    progress.say(
-        f"{stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences and {stream.n_documents:,} "
-        f"{'documents' if stream.kind == 'text' else 'groups'}; vocabulary: {len(stream.vocabulary):,} of "
-        f"{about['n_distinct']:,} distinct words"
-    )
+    distinct = counted(about["n_distinct"], "distinct word")
+    progress.say(f"{stream.extent}; vocabulary: {len(stream.vocabulary):,} of {distinct}")
     for language in stream.vocabulary.languages:
-        progress.say(f"{len(stream.vocabulary.of_language(language)[1]):,} words of {language}")
+        progress.say(f"{counted(len(stream.vocabulary.of_language(language)[1]), 'word')} of {language}")
     if about["settings"]["min_count"] is None:
         progress.say(f"min_count: {about['min_count']}, chosen by the size of the text (--min-count)")
     unknown = about["n_unknown_tokens"]
     if unknown:
         share = unknown / (unknown + stream.n_tokens)
-        progress.say(f"dropped {unknown:,} out-of-vocabulary tokens ({share:.1%})")
+        progress.say(f"dropped {counted(unknown, 'out-of-vocabulary token')} ({share:.1%})")
     if about["n_dropped_sentences"]:
-        progress.say(f"dropped {about['n_dropped_sentences']:,} sentences without a known word")
+        progress.say(f"dropped {counted(about['n_dropped_sentences'], 'sentence')} without a known word")
     if about["n_forgotten"]:
         progress.say(
             f"more than {about['settings']['max_distinct']:,} distinct words: {about['n_forgotten']:,} rare "

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets, append_array
+from siamese_cbow.errors import counted
 from siamese_cbow.progress import Progress
 from siamese_cbow.stream.counting import WordCounter
 from siamese_cbow.text.corpus import Corpus
@@ -44,16 +45,16 @@ class Tallies:
     def messages(self) -> list[str]:
         """Sentences for the user; none where nothing odd was met."""
         n_sources = Counter(self.layouts.values())
-        messages = [f"read {n:,} {'text' if n == 1 else 'texts'} as {layout}" for layout, n in n_sources.items()]
+        messages = [f"read {counted(n, 'text')} as {layout}" for layout, n in n_sources.items()]
         if self.n_broken:
-            messages.append(f"replaced {self.n_broken:,} invalid UTF-8 sequences")
+            messages.append(f"replaced {counted(self.n_broken, 'invalid UTF-8 sequence')}")
         if self.n_cut:
-            messages.append(f"split {self.n_cut:,} overlong paragraphs at white space")
+            messages.append(f"split {counted(self.n_cut, 'overlong paragraph')} at white space")
         if self.n_short:
             first = ", ".join(self.short_at)
             wrong = f"without a phrase for each of {', '.join(self.languages)}"
             wrong = wrong if self.languages else "with fewer than two phrases"
-            messages.append(f"skipped {self.n_short:,} lines {wrong} (first: {first})")
+            messages.append(f"skipped {counted(self.n_short, 'line')} {wrong} (first: {first})")
         return messages
 
 

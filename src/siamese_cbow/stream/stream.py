@@ -27,7 +27,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Offsets, check_ids, check_offsets, mapped_array
 from siamese_cbow.base.disk import file_text, what_reads
 from siamese_cbow.base.notebook import card
-from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.errors import FormatError, InputError, SettingsError, counted
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -72,11 +72,14 @@ class Stream:
         """The language that the text was prepared as, whose stems it has: "en". Of several, see the vocabulary's."""
         return str(self.about.get("settings", {}).get("text", {}).get("language", "en"))
 
+    @property
+    def extent(self) -> str:
+        """For messages: "3 tokens in 1 sentence and 1 document"."""
+        documents = counted(self.n_documents, "document" if self.kind == "text" else "group")
+        return f"{counted(self.n_tokens, 'token')} in {counted(self.n_sentences, 'sentence')} and {documents}"
+
     def __repr__(self) -> str:
-        return (
-            f"<Stream of {self.n_tokens:,} tokens in {self.n_sentences:,} sentences and {self.n_documents:,} "
-            f"{'documents' if self.kind == 'text' else 'groups'}; {len(self.vocabulary):,} words>"
-        )
+        return f"<Stream of {self.extent}; {counted(len(self.vocabulary), 'word')}>"
 
     def _repr_html_(self) -> str:
         sources = self.about.get("sources")

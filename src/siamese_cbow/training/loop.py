@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Bytes, Vectors, thread_count
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.errors import SettingsError, counted
 from siamese_cbow.kernels.batch.batch_records import Keys, Objective
 from siamese_cbow.kernels.tables import OBJECTIVES, SCORES
 from siamese_cbow.machine.threads import ThreadTeam
@@ -265,9 +265,13 @@ def _count(run: Run, report: ChunkReport) -> None:
 
 def _end_epoch(run: Run, progress: Progress) -> None:
     counters = run.state.counters
-    progress.say(f"epoch {counters.epoch}: loss {counters.mean_loss:.4f} over {counters.loss_examples:,} examples")
+    progress.say(
+        f"epoch {counters.epoch}: loss {counters.mean_loss:.4f} over {counted(counters.loss_examples, 'example')}"
+    )
     if counters.words_cut:
-        progress.say(f"dropped {counters.words_cut:,} words beyond word {run.recipe.max_tokens} of their sentences")
+        progress.say(
+            f"dropped {counted(counters.words_cut, 'word')} beyond word {run.recipe.max_tokens} of their sentences"
+        )
     if counters.examples == 0:  # a later epoch without any, of very little text, does no harm
         raise SettingsError(
             f"no training example in epoch {counters.epoch}: no batch had a sentence with both a neighbour "
