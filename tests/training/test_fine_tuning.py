@@ -25,6 +25,7 @@ from siamese_cbow.training.state import first_state
 from siamese_cbow.training.stems import Stems
 from siamese_cbow.transform.postprocessing import folded, learnt_rows
 from siamese_cbow.transform.settings import Postprocess
+from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 RECIPE = SiameseCBOW(dim=16, batch_size=16, epochs=2, subsample=0.01)
@@ -55,6 +56,36 @@ def cosines(model: Model, words: list[str]) -> np.ndarray:
     rows = model.vectors[[model.vocabulary.index[word] for word in words]]
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(units @ units.T)
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.messages.append(message)
+
+    def advance(self, amount: int, message: str = "") -> None:
+        pass
+
+
+def test_words_that_the_tokenizers_cut_otherwise_start_from_their_pieces(tmp_path: Path) -> None:
+    """By rule 1 C++ is c; by rule 2, which new streams have, it is a word of its own, and must not start at random."""
+    words = ["c", "net", "the", "v2", "19.0"]
+    rows = np.random.default_rng(1).standard_normal((len(words), 16)).astype(np.float32)
+    Model(Vocabulary.of_words(words), rows, Tokenizer(punctuation=False, rule=1)).save(tmp_path / "old")
+    text = "the C++ of .NET 😀 zebra\nthe C++ of v2.19.0\n" * 4
+    (tmp_path / "text.txt").write_text(text, "utf-8")
+    stream = prepare(tmp_path / "text.txt", min_count=1, text=TextSettings(layout="sentences", language="en"))
+    assert {"c++", ".net", "v2.19.0", "😀"} <= set(stream.vocabulary.words)
+    recipe, heard = replace(RECIPE, init=str(tmp_path / "old")), Heard()
+    plan = plan_of(recipe, stream)
+    state = first_state(plan.recipe, plan.vocabulary, heard)
+    index, old_rows = plan.vocabulary.index, learnt_rows(load(tmp_path / "old"))
+    for word, pieces in {"c++": [0], ".net": [1], "v2.19.0": [3, 4]}.items():
+        assert np.allclose(state.vectors[index[word]], old_rows[pieces].mean(axis=0), atol=1e-6), word
+    assert any("splits 3 words of the text into pieces (" in message for message in heard.messages)
+    assert not any(word in message for word in ("zebra", "😀") for message in heard.messages)
 
 
 def test_the_words_of_both_are_in_the_result(old: Path) -> None:

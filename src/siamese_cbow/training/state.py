@@ -21,14 +21,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.errors import FormatError, InputError, SettingsError
+from siamese_cbow.errors import FormatError, InputError, SettingsError, counted
 from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.formats.vector_files import read_word_vectors
 from siamese_cbow.kernels.batch.batch_records import Matrices
@@ -241,6 +241,18 @@ def initial_model(recipe: Recipe) -> Model | None:
     return model.without_postprocessing()
 
 
+def _in_pieces(model: Model, vocabulary: Vocabulary) -> dict[str, list[int]]:
+    """The words that the model lacks since its tokenizer cuts them otherwise, and the ids of the pieces that it knows.
+
+    "c++" is one word by rule 2, and "c" by rule 1 -> {"c++": [412]}
+    """
+    new = [] if vocabulary.languages else [word for word in vocabulary.words if word not in model.vocabulary.index]
+    cut = {word: model.tokenizer.words(word) for word in new}
+    known = {word: [model.vocabulary.index[piece] for piece in pieces if piece in model.vocabulary.index]
+             for word, pieces in cut.items() if pieces != [word]}  # fmt: skip
+    return {word: ids for word, ids in known.items() if ids}
+
+
 def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:
     """The words of the vocabulary that have a vector to start from, and these vectors as they had been learnt."""
     model = initial_model(recipe)
@@ -250,6 +262,15 @@ def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) ->
         learnt = learnt_rows(model)
         words = [word for word in model.vocabulary.words if word in vocabulary.index]
         rows = learnt[[model.vocabulary.index[word] for word in words]]
+        pieces = _in_pieces(model, vocabulary)
+        if pieces:
+            words += pieces
+            rows = np.concatenate([rows, [learnt[ids].mean(axis=0) for ids in pieces.values()]]).astype(np.float32)
+            some = ", ".join(islice(pieces, 3))
+            progress.say(
+                f"{recipe.init} splits {counted(len(pieces), 'word')} of the text into pieces ({some}), by its own "
+                "tokenizer; each starts from the mean of its pieces"
+            )
     if rows.shape[1] != recipe.dim:
         raise InputError(
             f"{recipe.init} has {rows.shape[1]} dimensions but the recipe has {recipe.dim}; set dim to "
