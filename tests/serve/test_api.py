@@ -22,6 +22,7 @@ from serve_world import WORDS, toy_model
 from siamese_cbow import Index, Model, Vocabulary
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.geometry import pca
+from siamese_cbow.serve import explorer
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.middleware import Limits, Middleware
 from siamese_cbow.serve.registry import Embedder
@@ -432,6 +433,40 @@ def test_norms(client: Client) -> None:
     assert found["longest"][0]["word"] == max(sizes, key=lambda word: sizes[word])
     failure(client.get("/explore/norms?model=gpt"), 404)
     assert client.get("/explore/settings").json()["max_inputs"] == LIMITS.max_inputs
+
+
+def test_models_of_a_folder_are_loaded_by_name(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        OTHER.save(tmp_path / "models" / name)
+    OTHER.save(tmp_path / "outside")
+    (tmp_path / "models" / "broken").mkdir()
+    (tmp_path / "models" / "second" / "vocabulary.txt").write_text("")
+    app = Client(build({"books": MODEL}, folder=tmp_path / "models", warm=False))
+    assert app.get("/explore/settings").json()["loadable"] == ["first", "second"]
+    for name in ("../outside", str(tmp_path / "outside"), "broken", ".", "books/x", "first/"):
+        failure(app.post("/explore/load", {"name": name}), 404)
+    failure(app.post("/explore/load", {"name": "second"}), 400)  # damaged
+    for _ in range(2):
+        listed = app.post("/explore/load", {"name": "first"}).json()["data"]
+        assert [one["id"] for one in listed] == ["books", "first"]
+    assert app.get("/explore/settings").json()["loadable"] == ["second"]
+    assert app.post("/neighbours", {"text": "cat", "model": "first"}).status_code == 200
+    alone = Client(build({"books": MODEL}, warm=False))
+    assert alone.get("/explore/settings").json()["loadable"] == []
+    failure(alone.post("/explore/load", {"name": "first"}), 404)
+
+
+def test_a_map_of_words_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    real = explorer.make_map
+    monkeypatch.setattr(explorer, "make_map", lambda model, request: drawn.append(request) or real(model, request))
+    app = Client(build({"books": MODEL}, warm=False))
+    maps = [app.post("/explore/map", {"words": ["cat"], "n_words": 20}).json() for _ in range(2)]
+    assert maps[0] == maps[1]
+    assert len(drawn) == 1
+    for _ in range(2):
+        app.post("/explore/map", {"texts": ["a cat", "a dog", "the band"]})
+    assert len(drawn) == 3  # texts of users are not kept
 
 
 def test_norms_without_counts() -> None:

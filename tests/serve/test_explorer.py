@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from serve_world import WORDS, Running, running, toy_model
-from siamese_cbow import Model
+from siamese_cbow import Index, Model
 
 sync_api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -280,6 +280,41 @@ def test_tabs_theme_and_model(page: Any, server: Running) -> None:
     page.locator("#model").select_option("other")
     expected = toy_model(2).neighbours("guitar", 1)[0][0]
     sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(expected)
+
+
+def test_a_model_is_loaded_and_an_index_searched(browser: Any, folders: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("a kitten\nthe song of the band\na concert\n")
+    Index.update(tmp_path / "notes", tmp_path / "notes.txt", model=toy_model())
+    with running(folders[0], "--models", folders[0].parent, "--index", tmp_path / "notes") as server:
+        page = browser.new_context().new_page()
+        visit(page, server, "words")
+        assert page.locator("#model option").all_inner_texts() == ["toy", "other"]
+        page.locator("#model").select_option("other")
+        sync_api.expect(page.locator("#model optgroup")).to_have_count(0)  # nothing is left to load
+        sync_api.expect(page.locator("#about")).to_contain_text(f"{len(WORDS)} words")
+        expected = toy_model(2).neighbours("guitar", 1)[0][0]
+        sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(expected)
+        page.get_by_role("tab", name="Search").click()
+        page.get_by_label("Query").fill("cat")
+        page.locator("#search-where").select_option("notes (3 rows)")
+        hit = page.locator("#search-list .name").first
+        sync_api.expect(hit).to_contain_text("notes.txt:1")
+        sync_api.expect(hit).to_contain_text("a kitten")
+        sync_api.expect(page.locator("#drop")).to_be_hidden()
+        page.locator("#search-where").select_option("these lines")
+        sync_api.expect(page.locator("#drop")).to_be_visible()
+        page.context.close()
+
+
+def test_a_model_is_loaded_to_compare(browser: Any, folders: list[Path]) -> None:
+    with running(folders[0], "--models", folders[0].parent) as server:
+        page = browser.new_context().new_page()
+        visit(page, server, "compare")
+        page.get_by_label("Right").select_option("other")
+        right = [word for word, _ in toy_model(2).neighbours("her", 8)]
+        sync_api.expect(page.locator(".pairing[aria-label=her] h4")).to_have_text(["toy", "other"])
+        assert texts(page, ".pairing[aria-label=her] div + div .name") == right
+        page.context.close()
 
 
 @pytest.mark.slow

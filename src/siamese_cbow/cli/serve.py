@@ -25,6 +25,8 @@ MEGABYTE = 1 << 20
 @model_option
 @click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
               help="Answer /search from an index written by `siamese-cbow index`.")  # fmt: skip
+@click.option("--models", "library", metavar="DIR", type=click.Path(path_type=Path),
+              help="Let the explorer page load the models in this folder.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
 @click.option(
     "--port", default=8080, type=click.IntRange(0, 65_535), metavar="N", help="Port to listen on; 0: any free port."
@@ -54,6 +56,7 @@ def serve(
     given: tuple[str, ...],
     folder: Path | None,
     index: Path | None,
+    library: Path | None,
     host: str,
     port: int,
     allowed_hosts: tuple[str, ...],
@@ -80,6 +83,8 @@ def serve(
     if not math.isfinite(max_megabytes):
         raise SettingsError(f"--max-megabytes is {max_megabytes}; expected a number above 0")
     limits = Limits(max_bytes=int(max_megabytes * MEGABYTE), **limits_by_name)
+    if library is not None and not library.is_dir():
+        raise InputError(f"no folder {library}; expected a folder of models: --models DIR")
     hosts = Hosts(host, allowed_hosts)
     models, opened = _models(given, folder, index), None
     if index is not None:
@@ -91,7 +96,7 @@ def serve(
                 f"{counted(len(changed), 'file')} changed or deleted since {index} was built; to update: "
                 f"siamese-cbow index -o {index}"
             )
-    app = build(models, limits=limits, api_key=api_key, hosts=hosts, index=opened)
+    app = build(models, limits=limits, api_key=api_key, hosts=hosts, index=opened, folder=library)
     with listen(host, port) as listening:
         address = f"[{host}]" if ":" in host else host
         click.echo(f"serving {', '.join(models)} on http://{address}:{listening.getsockname()[1]}", err=True)

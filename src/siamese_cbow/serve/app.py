@@ -36,17 +36,20 @@ def build(
     api_key: str | None = None,
     hosts: Hosts | None = None,
     index: Index | None = None,
+    folder: Path | None = None,
     warm: bool = True,
 ) -> Middleware:
     """The ASGI application over some models: `build({"books": model}, api_key="secret")`.
 
-    hosts  the host names it answers to; None for all, if the server in front checks them
-    index  what `/search` searches if a request has no texts
-    warm   load the bulk path in a thread once the application starts
+    hosts   the host names it answers to; None for all, if the server in front checks them
+    index   what `/search` searches if a request has no texts
+    folder  models in it can be loaded from the page
+    warm    load the bulk path in a thread once the application starts
     """
-    limits, registry, metrics, jobs = limits or Limits(), Registry(models), Metrics(), Jobs()
+    limits, registry, metrics, jobs = limits or Limits(), Registry(models, folder), Metrics(), Jobs()
     index = index and index.in_memory()
-    parts = (Api(registry, limits, metrics, jobs, index), Explorer(registry, limits, jobs), _About(registry, metrics))
+    explorer = Explorer(registry, limits, jobs, index)
+    parts = (Api(registry, limits, metrics, jobs, index), explorer, _About(registry, metrics))
     endpoints = [endpoint for part in parts for endpoint in part.endpoints]
     document = description(endpoints, limits, importlib.metadata.version("siamese-cbow"), has_key=api_key is not None)
 

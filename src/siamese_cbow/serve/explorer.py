@@ -1,4 +1,4 @@
-"""The endpoints of the page: a map of words or texts, and the lengths of vectors by frequency.
+"""The endpoints of the page: a map of words or texts, the lengths of vectors by frequency, more models.
 
 Vectors are projected onto a plane by principal components in NumPy, or by UMAP if it is installed.
 """
@@ -20,11 +20,12 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError, MissingExtra, counted, needs
 from siamese_cbow.model.geometry import lengths, pca, units
 from siamese_cbow.model.model import Model
+from siamese_cbow.retrieval.index import Index
 from siamese_cbow.serve.api import Jobs, folded
 from siamese_cbow.serve.bodies import Problem, json_response
 from siamese_cbow.serve.middleware import Limits
 from siamese_cbow.serve.registry import Registry
-from siamese_cbow.serve.schemas import STRING, Endpoint, MapRequest, listed
+from siamese_cbow.serve.schemas import STRING, Endpoint, LoadRequest, MapRequest, listed
 
 # In a large vocabulary the first words (the, of, and) would spread over the whole map and leave no room for the rest.
 N_TOO_FREQUENT, LARGE = 100, 5_000
@@ -34,20 +35,23 @@ N_DOTS = 1500  # dots in the chart of norms: more would overlap
 N_BINS = 24
 N_FREQUENT = 10_000  # extremes are taken among these: rare words have hardly moved from their random initialisation
 N_EXTREMES = 12
+MOST_MAPS = 16  # cached
 FEWEST_FOR_UMAP = 5
 
 
 class Explorer:
     """The endpoints over the models of one server."""
 
-    def __init__(self, models: Registry, limits: Limits, jobs: Jobs) -> None:
-        self._models, self._limits, self._jobs = models, limits, jobs
+    def __init__(self, models: Registry, limits: Limits, jobs: Jobs, index: Index | None = None) -> None:
+        self._models, self._limits, self._jobs, self._index = models, limits, jobs, index
         self._norms: dict[str, dict[str, Any]] = {}
+        self._maps: dict[bytes, dict[str, Any]] = {}  # of words; texts of users are not kept
         query = [{"name": "model", "schema": STRING}, {"name": "word", "schema": listed(STRING)}]
         self.endpoints = [
             Endpoint("/explore/map", self.map, "Map", MapRequest, may_take_long=True),
             Endpoint("/explore/norms", self.norms, "Norms", query=query),
             Endpoint("/explore/settings", self.settings, "Settings"),
+            Endpoint("/explore/load", self.load, "Models", LoadRequest),
         ]
 
     async def map(self, request: MapRequest) -> Response:
@@ -60,17 +64,21 @@ class Explorer:
         def work() -> dict[str, Any]:
             return make_map(entry.model, request)
 
+        key = msgspec.json.encode(request)
         try:
             if request.method == "umap":
-                drawn = await self._jobs.get(msgspec.json.encode(request), work)
+                drawn = await self._jobs.get(key, work)
             else:
-                drawn = await self._jobs.run(work)
+                drawn = self._maps.get(key) or await self._jobs.run(work)
         except MissingExtra as error:
             raise Problem(400, str(error), param="method", code="missing_extra") from None
         except InputError as error:
             raise Problem(400, str(error), param="method") from None
         if drawn is None:
             return json_response({"status": "still working; ask again"}, 202, headers={"retry-after": "1"})
+        if request.texts is None:
+            self._maps[key] = drawn
+            self._maps = dict(list(self._maps.items())[-MOST_MAPS:])
         return json_response({"model": entry.name, **drawn})
 
     async def norms(self, request: Request) -> Response:
@@ -85,7 +93,14 @@ class Explorer:
         """Settings for the page."""
         methods = ["pca", "umap"] if find_spec("umap") else ["pca"]
         limits = {"max_inputs": self._limits.max_inputs, "max_bytes": self._limits.max_bytes}
-        return json_response({"methods": methods, **limits})
+        index = self._index and {"name": self._index.folder.resolve().name, "n_rows": len(self._index)}
+        loadable = await self._jobs.run(lambda: self._models.loadable)
+        return json_response({"methods": methods, **limits, "loadable": loadable, "index": index})
+
+    async def load(self, request: LoadRequest) -> Response:
+        """Load a model from the folder of the server, and list all models."""
+        await self._jobs.run(lambda: self._models.load(request.name))
+        return json_response({"object": "list", "data": [entry.described for entry in self._models]})
 
 
 def make_map(model: Model, request: MapRequest) -> dict[str, Any]:

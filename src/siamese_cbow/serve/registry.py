@@ -7,19 +7,25 @@ Python and NumPy) while a thread loads the bulk path, which then takes over. Bot
 Tokens are counted along the way: words that have a vector, since only these contribute.
 
 Rows are held in memory: truncating a mapped file would kill the whole process (SIGBUS).
+
+A client may load more models, but only from the folder that the operator named. It sends a name, which must be one of
+those the server lists, never a path; and only folders of siamese-cbow are read, which can't run code.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import FORMAT, load
 from siamese_cbow.serve.bodies import Problem
 
 
@@ -100,21 +106,57 @@ class Registry:
     """`Registry({"books": model})["books"].model` -> the model; a multilingual model is listed once per language.
 
     {"talks": <Model of en, de>}  ->  talks/en, talks/de
+
+    folder  models in it can be loaded by name
     """
 
-    def __init__(self, models: Mapping[str, Model | Embedder]) -> None:
+    def __init__(self, models: Mapping[str, Model | Embedder], folder: Path | None = None) -> None:
         if not models:
             raise InputError("no model to serve; expected at least one")
-        now = int(time.time())
-        embedders: dict[str, Embedder] = {}
+        self._folder, self._loading = folder, threading.Lock()
+        self._names: set[str] = set()
+        self._entries: dict[str, Entry] = {}
         for name, model in models.items():
-            if isinstance(model, Embedder):
-                embedders[name] = model
-            elif model.languages:
-                embedders |= {f"{name}/{language}": Embedder(model.language(language)) for language in model.languages}
-            else:
-                embedders[name] = Embedder(model)
-        self._entries = {name: Entry(name, embedder, now) for name, embedder in embedders.items()}
+            self._add(name, model)
+
+    def _add(self, name: str, model: Model | Embedder) -> None:
+        now = int(time.time())
+        if isinstance(model, Embedder):
+            embedders = {name: model}
+        elif model.languages:
+            embedders = {f"{name}/{language}": Embedder(model.language(language)) for language in model.languages}
+        else:
+            embedders = {name: Embedder(model)}
+        # In one step: other threads may be reading the old entries.
+        self._entries = {**self._entries, **{key: Entry(key, embedder, now) for key, embedder in embedders.items()}}
+        self._names.add(name)
+
+    @property
+    def loadable(self) -> list[str]:
+        """The names of models in the folder that are not served yet."""
+        try:
+            found = sorted(self._folder.iterdir()) if self._folder is not None else []
+        except OSError:
+            return []
+        return [path.name for path in found if path.name not in self._names and FORMAT.is_in(path)]
+
+    def load(self, name: str) -> None:
+        """Serve a model of the folder, too; nothing happens if it is served already. Takes seconds: for a thread."""
+        with self._loading:
+            if name in self._names:
+                return
+            names = self.loadable
+            if self._folder is None or name not in names:
+                known = ", ".join(map(repr, names)) or "a server with models to load: serve --models DIR"
+                raise Problem(404, f"no model {name[:80]!r} to load; expected {known}", param="name")
+            try:
+                model = load(self._folder / name)
+            except SiameseCBOWError as error:
+                raise Problem(400, str(error), param="name") from None
+            was_warm = self.is_warm
+            self._add(name, model)
+        if was_warm:
+            self.warm()
 
     def __getitem__(self, name: str | None) -> Entry:
         if name is None:
@@ -136,6 +178,9 @@ class Registry:
 
     def warm(self) -> None:
         """Load the bulk paths of all models and what the first query for neighbours would compute. For a thread."""
-        for entry in self:
-            entry.embedder.warm()
-            entry.model.neighbours(entry.model.vocabulary.words[0], 1)
+        done: set[str] = set()
+        while cold := [entry for entry in self if entry.name not in done]:  # more may be loaded meanwhile
+            for entry in cold:
+                entry.embedder.warm()
+                entry.model.neighbours(entry.model.vocabulary.words[0], 1)
+                done.add(entry.name)

@@ -81,6 +81,12 @@ class MapRequest(Struct, frozen=True, forbid_unknown_fields=True):
     model: ModelName | None = None
 
 
+class LoadRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A model to load, by a name that the settings of the page list."""
+
+    name: ModelName
+
+
 # Responses, as JSON schemas; tests check the server against them.
 
 Schema: TypeAlias = dict[str, Any]
@@ -138,7 +144,13 @@ ANSWERS: dict[str, Schema] = {
         shares=optional(listed(NUMBER)),
         left_out=INTEGER,
     ),
-    "Settings": record(methods=listed(STRING), max_inputs=INTEGER, max_bytes=INTEGER),
+    "Settings": record(
+        methods=listed(STRING),
+        max_inputs=INTEGER,
+        max_bytes=INTEGER,
+        loadable=listed(STRING),
+        index=optional(record(name=STRING, n_rows=INTEGER)),
+    ),
     "Norms": record(
         model=STRING,
         axis={"enum": ["count", "rank"]},

@@ -3,20 +3,24 @@
 import { ask, at, make, outdated, ranked, task, words } from "./kit.js";
 
 export function setUp(page) {
-  const options = () => page.models.map((model) => make("option", { value: model.id }, model.id));
-  at("compare-left").replaceChildren(...options());
-  at("compare-right").replaceChildren(...options());
-  at("compare-right").selectedIndex = Math.min(1, page.models.length - 1);
-  at("compare-note").hidden = page.models.length > 1;
+  const lists = [at("compare-left"), at("compare-right")];
+  for (const [i, list] of lists.entries()) page.fill(list, page.models[Math.min(i, page.models.length - 1)].id);
+  page.lists.push(...lists);
+  at("compare-note").hidden = lists[0].options.length > 1;
 
   const compare = task(async () => {
-    const models = [...new Set([at("compare-left").value, at("compare-right").value])];
+    const models = new Set();
+    for (const list of lists) models.add(await page.chosen(list));
+    return sideBySide([...models]);
+  });
+
+  const sideBySide = async (models) => {
     const asked = words(at("compare-words").value).slice(0, 12);
     const k = Number(at("compare-k").value);
     const found = await Promise.all(asked.map((word) => Promise.all(models.map((model) => near(word, model, k)))));
     return () => at("compare-list").replaceChildren(make("div", { class: "pairings" },
       ...asked.map((word, i) => pairing(word, models, found[i], page.look))));
-  });
+  };
   outdated("compare-list", "compare-words");
   at("compare-form").addEventListener("submit", (event) => {
     event.preventDefault();

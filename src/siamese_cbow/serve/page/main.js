@@ -4,7 +4,7 @@ import { ask, at, make, problem, whole } from "./kit.js";
 
 const VIEWS = ["sentences", "words", "map", "compare", "norms", "search"];
 const THEMES = { auto: "◐ Auto", light: "○ Light", dark: "● Dark" };
-const page = { models: [], settings: {}, model: null };
+const page = { models: [], settings: {}, model: null, lists: [] };
 const views = {};
 
 function setTheme(name) {
@@ -58,6 +58,32 @@ function choose(name) {
   at("about").textContent = [`${whole(n_words)} words`, `${dim} dimensions`, recipe].filter(Boolean).join(" · ");
 }
 
+/** Fills a list of models; those that the server can load come last. */
+page.fill = (list, chosen) => {
+  const loadable = page.settings.loadable.map((name) => make("option", { value: name, "data-load": true }, name));
+  list.replaceChildren(...page.models.map((model) => make("option", { value: model.id }, model.id)),
+    ...(loadable.length ? [make("optgroup", { label: "Load" }, ...loadable)] : []));
+  list.value = chosen;
+};
+
+/** The model chosen in a list, which the server loads first if need be. */
+page.chosen = async (list) => {
+  const name = list.value;
+  if (!("load" in list.selectedOptions[0].dataset)) return name;
+  at("about").textContent = `Loading ${name} …`;
+  list.disabled = true;
+  try {
+    page.models = (await ask("/explore/load", { name })).data;
+    page.settings = await ask("/explore/settings");
+  } finally {
+    list.disabled = false;
+    choose(page.model);
+  }
+  const loaded = page.models.find((model) => model.id === name || model.id.startsWith(`${name}/`)).id;
+  for (const other of page.lists) page.fill(other, other === list ? loaded : other.value);
+  return loaded;
+};
+
 /** Shows the neighbours of a word that was clicked in another view. */
 page.look = (word) => {
   at("neighbours-text").value = word;
@@ -79,9 +105,16 @@ async function start() {
     problem(error);
     return;
   }
-  at("model").replaceChildren(...page.models.map((model) => make("option", { value: model.id }, model.id)));
-  at("model").addEventListener("change", () => {
-    choose(at("model").value);
+  page.lists.push(at("model"));
+  page.fill(at("model"), page.models[0].id);
+  at("model").addEventListener("change", async () => {
+    try {
+      choose(await page.chosen(at("model")));
+    } catch (error) {
+      at("model").value = page.model;
+      problem(error);
+      return;
+    }
     views[current()]?.changed?.();
   });
   choose(page.models[0].id);

@@ -1,4 +1,4 @@
-// Search in the user's own text, by exact words and meaning.
+// Search in the user's own text, or in the index of the server, by exact words and meaning.
 
 import { ask, at, counted, make, number, outdated, task, whole } from "./kit.js";
 
@@ -8,13 +8,24 @@ export function setUp(page) {
   let file = null; // {name, lines}
 
   const lines = () => file?.lines ?? at("search-lines").value.split("\n");
+  const inIndex = () => at("search-where").value === "index";
+
+  const { index } = page.settings;
+  at("search-where-field").hidden = !index;
+  if (index) at("search-where").append(make("option", { value: "index" }, `${index.name} (${counted(index.n_rows, "row")})`));
+  at("search-where").addEventListener("change", () => {
+    at("drop").hidden = inIndex();
+    at("search-list").replaceChildren();
+    search();
+  });
 
   const search = task(async () => {
     const query = at("search-query").value.trim();
     if (!query) return null;
-    // In one request: scores depend on the whole collection.
-    const found = await ask("/search", { query, texts: lines(), k: MOST_SHOWN, mode: at("search-mode").value, model: page.model });
-    return () => show(found.results);
+    // In one request: scores depend on the whole collection. An index has its own model.
+    const where = inIndex() ? {} : { texts: lines(), model: page.model };
+    const found = await ask("/search", { query, k: MOST_SHOWN, mode: at("search-mode").value, ...where });
+    return () => show(found);
   });
 
   async function take(given) {
@@ -62,13 +73,19 @@ function reason({ exact, meaning, words }) {
   return `${words.length ? `exact ${number(exact)}: ${words.join(" ")}` : "no exact words"} · meaning ${number(meaning)}`;
 }
 
-function show(results) {
+/** Where a line is: "line 3" of the user's own text, "notes.txt:3" in an index. */
+const place = (hit) => ("index" in hit ? `line ${whole(hit.index + 1)}` : `${hit.source}:${hit.line ?? hit.record}`);
+
+function show({ results, stale }) {
   const highest = Math.max(1e-9, ...results.map((one) => Math.abs(one.score)));
   at("search-list").replaceChildren(results.length
     ? make("ol", { class: "ranked texts", "aria-label": "Matching lines, best first" }, ...results.map((one) => make("li", {},
-        make("span", { class: "name" }, make("span", { class: "place" }, `line ${whole(one.index + 1)}`), one.text),
+        make("span", { class: "name" }, make("span", { class: "place" }, place(one)), one.text),
         make("span", { class: one.score < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(one.score) / highest })),
         make("span", { class: "number" }, number(one.score)),
         make("small", { class: "why quiet" }, reason(one)))))
     : make("p", { class: "note" }, "No line contains a word of the query, or the model knows none of its words."));
+  if (stale.length) {
+    at("search-list").append(make("p", { class: "note" }, `Changed since the index was built: ${stale.join(", ")}`));
+  }
 }
