@@ -6,7 +6,8 @@
           lines; reusable arrays
           [LINE, Scratch, aligned, eight_bytes, high_product, padded_width, prefetch, prefetch_item, prefetch_to_move,
           trailing_zeros]
-    simd          sums of scattered rows, in registers [gather, gather_move, gather_scaled]
+    simd          sums of scattered rows, in registers
+          [MOST_HALVES, add_halves, gather, gather_move, gather_scaled, write_signs]
     products      products of the small matrices of a batch, exp of a whole row [combine, dot, dots, exp_all, highest]
     threads       a thread team with work stealing: phases, tiles, and the loop that kernels share
           [OVER, Phases, Team, ThreadTeam, Tile, cut, cut_evenly, finish, next_item, next_tile, tiles]

@@ -3,6 +3,8 @@
     gather         out[k] = rows[a] + rows[b] + ...
     gather_scaled  out[k] = x rows[a] + y rows[b] + ...
     gather_move    out[k] -= rate (rows[a] + rows[b] + ...)
+    add_halves     out += rows[a] + rows[b] + ...             of whole numbers of four bits, two to a byte
+    write_signs    out = 1 or -1 for each bit of a number
 
 Numba keeps the sums of a loop in registers only if it can prove that it may: its own loops run along the columns of a
 few rows, write the sum to memory and read it again for the next few. Written in LLVM (`SimdCode`, which `products` uses
@@ -23,6 +25,9 @@ from numba import types
 
 from siamese_cbow.machine.compiling import PLAIN, intrinsic_or
 from siamese_cbow.machine.intrinsics import LINE
+
+MOST_HALVES = 17  # of a byte, 15 at most, of which one byte holds the sum
+_LINE_BYTES = 64
 
 if not PLAIN:
     from llvmlite import ir
@@ -91,6 +96,84 @@ def gather_move(typingctx: Any, rows: Any, numbers: Any, begin: Any, end: Any, r
         return code.write(code.array(0), code.array(1), None, args[2], args[3], code.array(5), args[6], back)
 
     return types.void(rows, numbers, types.int64, types.int64, types.float32, out, types.int64), codegen
+
+
+def _add_halves(rows: Any, numbers: Any, begin: int, end: int, out: Any) -> None:
+    n = rows.shape[1]
+    for i in range(begin, end):
+        row = numbers[i] if numbers[i] >= 0 else len(rows) - 1
+        for j in range(n):
+            out[j] += rows[row, j] & 15
+            out[n + j] += rows[row, j] >> 4
+
+
+@intrinsic_or(_add_halves)
+def add_halves(typingctx: Any, rows: Any, numbers: Any, begin: Any, end: Any, out: Any) -> Any:
+    """Adds both halves of the bytes of rows[numbers[begin:end]] to out: all lower ones, then all upper ones.
+
+    rows  (any, width) uint8 with a width of whole cache lines; a negative number stands for the last one
+    out   (2 width,) int16
+
+    [[0x21], [0x43]], numbers 0 1 -> 1 + 3, 2 + 4. At most MOST_HALVES rows: sums are of bytes until they are complete.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        rows, numbers, out = (context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 1, 4))
+        begin, end, byte = args[2], args[3], ir.IntType(8)
+        line, wide = ir.VectorType(byte, _LINE_BYTES), ir.VectorType(ir.IntType(16), _LINE_BYTES)
+        n_rows, width = cgutils.unpack_tuple(builder, rows.shape)
+        with cgutils.for_range(builder, builder.sdiv(width, PLACE(_LINE_BYTES))) as lines:
+            column, before = builder.mul(lines.index, PLACE(_LINE_BYTES)), builder.block
+            loop, after = builder.append_basic_block("halves"), builder.append_basic_block("added")
+            builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
+            builder.position_at_end(loop)
+            i, sums = builder.phi(PLACE), [builder.phi(line) for _ in range(2)]
+            number = builder.sext(builder.load(builder.gep(numbers.data, [i])), PLACE)
+            is_row = builder.icmp_signed(">=", number, PLACE(0))
+            row = builder.select(is_row, number, builder.sub(n_rows, PLACE(1)))
+            address = builder.gep(rows.data, [builder.add(builder.mul(row, width), column)])
+            loaded = builder.load(builder.bitcast(address, line.as_pointer()), typ=line)
+            loaded.align = 1
+            four, low = (ir.Constant(line, [number] * _LINE_BYTES) for number in (4, 15))
+            more = [builder.add(sums[0], builder.and_(loaded, low)), builder.add(sums[1], builder.lshr(loaded, four))]
+            next_i = builder.add(i, PLACE(1))
+            builder.cbranch(builder.icmp_signed("<", next_i, end), loop, after)
+            builder.position_at_end(after)
+            results = [builder.phi(line) for _ in range(2)]
+            i.add_incoming(begin, before)
+            i.add_incoming(next_i, loop)
+            for phi, new in zip([*sums, *results], [*more, *more], strict=True):
+                phi.add_incoming(ir.Constant(line, [0] * _LINE_BYTES), before)
+                phi.add_incoming(new, loop)
+            for result, place in zip(results, (column, builder.add(width, column)), strict=True):
+                address = builder.bitcast(builder.gep(out.data, [place]), wide.as_pointer())
+                total = builder.load(address, typ=wide)
+                total.align = 2
+                builder.store(builder.add(total, builder.zext(result, wide)), address, align=2)
+        return context.get_dummy_value()
+
+    return types.void(rows, numbers, types.int64, types.int64, out), codegen
+
+
+def _write_signs(bits: Any, out: Any, first: int) -> None:
+    for j in range(64):
+        out[first + j] = 1 if (bits >> np.uint64(j)) & np.uint64(1) else -1
+
+
+@intrinsic_or(_write_signs)
+def write_signs(typingctx: Any, bits: Any, out: Any, first: Any) -> Any:
+    """out[first : first + 64], int16, becomes 1 for each bit that is set, from the lowest on, and -1 for the others."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        out = context.make_array(signature.args[1])(context, builder, args[1])
+        wide, is_set = (ir.VectorType(ir.IntType(size), 64) for size in (16, 1))
+        ones, others = (ir.Constant(wide, [sign] * 64) for sign in (1, -1))
+        signs = builder.select(builder.bitcast(args[0], is_set), ones, others)
+        address = builder.gep(out.data, [args[2]])
+        builder.store(signs, builder.bitcast(address, wide.as_pointer()), align=2)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, out, types.int64), codegen
 
 
 class SimdCode:

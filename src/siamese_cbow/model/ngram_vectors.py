@@ -144,7 +144,7 @@ class NGramVectors:
         return codes_of_bytes(self.pairs, self.dim).astype(np.int8)
 
     @cached_property
-    def _padded(self) -> NDArray[np.int8]:
+    def _padded(self) -> NDArray[np.uint8]:
         from siamese_cbow.kernels.ngram_rows import padded
 
         return padded(self.codes)
