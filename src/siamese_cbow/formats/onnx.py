@@ -5,7 +5,7 @@
     vectors  (n_sentences, dim) float32      zeros for a sentence without words
 
 The file carries `tokenizer.json` in its metadata, so it is self-contained: `tokens_of` shows how to use it. Text itself
-does not pass through the graph: the tokenizing operators of onnxruntime-extensions can't express our rules.
+does not pass through the graph: the tokenising operators of onnxruntime-extensions can't express our rules.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     nlp("The cat sat.").vector                      model.encode("The cat sat.")
     nlp.to_disk("cat"); spacy.load("cat")           finds both components if siamese-cbow is installed
 
-Word vectors alone are not enough: spaCy tokenizes by other rules (don't -> do n't), looks words up as written, and
+Word vectors alone are not enough: spaCy tokenises by other rules (don't -> do n't), looks words up as written, and
 includes words without a vector in the mean. So the pipeline has our tokenizer, which keeps the text as it is and stores
 each token's word as its norm, and a component that hooks the vectors of documents, spans and tokens.
 """

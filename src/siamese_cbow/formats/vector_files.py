@@ -6,7 +6,7 @@
     New York 0.5 0.6       words may contain spaces in GloVe: the last `dim` fields are the numbers
 
 Nothing in a file is run, and memory grows only with the rows that actually arrive. fastText's `.bin` models are
-refused with what to do instead. A file does not say how its text was tokenized: its model gets our tokenizer, which
+refused with what to do instead. A file does not say how its text was tokenised: its model gets our tokenizer, which
 lowercases text unless the file has words with capitals.
 """
 

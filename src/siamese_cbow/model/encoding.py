@@ -1,12 +1,12 @@
 """Texts -> means of their words' vectors, on one of two paths that agree in every bit.
 
-The small path is plain Python and NumPy and answers one sentence in ten to twenty microseconds. The bulk path scans and
-averages in Numba on all cores, ten to twenty times faster, but makes a process wait before its first answer: Numba and
-the kernels have to be loaded. So an encoder starts on the small path, and takes the bulk path once it has been
-handed as much text as the small path reads during that wait, or once `warm` has loaded it.
+The small path is plain Python and NumPy and encodes one sentence in ten to twenty microseconds. The bulk path scans and
+averages in Numba on all cores, ten to twenty times faster, but delays a process's first result: Numba and the kernels
+have to be loaded. So an encoder starts on the small path, and switches to the bulk path once it has received as much
+text as the small path reads during that delay, or once `warm` has loaded it.
 
-Whoever has a choice between the two asks here: `is_much` for text that comes at once, `Encoder.is_bulk` for text that
-comes in pieces.
+The choice between the two is made here: `is_much` for text that is complete, `Encoder.is_bulk` for text that arrives in
+pieces.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
 
 Texts: TypeAlias = str | Iterable[str]  # one text or many; also a pandas, polars or pyarrow column
 
-# What the small path reads while the bulk path is being loaded. Strings, in characters: 50,000 sentences of 12 words
-# (`benchmarks/encode.py` measures both). Bytes of files, which the bulk path scans without making strings of them:
-# half as much. Once it is loaded, the bulk path is the faster one from the second text on.
+# How much the small path reads while the bulk path is loading. Strings, in characters: 50,000 sentences of 12 words
+# (`benchmarks/encode.py` measures both). Bytes of files, which the bulk path scans without creating strings: half as
+# much. Once loaded, the bulk path is faster from the second text on.
 MUCH_TEXT = 3_000_000
 MUCH_RAW_TEXT = 1_500_000
 
-# Texts of one batch: enough to hide the call, few enough for the words' ids to stay in the cache.
+# Texts per batch: enough to amortise the call, few enough for the word ids to stay in the cache.
 BATCH_SIZE = 4_096
-BATCH_CHARACTERS = 1 << 22  # a batch of longer texts is cut, so that memory doesn't depend on their length
+BATCH_CHARACTERS = 1 << 22  # batches of longer texts are split, so that memory doesn't depend on their length
 
 
 def is_much(size: int, *, raw: bool = False) -> bool:
-    """Whether so much text, in characters of strings or in raw bytes of files, is worth loading the bulk path."""
+    """Whether this much text, in characters of strings or raw bytes of files, is worth loading the bulk path."""
     return size > (MUCH_RAW_TEXT if raw else MUCH_TEXT)
 
 
 class Encoder:
     """A vocabulary, its vectors and a tokenizer, ready to turn texts into vectors.
 
-    Holds what is made on the way and is not part of a model: the scanner's table, and how much text went by.
+    Holds derived state that is not part of a model: the scanner's table, and how much text it has seen.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Encoder:
         ngrams: Callable[[], NGramVectors] | None = None,
         language: str | None = None,
     ) -> None:
-        """`ngrams` gives the vectors of n-grams, which are asked for when the first unknown word is met; `language` is
-        that of the model, where it is known."""
+        """`ngrams` returns the n-gram vectors, called at the first unknown word; `language` is that of the model, if
+        known."""
         self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
         self._words, self._fallback = tokenizer.words, fallback
         self._ngrams = ngrams if fallback == "ngrams" else None
@@ -82,11 +82,11 @@ class Encoder:
 
     @property
     def is_bulk(self) -> bool:
-        """Whether many texts take the bulk path by now."""
+        """Whether many texts now take the bulk path."""
         return self._is_warm or is_much(self._seen)
 
     def warm(self) -> None:
-        """Loads the bulk path, which takes from one second to a minute (once per installation). For a thread.
+        """Load the bulk path, which takes from one second to a minute (once per installation). For a thread.
 
         Until then all texts take the small path, however many they are.
         """
@@ -107,7 +107,7 @@ class Encoder:
     # texts
 
     def one(self, text: str, *, dim: int, normalize: bool) -> Vectors:
-        """The vector of one text, (dim,): words without a vector are left out, and zeros where none is left."""
+        """The vector of one text, (dim,): words without a vector are ignored; zeros if none is left."""
         if is_much(len(text)):
             row: Vectors = self.many([text], dim=dim, normalize=normalize)[0]
             return row
@@ -144,7 +144,7 @@ class Encoder:
             self._fill(texts[rows], normalize, out[rows])
             return len(out[rows])
 
-        _ = self._lookup, as_array(self._rows)  # made here, once, before several threads ask for them
+        _ = self._lookup, as_array(self._rows)  # built here, once, before several threads need them
         try:
             for n in _in_threads(batch, range(0, len(texts), batch_size), threads):
                 progress.advance(n)
@@ -155,7 +155,7 @@ class Encoder:
         return out
 
     def counted(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The vectors of some texts, and how many words they are made of. For a server: bulk only once it is warm."""
+        """The vectors of some texts, and the number of words in them. For a server: bulk only once it is warm."""
         out, n_words = np.empty((len(texts), dim), np.float32), 0
         self.watch.look(texts)
         if self._is_warm:
@@ -170,7 +170,7 @@ class Encoder:
         return out, n_words
 
     def of_ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The same for texts that come as ids of words: `of_ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
+        """The same for texts given as word ids: `of_ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
         out = np.empty((len(ids), dim), np.float32)
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, ids), np.int64, len(ids)), out=offsets[1:])
@@ -194,11 +194,11 @@ class Encoder:
         return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
 
     def _small_words(self, text: str) -> tuple[list[int], WordRows | None]:
-        """The ids of the known words, and the rows of the unknown ones, as far as they count."""
+        """The ids of the known words, and the rows of the unknown ones that count."""
         words = self._words(text)
         if self._asked <= FEW:
             self._asked += len(words)
-            if self._asked > FEW:  # from here on ids come from a dictionary, and straight: single texts are fast then
+            if self._asked > FEW:  # from now on a dictionary gives the ids directly, which makes single texts fast
                 self._id_of = finder(self._vocabulary, self._fallback)
         ids = list(map(self._id_of, words))
         known = [i for i in ids if i is not None]
@@ -240,13 +240,13 @@ def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int)
 def as_list(texts: Iterable[str]) -> list[str]:
     """Texts of any kind of column or iterable as a list: `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]."""
     shape = getattr(texts, "shape", (0,))
-    if len(shape) > 1:  # a table, of which iterating would give rows, or the names of columns
+    if len(shape) > 1:  # a table: iterating would give rows, or column names
         if shape[1:] != (1,):
             raise InputError(f"can't encode a table of shape {shape}; pass its text column: table['text']")
         texts = np.asarray(texts, object)[:, 0]
     elif isinstance(texts, bytes | bytearray | Mapping) or not hasattr(texts, "__iter__") or not shape:
         raise InputError(f"can't encode {_described(texts)}; expected a string or a list, column or iterator of them")
-    # A column's own method gives plain strings; iterating over one of pyarrow's gives objects that wrap them.
+    # A column's own method gives plain strings; iterating over pyarrow's gives wrapper objects.
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(texts, method):
             texts = getattr(texts, method)()
@@ -266,7 +266,7 @@ def check_strings(texts: list[str]) -> None:
 
 
 def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
-    """What was given under one of two names."""
+    """The argument given under one of two names."""
     if inputs is None and sentences is not None:
         return sentences
     if sentences is None and inputs is not None:
@@ -276,7 +276,7 @@ def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
 
 
 def at_least_1(name: str, value: int, highest: int | None = None) -> int:
-    """The value of an option, if it makes sense: `at_least_1("k", 3)` -> 3."""
+    """The value of an option, checked: `at_least_1("k", 3)` -> 3."""
     if not isinstance(value, int | np.integer) or value < 1 or (highest is not None and value > highest):
         raise SettingsError(f"{name} is {value!r}; expected {'1 or more' if highest is None else f'1 to {highest}'}")
     return value

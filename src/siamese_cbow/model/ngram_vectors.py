@@ -1,17 +1,17 @@
-"""Vectors of character n-grams, from which words out of the vocabulary get theirs: fitted to a model's own rows.
+"""Vectors of character n-grams, fitted to a model's own rows, which compose the vectors of out-of-vocabulary words.
 
-    word  ->  its n-grams (`words.unknown_words`)  ->  the sum of their vectors, and a direction that only it has
-    cover and covid have much in common, and are two words; kdoe77 and 2.19.0 have next to nothing but themselves
+    word  ->  its n-grams (`words.unknown_words`)  ->  the sum of their vectors, plus a direction of its own
+    cover and covid are similar but distinct words; kdoe77 and 2.19.0 are similar to almost nothing but themselves
 
-The n-grams share N_BUCKETS buckets. Their vectors are those from which the rows of the model's frequent words can best
-be put together (ridge regression, some seconds), and to each a little of a random direction is added, so that words
-that share an n-gram nobody has learnt are alike as well. A number has four bits: more did not help. All words get the
-length that the rarest known ones have, and a little more: what an unknown word would weigh by its information.
+The n-grams share N_BUCKETS buckets. Their vectors are fitted so that their sums approximate the rows of the model's
+frequent words (ridge regression, some seconds). Each also gets a small random direction, so that words that share an
+n-gram without a learnt vector are similar as well. Numbers have four bits: more did not help. All unknown words get the
+length of the rarest known ones, slightly increased to what their information would give.
 
-What was measured: benchmarks/unknown_words.py and results/languages.md. Roads not taken: 3- to 6-grams and more buckets
-(no better), vectors as long as the regression makes them (short where it knows little: much worse), only a random
-direction for each word, or for each n-gram (worse, but best for Chinese), a larger part of the word's own (tells more
-words apart, and misses more that belong together).
+Measured in benchmarks/unknown_words.py and results/languages.md. Rejected: 3- to 6-grams and more buckets (no better);
+vectors with the length the regression gives (short where it knows little: much worse); only a random direction for each
+word or each n-gram (worse, but best for Chinese); a larger direction of its own (distinguishes more words, and misses
+more that belong together).
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from siamese_cbow.words.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from siamese_cbow.kernels.ngram_rows import UnknownRows
 
-RULE = 1  # how words are cut into n-grams and put together again; a change of either is a new rule
+RULE = 1  # how words are split into n-grams and composed; changing either requires a new rule
 N_BUCKETS = 8_192
-SOME_BUCKETS = 512  # whose vectors stay in the cache while something is done to them
-FITTED_WORDS = 20_000  # the most frequent ones: more help little, and only where there are many
-ROUNDS = 8  # of conjugate gradients; the fit is not to be exact, and more did not help
+SOME_BUCKETS = 512  # whose vectors stay in the cache during an operation
+FITTED_WORDS = 20_000  # the most frequent ones: more help little, and only in large vocabularies
+ROUNDS = 8  # of conjugate gradients; the fit need not be exact, and more did not help
 PENALTY = 1.0
-RANDOM_SHARE, OWN_SHARE = 0.2, 0.1  # of the length of a word: random parts of its n-grams, and its own direction
-RARE_COUNT = 0.1  # how often an unknown word was seen, so to speak
-SPREAD = 3.0  # standard deviations that the largest code stands for
+RANDOM_SHARE, OWN_SHARE = 0.2, 0.1  # shares of a word's length: random parts of its n-grams, and its own direction
+RARE_COUNT = 0.1  # the nominal count of an unknown word
+SPREAD = 3.0  # standard deviations that the largest code represents
 LARGEST = 7
-REMEMBERED = 2_048  # rows of unknown words
+REMEMBERED = 2_048  # cached rows of unknown words
 
 
 @dataclass(frozen=True, eq=False)
 class NGramVectors:
-    """The vectors of n-grams, packed, and what makes words of them.
+    """The packed vectors of n-grams, and how to compose words from them.
 
     pairs   (n_buckets, half of dim, rounded up) uint8, two codes of -7 to 7 per byte; n_buckets is a power of two
     dim     columns
-    scale   what a code of 1 stands for
-    own     length of the direction that only a word has, before the whole is scaled to its length
+    scale   the value of a code of 1
+    own     length of a word's own direction, before the sum is scaled to its length
     length  of the row of every unknown word
     """
 
@@ -102,7 +102,7 @@ class NGramVectors:
     # words
 
     def row(self, word: str) -> Vectors:
-        """The vector of a word, (dim,) float32, in plain NumPy; the last ones are remembered."""
+        """The vector of a word, (dim,) float32, in plain NumPy; the last ones are cached."""
         if word not in self._rows:
             if len(self._rows) >= REMEMBERED:
                 self._rows.clear()
@@ -128,13 +128,13 @@ class NGramVectors:
         return out
 
     def as_asked_for(self, unknown: UnknownWords) -> UnknownRows:
-        """The same for `kernels.means`, which composes each row where a text has the word."""
+        """The same for `kernels.means`, which composes each row where a text contains the word."""
         from siamese_cbow.kernels.ngram_rows import rows_as_asked_for
 
         return rows_as_asked_for(unknown, self._padded, self.dim, self._lengths)
 
     def rows_of_known(self, vocabulary: Vocabulary, first: int, last: int) -> Vectors:
-        """What words first to last - 1 of a vocabulary would have if they were unknown, (n, dim)."""
+        """The vectors that words first to last - 1 of a vocabulary would get if they were unknown, (n, dim)."""
         words = _ngrams(vocabulary, np.arange(first, last), self.n_buckets)
         return self.rows(UnknownWords(*words, np.array([0, last - first])))
 
@@ -149,10 +149,10 @@ class NGramVectors:
 
         return padded(self.codes)
 
-    # other vectors made of them
+    # derived vectors
 
     def in_memory(self) -> NGramVectors:
-        """The same without a file behind them."""
+        """The same, loaded into memory."""
         return replace(self, pairs=self.pairs.copy()) if is_mapped(self.pairs) else self
 
     def along(self, directions: Floats, factors: Floats) -> NGramVectors:
@@ -166,7 +166,7 @@ class NGramVectors:
     # files
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `of_arrays` makes them from."""
+        """The input of `of_arrays`."""
         numbers = np.array([RULE, self.dim, self.scale, self.own, self.length], np.float64)
         return {"pairs": self.pairs, "numbers": numbers}
 
@@ -186,7 +186,7 @@ class NGramVectors:
 
 
 class WordRows:
-    """The rows of words, (n_words, dim), composed as they are asked for: a megabyte of words would take a gigabyte."""
+    """The rows of words, (n_words, dim), composed on demand: a megabyte of words would take a gigabyte."""
 
     def __init__(self, ngrams: NGramVectors, words: Sequence[str]) -> None:
         self._ngrams, self._words = ngrams, words
@@ -207,7 +207,7 @@ def fitted(
     threads: int | None = None,
 ) -> NGramVectors:
     """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
-    from concurrent.futures import ThreadPoolExecutor  # not for the first answer: it takes logging with it
+    from concurrent.futures import ThreadPoolExecutor  # late: it loads logging, which is slow
 
     from siamese_cbow.kernels.ngram_rows import BLOCK
 
@@ -237,7 +237,7 @@ def fitted(
 def _ngrams(
     vocabulary: Vocabulary, ids: NDArray[np.integer[Any]], n_buckets: int
 ) -> tuple[Ids, Offsets, NDArray[np.uint64]]:
-    """Of some words, as texts write them ("haus", where a model of several languages has de:haus): see `ngrams_of`."""
+    """The n-grams of words as written in texts ("haus" for de:haus in a multilingual model): see `ngrams_of`."""
     from siamese_cbow.words.lookup import written_out
     from siamese_cbow.words.word_parts import ngrams_of
 
@@ -246,7 +246,7 @@ def _ngrams(
 
 
 def _length(vectors: Vectors, counts: Counts) -> float:
-    """The length of unknown words: that of the rarest quarter of the known ones, times what they are still rarer."""
+    """The length of unknown words: that of the rarest quarter of the known ones, scaled up for being rarer still."""
     rarest = np.argsort(counts, kind="stable")[: max(1, len(counts) // 4)]
     squares = np.square(vectors[rarest], dtype=np.float64).sum(axis=1)
     length = float(np.sqrt(squares.mean()))
@@ -257,7 +257,7 @@ def _length(vectors: Vectors, counts: Counts) -> float:
 
 
 def _conjugate_gradients(buckets: Ids, starts: Offsets, rounds: int, targets: Vectors) -> Vectors:
-    """The S (N_BUCKETS, k) whose rows make up the targets (n_words, k), see `kernels.ngram_rows`."""
+    """The S (N_BUCKETS, k) whose rows compose the targets (n_words, k), see `kernels.ngram_rows`."""
     from siamese_cbow.kernels.ngram_rows import normal_product, transposed_product
 
     rest, moved = (np.empty((N_BUCKETS, targets.shape[1]), np.float32) for _ in range(2))
@@ -280,7 +280,7 @@ def _squares(rows: Vectors) -> Floats:
 
 
 def _packed(vectors: Vectors, own: float, length: float) -> NGramVectors:
-    """Four bits a number, one scale for all: sums of whole numbers are exact."""
+    """Four bits per number, one scale for all: integer sums are exact."""
     scale = float(np.sqrt(np.square(vectors, dtype=np.float64).mean())) * SPREAD / LARGEST
     codes = np.clip(np.rint(vectors / np.float32(scale or 1)), -LARGEST, LARGEST).astype(np.int8)
     return NGramVectors(two_a_byte(codes), vectors.shape[1], scale, own, length)

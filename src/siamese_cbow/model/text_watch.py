@@ -1,10 +1,10 @@
-"""Text that a model was not made for: of another language, or mostly of words that it does not know. Said here, once.
+"""Warns once about text that does not suit a model: in another language, or of mostly unknown words.
 
     English model, German texts    ->   43% of the words have no vector of their own: the text looks German (de), ...
     "qapla batlh jajvam"           ->   none of the words has a vector of its own (qapla, batlh, jajvam): ...
 
-Every `Encoder` has a watch and shows it the texts that pass, on either path, so that all commands, the server and the
-library say the same. It looks at the first few hundred texts and then no more: after that it costs nothing.
+Every `Encoder` has a watch and shows it the texts it encodes, on either path, so that all commands, the server and the
+library give the same warning. It inspects only the first few hundred texts: after that it costs nothing.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
 LOOK_AT = 300  # texts, and characters of each
-SINGLE = 50  # texts that come one by one and wait to be looked at: the first answers should be fast
-FEW_WORDS = 20  # what is said of fewer may be said once more of many
-MANY, MOST = 0.1, 0.5  # a share of unknown words that makes another language likely, and one that is worth a line
-NAMED, LETTERS = 3, 40  # unknown words of a few, and letters of each
+SINGLE = 50  # single texts that are collected before they are inspected: the first results should be fast
+FEW_WORDS = 20  # a warning about fewer words may be repeated for many
+MANY, MOST = 0.1, 0.5  # shares of unknown words: another language is likely; worth a warning
+NAMED, LETTERS = 3, 40  # unknown words quoted, and letters of each
 
 
 class TextWatch:
-    """Looks at texts, and logs what there is to say of them: `TextWatch(words, tokenizer, "en").look(["Der Hund"])`."""
+    """Inspects texts and logs a warning about them: `TextWatch(words, tokenizer, "en").look(["Der Hund"])`."""
 
     def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, language: str | None) -> None:
         self._vocabulary, self._tokenizer, self._language = vocabulary, tokenizer, language
@@ -37,7 +37,7 @@ class TextWatch:
         self._lock = threading.Lock()
 
     def look(self, texts: str | Sequence[str]) -> None:
-        """Takes note of one text or some, and warns, through the logger `siamese_cbow`, where that is due."""
+        """Inspect one or more texts, and warn through the logger `siamese_cbow` if needed."""
         if self._is_done:
             return
         with self._lock:
@@ -62,7 +62,7 @@ class TextWatch:
         self._unknown += [word for word in words if word not in self._vocabulary]
 
     def remark(self) -> str:
-        """What there is to say of the texts so far; "" where they are as they should be."""
+        """The warning about the texts so far; "" if there is none."""
         share = len(self._unknown) / max(1, self._n_words)
         if 0 < self._n_words < FEW_WORDS and share == 1:
             named = ", ".join(f"{word:.{LETTERS}}" for word in list(dict.fromkeys(self._unknown))[:NAMED]) + (
@@ -85,19 +85,19 @@ class TextWatch:
 
 
 def language_of(vocabulary: Vocabulary, name: str | None) -> Language:
-    """The language of a model: the one it names, or else that of its frequent words."""
+    """The language of a model: the one it records, otherwise that of its frequent words."""
     frequent = " ".join(vocabulary.frequent(LOOK_AT))
     return find_language(name or "") or detect([frequent.encode("utf-8", "replace")]).language
 
 
 def remark_on(texts: Sequence[str], vocabulary: Vocabulary, tokenizer: Tokenizer, language: str | None) -> str:
-    """What a watch would say of these texts alone."""
+    """The warning about these texts alone."""
     watch = TextWatch(vocabulary, tokenizer, language)
     watch._note([text[:LOOK_AT] for text in texts[:LOOK_AT]])
     return watch.remark()
 
 
 def _warn(remark: str) -> None:
-    import logging  # not for those who have nothing to hear
+    import logging  # only needed for a warning
 
     logging.getLogger("siamese_cbow").warning("siamese-cbow: %s", remark)

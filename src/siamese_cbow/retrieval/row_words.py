@@ -1,6 +1,6 @@
 """Rows -> their words as arrays, on one of two paths that give the same numbers.
 
-Little text is tokenized in plain Python, without waiting for Numba. Much text (`encoding.is_much`) goes through the
+Little text is tokenised in plain Python, without waiting for Numba. Much text (`encoding.is_much`) goes through the
 scanner as it was read, without creating strings.
 """
 

@@ -79,7 +79,7 @@ class SearchedText:
 
     @cached_property
     def _fit(self) -> Fit:
-        if self.text.n_rows <= SAMPLE and isinstance(self._words, PlainWords):  # which tokenizes all of it anyway
+        if self.text.n_rows <= SAMPLE and isinstance(self._words, PlainWords):  # which tokenises all of it anyway
             sample = RowWords.joined([words for words, _ in self._plain_blocks(None)])
             return Fit.of(self.model, self._words, sample, self.text.n_rows)
         rows = np.arange(self.text.n_rows)
