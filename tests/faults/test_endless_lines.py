@@ -22,7 +22,7 @@ from siamese_cbow.text import chunks
 WORDS = ["guitar", "song", "band", "soup", "bread", "cheese", "ship", "wave"]
 LIMIT = 6 << 20
 DIM = 300
-SENTENCE = b"soup wave " * 20 + b"soup. "
+SENTENCE = b"Wave " + b"soup wave " * 20 + b"soup. "
 
 
 def toy_model() -> Model:

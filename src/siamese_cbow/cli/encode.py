@@ -91,7 +91,7 @@ def encode(
         return
     output = None if output == Path("-") else output
     check_output(output, vectors=True)
-    reader = RowReader(source, text, overlong="keep")
+    reader = RowReader(source, text)
     _check_outputs(output, unknown, reader.files, vector_column)
     model = open_model(folder)
     is_matrix = output is not None and output.suffix == ".npy"

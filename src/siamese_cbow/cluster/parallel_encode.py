@@ -200,7 +200,7 @@ def _text_batches(part: EncodePart, text: TextSettings, folder: Path) -> Iterato
         yield from _some(each for block in blocks for each in block_texts(block))
         return
     with paths_of([source], folder) as [path]:
-        yield from _some(RowReader([path], text, overlong="keep").texts())
+        yield from _some(RowReader([path], text).texts())
 
 
 def _some(texts: Iterator[str]) -> Iterator[list[str]]:

@@ -108,7 +108,7 @@ def line_chunks(
 ) -> Iterator[Chunk]:
     r"""Cut what is read after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
 
-    A document is kept whole. Every chunk ends with `\n`.
+    A document is one unit. Every chunk ends with `\n`.
     `overlong` says what becomes of a line or paragraph of more than `limit` bytes.
     """
     cutter = _Cutter(name, by, overlong, limit, advice)
@@ -207,11 +207,13 @@ class _Cutter:
 
     def cut(self, text: bytes, line: int) -> tuple[bytes, int]:
         """`text` (whole units) with those over the limit cut, and the number of cuts."""
-        if len(text) <= self.longest or self.by == "document":
+        if len(text) <= self.longest:
             return text, 0
         pieces: list[bytes] = []
         n_cut = 0
-        for unit in _BLANK_LINE.split(text) if self.by == "paragraph" else text.removesuffix(b"\n").split(b"\n"):
+        whole = text.removesuffix(b"\n")
+        lines = [whole] if self.by == "document" else whole.split(b"\n")
+        for unit in _BLANK_LINE.split(text) if self.by == "paragraph" else lines:
             rest = unit
             while len(rest) > self.longest:
                 end = self.long_end(rest, line + len(pieces) - n_cut)

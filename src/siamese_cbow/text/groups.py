@@ -29,7 +29,7 @@ def group_layout_of(sample: bytes, name: str, n_columns: int | None, *, marked: 
     columns = [_COLUMNS[layout](record) for record in records]
     if any(_members(each, n_columns) for each in columns):
         return layout
-    which = f"none of the first rows of {name}" if marked else f"none of the first {len(records):,} lines of {name}"
+    which = f"none of the first {'rows' if marked else 'lines'} of {name}"
     if n_columns is not None:
         raise InputError(
             f"{which} has {n_columns} phrases in {n_columns} columns, one per language (the most columns: "

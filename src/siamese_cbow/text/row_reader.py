@@ -84,19 +84,16 @@ class RowReader:
     settings     how text is read, and what a row is
     say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
                  in. Without it, and of a file that was named itself, that is an error. Gets `remarks` at the end, too
-    overlong     of lines of more than 16 MB: "keep" them up to 64 MB, as each is a row; sentences are cut out of any
     files        as `Corpus` has them, and `total_bytes`
     aliases      file -> the name to tell instead
     source       while `texts` runs, where the last one came from
     """
 
-    def __init__(
-        self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None, overlong: Overlong = "keep"
-    ) -> None:
+    def __init__(self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None) -> None:
         self.settings = settings or TextSettings()
         if self.settings.kind == "groups":
             raise SettingsError("kind is 'groups', which is for training only; expected 'text'")
-        self._inputs, self._say, self._overlong = Inputs(inputs, walk_of(self.settings)), say, overlong
+        self._inputs, self._say = Inputs(inputs, walk_of(self.settings)), say
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
         self.aliases, self.source = dict[str, str](), ""
         self._decoding = self.settings.decoding()
@@ -205,7 +202,8 @@ class RowReader:
             first += len(batch)
 
     def _choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
-        return self._layout(sample, name, form), "cut" if self.settings.unit == "sentence" else self._overlong
+        # Each line is a row, so none is cut, and one of more than 64 MB is an error; sentences are cut out of any.
+        return self._layout(sample, name, form), "cut" if self.settings.unit == "sentence" else "keep"
 
     def _layout(self, sample: bytes, name: str, form: Form) -> AnyLayout:
         """How lines make rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""
@@ -284,11 +282,7 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
     rows = _record_lines(text) if block.marked else text.removesuffix(MARK)
     if block.numbers is not None:
         return Rows(rows, block.source, np.array(block.numbers[: rows.count(b"\n")], np.int64), block.first)
-    if block.marked or not block.n_cut:
-        return Rows(rows, block.source, None, block.first, "record" if block.marked else "line")
-    # The first line was too long and stands here in pieces, which all have its number.
-    numbers = np.maximum(np.arange(rows.count(b"\n")) - block.n_cut, 0)
-    return Rows(rows, block.source, numbers + block.first, block.first)
+    return Rows(rows, block.source, None, block.first, "record" if block.marked else "line")
 
 
 def _record_lines(data: bytes) -> bytes:
