@@ -1,14 +1,14 @@
 """Builds the model that comes with the package, from text to files; the same text gives the same bytes.
 
     python -m benchmarks.build_pretrained --wikipedia FILE --modern FILE --novels FILE --provenance FILE
-                                          [--sts DIR] [--transfer DIR] [--output DIR]
+                                          [--sts DIR --tasks DIR] [--output DIR]
 
 FILE is a text (one paragraph per line, a blank line between documents, may be compressed), or what `siamese-cbow
 prepare` has made of it, which saves time. The provenance of the modern text is the table of its sources; the licences
-of most of them ask for it, so it goes into the package. With --sts and --transfer the model is scored, and the scores
-are kept in `pretrained_scores.json` beside this script and in the model's card; without them, the kept scores go into
-the card if they belong to the same vectors. Built into the package (the default), it also writes what
-`tests/model/test_pretrained.py` compares the model with.
+of most of them ask for it, so it goes into the package. With --sts and --tasks (as `evaluate` takes them) the model is
+scored, and the scores are kept in `pretrained_scores.json` beside this script and in the model's card; without them,
+the kept scores go into the card if they belong to the same vectors. Built into the package (the default), it also
+writes what `tests/model/test_pretrained.py` compares the model with.
 
 Same bytes: on the same kind of processor and the same versions of NumPy and Numba. Another one may round differently,
 which moves a few of the 4-bit numbers by one.
@@ -103,8 +103,8 @@ CARD = {
         "from public repositories (textbooks, software documentation, research articles, podcasts, blogs, government, "
         "questions and answers, reviews, dialogue, news), 316 MB, each source with its licence in SOURCES.md; 99 "
         f"English novels of 1840 to 1920 (ELTeC), 63 MB. No labels, no other model and no test sentences were used. "
-        f"{TUNING} The reviews of the modern text are full reviews of films; the sentences of MR and SST-2 are from "
-        "other reviews of films."
+        f"{TUNING} Parts, size and whitening were also chosen on MR, SUBJ and SST-2. The modern text has full reviews "
+        "of films; MR and SST-2 are sentences of other reviews."
     ),
     "licence": (
         "The articles are by the contributors of Wikipedia, under CC BY-SA; the modern texts are under the licences "
@@ -220,26 +220,26 @@ def sources(provenance: str) -> str:
     )
 
 
-def scores(model: Model, sts_folder: Path, transfer_folder: Path) -> dict[str, Any]:
-    """Mean Pearson over the STS sets of each year and over all, and the accuracies of the transfer tasks."""
+def scores(model: Model, sts_folder: Path, task_folder: Path) -> dict[str, Any]:
+    """Mean Pearson over the STS sets of each year and over all, and the means of the tasks beyond similarity."""
     from siamese_cbow import evaluate, sts
-    from siamese_cbow.evaluation.probe import classified
-    from siamese_cbow.evaluation.transfer import transfer_sets
+    from siamese_cbow.evaluation.tasks import read_tasks
 
     set_scores = evaluate(model, sts(sts_folder)).sets
     years = {
         f"STS {year}": round(mean_pearson(set_scores, year), 4)
         for year in sorted({score.year for score in set_scores if score.year})
     }
-    transfer = {
-        f"{task.name}, accuracy": round(float(classified(model, task.data)[1].mean()), 4)
-        for task in transfer_sets(transfer_folder)
+    tasks = {
+        f"{score.task}, {score.measure}": round(score.mean, 4)
+        for score in read_tasks(task_folder).scores(model, "ours")
     }
     return {
-        "measure": "STS: mean Pearson, protocol official; others: logistic regression on frozen vectors",
+        "measure": "STS: mean Pearson, protocol official; accuracy: logistic regression on frozen vectors; nDCG@10 and "
+        "MAP: vectors alone, without exact words",
         **years,
         f"all {len(set_scores)} sets": round(mean_pearson(set_scores), 4),
-        **transfer,
+        **tasks,
     }
 
 
@@ -257,27 +257,17 @@ def probe(model: Model) -> float:
     return float(np.corrcoef([float(grade) for grade, _, _ in lines], cosines)[0, 1])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("wikipedia", "modern", "novels", "provenance"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--sts", type=Path, help="score the model on these sets")
-    parser.add_argument("--transfer", type=Path, help="and on these tasks")
-    parser.add_argument("--output", type=Path, default=PRETRAINED)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        streams = (
-            prepared(getattr(options, name), Path(temporary) / name) for name in ("wikipedia", "modern", "novels")
-        )
-        texts = Texts(*streams)
-        model = small(combined([trained(part, texts) for part in PARTS]))
+def write(model: Model, options: argparse.Namespace) -> None:
+    """Scores the model, and writes its folder with card and sources."""
     vectors = content_hash(model)
-    if options.sts and options.transfer:
-        recorded = {"vectors": vectors, "scores": scores(model, options.sts, options.transfer)}
+    if options.sts and options.tasks:
+        recorded = {"vectors": vectors, "scores": scores(model, options.sts, options.tasks)}
         SCORES.write_text(json.dumps(recorded, indent=2) + "\n", "utf-8")
     recorded = json.loads(SCORES.read_text("utf-8"))
     # The scores of other vectors would be wrong in the card.
-    measured = recorded["scores"] if recorded["vectors"] == vectors else {"measure": "none: build it with --sts"}
+    measured = (
+        recorded["scores"] if recorded["vectors"] == vectors else {"measure": "none: build it with --sts and --tasks"}
+    )
     first = {"data": CARD["data"], "licence": CARD["licence"], "scores": measured}
     info = {**first, **dict(model.info), **CARD, "scores": measured}
     (options.output / SOURCES).unlink(missing_ok=True)  # which `save` would not replace
@@ -289,6 +279,23 @@ def main() -> None:
         (TESTS / "pretrained.json").write_text(json.dumps(held, indent=2) + "\n", "utf-8")
     megabytes = sum(file.stat().st_size for file in options.output.iterdir()) / 1e6
     print(f"{options.output}: {megabytes:.1f} MB\n{json.dumps({**measured, **held}, indent=2)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("wikipedia", "modern", "novels", "provenance"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--sts", type=Path, help="score the model on these sets")
+    parser.add_argument("--tasks", type=Path, help="and on the tasks beyond similarity in this folder")
+    parser.add_argument("--output", type=Path, default=PRETRAINED)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        streams = (
+            prepared(getattr(options, name), Path(temporary) / name) for name in ("wikipedia", "modern", "novels")
+        )
+        texts = Texts(*streams)
+        model = small(combined([trained(part, texts) for part in PARTS]))
+    write(model, options)
 
 
 if __name__ == "__main__":
