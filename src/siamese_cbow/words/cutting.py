@@ -76,6 +76,8 @@ def _label(text: Bytes, i: int) -> int:
 def _mail(text: Bytes, i: int) -> int:
     """End of a mail address that starts at `i`; `i` itself where there is none: "anna.b@my-site.org," -> 18."""
     start, links = i, 0
+    if not hash_table.has_at(text, i):
+        return start
     while _is_plain(text[i]):
         i += 1
     while True:
@@ -272,9 +274,11 @@ def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int,
             break
         if kind == NEWLINE:
             return i, i, seed
-        # A mark without a letter before it is no word. Most points are followed by white space, and none by an n.
+        # A mark or a quote without a letter before it is no word. Most points are followed by white space, and none by
+        # an n.
         is_word = kind != SEPARATOR and kind != MARK
-        if is_word and (tables.punctuation or kind != POINT or text[i + 1] | 0x20 == 0x6E):
+        may_begin = kind != QUOTE and (kind != POINT or text[i + 1] | 0x20 == 0x6E)
+        if is_word and (tables.punctuation or may_begin):
             end = _special(text, i, kind, tables)
             if end > i:
                 return i, end, _hash_of(text, i, end, tables, seed)

@@ -40,6 +40,7 @@ LOW = np.uint64(0x7F * ONES)
 FROM_0, FROM_COLON = np.uint64((0x80 - ord("0")) * ONES), np.uint64((0x80 - ord("9") - 1) * ONES)
 FROM_A, FROM_BRACE = np.uint64((0x80 - ord("a")) * ONES), np.uint64((0x80 - ord("z") - 1) * ONES)
 FROM_BANG, FROM_DELETE = np.uint64((0x80 - ord("!")) * ONES), np.uint64((0x80 - 0x7F) * ONES)
+EACH, ATS, BANGS = np.uint64(ONES), np.uint64(ord("@") * ONES), np.uint64(ord("!") * ONES)
 CASE = np.uint64(0x20 * ONES)  # the bit in which a small letter differs from its capital
 CASE_SHIFT = np.uint64(2)  # from the top bit to that one
 
@@ -77,6 +78,23 @@ def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
     # All eight: a shift by 64 is not defined. In two steps it is.
     mask = (np.uint64(1) << (n << np.uint64(2)) << (n << np.uint64(2))) - np.uint64(1)
     return np.int64(n), eight & mask
+
+
+@njit(**INLINE)
+def has_at(text: Bytes, i: int) -> bool:
+    """Whether there is an @ before the next white space; True also where the text is about to end.
+
+    Eight bytes at a time: most words with a hyphen or an apostrophe are no mail addresses.
+    """
+    while i + 8 <= len(text):
+        eight = eight_bytes(text, i)
+        other = eight ^ ATS
+        is_at, is_space = (other - EACH) & ~other & TOP, (eight - BANGS) & ~eight & TOP
+        found = is_at | is_space
+        if found != NOTHING:  # the lowest of these is right; above it, a carry may have made others
+            return is_at & found & (NOTHING - found) != NOTHING
+        i += 8
+    return True
 
 
 @njit(**INLINE)

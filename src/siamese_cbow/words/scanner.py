@@ -73,9 +73,9 @@ def normal_lines(text: Bytes, tokenizer: Tokenizer) -> Bytes:
                 done = end
             pieces.append(text[done:seen])
         done = seen
-    return (
-        pieces[0] if len(pieces) == 1 else np.frombuffer(b"".join(map(bytes, pieces)), np.uint8)
-    )  # read-only, as all texts
+    if len(pieces) == 1:
+        return pieces[0]
+    return np.frombuffer(b"".join(piece.data for piece in pieces), np.uint8)  # read-only, as all texts
 
 
 def _normal(lines: Bytes, tokenizer: Tokenizer) -> Bytes:
