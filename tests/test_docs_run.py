@@ -51,6 +51,7 @@ SKIPPED = {
     "pyarrow is not installed": "needs an environment without the extra: tests/test_extras.py",
 }
 SHOWN = ("pretrained.md",)  # pages whose output depends on the packaged model alone, and must be up to date
+UPDATE = "run: python tools/docs_sessions.py"
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +124,7 @@ def test_page(
             if not is_skipped(command + shown):
                 run_command(command, monkeypatch)
                 out, err = capsys.readouterr()
-                assert page.name not in SHOWN or not shown or is_like(err + out, shown), f"{page.name}: {err + out}"
+                assert page.name not in SHOWN or not shown or is_like(err + out, shown), f"{err + out}{UPDATE}"
 
 
 def checked_recipe(block: str) -> None:
@@ -142,7 +143,7 @@ def test_the_server_answers_as_shown() -> None:
     with running() as server:
         for path, body, shown in requests:
             answer = httpx.post(f"{server.url}{path}", json=json.loads(body), timeout=60).text
-            assert is_like(answer, shown), answer
+            assert is_like(answer, shown), f"{answer}\n{UPDATE}"
         for block in blocks:
             names: dict[str, Any] = {}
             exec(compile(block.replace("http://127.0.0.1:8080", server.url), "serve.md", "exec"), names)

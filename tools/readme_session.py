@@ -41,11 +41,11 @@ def _session(block: str, folder: Path, programs: Path, install: Callable[[str], 
         if installing := INSTALL.match(to_run):
             install(installing["extras"] or "")
             to_run = INSTALL.sub("", to_run)
-        shown.append(f"{command}\n{_output(to_run, folder, programs) if to_run else ''}")
+        shown.append(f"{command}\n{output(to_run, folder, programs) if to_run else ''}")
     return "".join(shown)
 
 
-def _output(command: str, folder: Path, programs: Path) -> str:
+def output(command: str, folder: Path, programs: Path) -> str:
     """What a command prints; one that fails is an error here, too."""
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "120"}
     run = subprocess.run(
