@@ -34,8 +34,9 @@ BODIES: list[list[dict[str, Any]]] = [  # of each endpoint
     [{"positive": ["cat"], "negative": ["dog"], "k": 3}, {"text": "the cat sat", "k": 1000, "model": "m"}],
     [{"query": "a cat", "texts": ["b", "the mat", ""], "k": 2, "threshold": 0.5}, {"query": "dog", "texts": ["a dog"]}],
     [{"texts": ["a cat", "b", "the mat"], "method": "pca"}, {"words": ["cat"], "n_words": 5}],
+    [{"name": "m"}, {"name": "../m"}],
 ]
-PATHS = ["/v1/embeddings", "/similarity", "/neighbours", "/search", "/explore/map"]
+PATHS = ["/v1/embeddings", "/similarity", "/neighbours", "/search", "/explore/map", "/explore/load"]
 OTHER_PATHS = [
     "/health",
     "/v1/models",

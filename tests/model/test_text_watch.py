@@ -115,9 +115,9 @@ def test_every_command_says_it(
 
 
 def test_similarity_names_the_words_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["similarity", "a covid test", "a medical test"])
+    main(["similarity", "a flurbish test", "a medical test"])
     assert (
-        "not in the model's vocabulary: covid in 'a covid test'; vectors are built from their letters"
+        "not in the model's vocabulary: flurbish in 'a flurbish test'; vectors are built from their letters"
         in capsys.readouterr().err
     )
 
