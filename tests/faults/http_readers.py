@@ -230,9 +230,11 @@ def connections(model: Model) -> Parts:
                 break
             await asyncio.sleep(0)
         protocol.connection_lost(None)
-        for task in list(protocol.tasks):
+        answer, tasks = bytes(transport.written), list(protocol.tasks)
+        for task in tasks:
             task.cancel()
-        return bytes(transport.written)
+        await asyncio.gather(*tasks, return_exceptions=True)  # a thread of theirs would keep the process from ending
+        return answer
 
     def read(data: bytes) -> object:
         answer = loop.run_until_complete(talk(data))

@@ -5,8 +5,9 @@
     load     a server under thousands of connections, long pipes, threads, leaks             (load.py)
 
 Each part keeps what it found in FOLDER (default: soak/), under the state of `src/` that it ran on; parts may run side
-by side. The page is of one state: what ran on another one is left out. An hour and a half on one core; `--scale 0.1` is
-a tenth of everything.
+by side. The page is of one state: what ran on another one is left out. After a repair, `--after STATE` keeps what ran on
+that earlier state, runs what had crashed there again, and the page says so. An hour and a half on one core;
+`--scale 0.1` is a tenth of everything.
 """
 
 from __future__ import annotations
@@ -73,6 +74,18 @@ def run_fuzz(folder: Path, scale: float, jobs: int) -> None:
         list(pool.map(one, names))
 
 
+def keep_earlier(earlier: Path, folder: Path) -> None:
+    """Takes over what ran on an earlier state, but for what crashed there."""
+    for file in (earlier / "faults.json", earlier / "load.json"):
+        if file.exists() and not (folder / file.name).exists():
+            (folder / file.name).write_text(file.read_text())
+    rows = map(json.loads, (earlier / "fuzz.jsonl").read_text().splitlines())
+    if not (folder / "fuzz.jsonl").exists():
+        survived = (json.dumps({**row, "state": earlier.name}) for row in rows if "crash" not in row)
+        (folder / "fuzz.jsonl").write_text("".join(f"{row}\n" for row in survived))
+    (folder / "after").write_text(earlier.name)
+
+
 def run_part(part: str, folder: Path, scale: float, minutes: float) -> None:
     """A part that is a script of its own and prints JSON."""
     script = {"faults": "commands.py", "load": "load.py"}[part]
@@ -99,7 +112,7 @@ def page(folder: Path, state: str) -> str:
         "",
         "What was attacked, and what survived. Made by `make soak` (`tests/faults/soak.py`); a short version of",
         "each part is in every test run. Times are of a shared machine: read the counts.",
-        f"All of it ran on one state of the source (`git rev-parse HEAD:src` begins with {state}).",
+        _states(folder, state),
         "",
     ]
     parts = {part: folder / name for part, name in
@@ -112,6 +125,18 @@ def page(folder: Path, state: str) -> str:
             lines += [f"Not run on this state: {part} (`make soak SOAK='--only {part}'`).", ""]
     lines += [f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} cores."]
     return "\n".join(lines) + "\n"
+
+
+def _states(folder: Path, state: str) -> str:
+    """Which source it ran on: `git rev-parse HEAD:src`."""
+    if not (folder / "after").exists():
+        return f"All of it ran on one state of the source (`git rev-parse HEAD:src` begins with {state})."
+    rows = map(json.loads, (folder / "fuzz.jsonl").read_text().splitlines())
+    again = ", ".join(row["name"] for row in rows if "state" not in row)
+    return (
+        f"It ran on the source `{(folder / 'after').read_text()}` (`git rev-parse HEAD:src`), where a crash was found in "
+        f"these readers: {again}. After its repair they ran again, on `{state}`."
+    )
 
 
 def _goals(parts: dict[str, Path]) -> list[str]:
@@ -212,11 +237,14 @@ def main() -> None:
         "--minutes", type=float, default=60.0, help="for the faults: what would take longer is left out"
     )
     parser.add_argument("--jobs", type=int, default=1, help="readers that are fuzzed at once")
+    parser.add_argument("--after", metavar="STATE", help="an earlier state: only what crashed there runs again")
     parser.add_argument("--folder", type=Path, default=PROJECT / "soak")
     options = parser.parse_args()
     state = source_state()
     folder = options.folder / state
     folder.mkdir(parents=True, exist_ok=True)
+    if options.after:
+        keep_earlier(options.folder / options.after, folder)
     begun = time.monotonic()
     for part in [options.only] if options.only else ["faults", "load", "fuzz"]:
         if part == "fuzz":

@@ -212,10 +212,12 @@ class LazyVocabulary(Vocabulary):
     @cached_property
     def counts(self) -> Counts:
         """How often each word was seen, (n_words,) int64."""
-        counts = " ".join(self._fields[:-1:2])
-        if not (counts.isascii() and counts.replace(" ", "").isdigit()):
+        fields = " ".join(self._fields[:-1:2])
+        is_digits = fields.isascii() and fields.replace(" ", "").isdigit()
+        counts = np.fromstring(fields, np.int64, sep=" ") if is_digits else np.zeros(0, np.int64)
+        if len(counts) != self._n:
             raise FormatError("a line of the vocabulary has no count; expected `count word` lines")
-        return np.fromstring(counts, np.int64, sep=" ")
+        return counts
 
     def id_of(self, word: str) -> int | None:
         """The id of a word, or None: found in the text, until the dictionary is worth its while."""
