@@ -5,8 +5,8 @@
     load     a server under thousands of connections, long pipes, threads, leaks             (load.py)
 
 Each part keeps what it found in FOLDER (default: soak/), under the state of `src/` that it ran on; parts may run side
-by side. The page is of one state: what ran on another one is left out. After a repair, `--after STATE` keeps what ran on
-that earlier state, runs what had crashed there again, and the page says so. An hour and a half on one core;
+by side. The page is of one state: what ran on another one is left out. After a repair, `--after STATE` keeps what ran
+on that earlier state, runs what had crashed there again, and the page says so. An hour and a half on one core;
 `--scale 0.1` is a tenth of everything.
 """
 
@@ -134,8 +134,8 @@ def _states(folder: Path, state: str) -> str:
     rows = map(json.loads, (folder / "fuzz.jsonl").read_text().splitlines())
     again = ", ".join(row["name"] for row in rows if "state" not in row)
     return (
-        f"It ran on the source `{(folder / 'after').read_text()}` (`git rev-parse HEAD:src`), where a crash was found in "
-        f"these readers: {again}. After its repair they ran again, on `{state}`."
+        f"It ran on the source `{(folder / 'after').read_text()}` (`git rev-parse HEAD:src`), where a crash was found "
+        f"in these readers: {again}. After its repair they ran again, on `{state}`."
     )
 
 
