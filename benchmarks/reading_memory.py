@@ -47,7 +47,7 @@ def sentences(path):
     sum(len(corpus.lines(block).text) for block in corpus.blocks())
 def rows(path):
     from siamese_cbow.text.row_reader import RowReader
-    print(sum(1 for text in RowReader(path, overlong="keep").texts()), "rows")
+    print(sum(1 for text in RowReader(path).texts()), "rows")
 def command(*arguments):
     from siamese_cbow.cli import main
     main(arguments)

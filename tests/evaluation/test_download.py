@@ -360,5 +360,5 @@ def test_the_command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(download_sts, "__kwdefaults__", {**download_sts.__kwdefaults__, "archives": (archive,)})
     result = CliRunner().invoke(group, ["download", "sts", "--to", str(tmp_path)], catch_exceptions=False)
     assert result.exit_code == 0
-    assert result.stdout == f"1 sets in {tmp_path}; try: siamese-cbow evaluate random --sts {tmp_path}\n"
+    assert result.stdout == f"1 set in {tmp_path}; try: siamese-cbow evaluate random --sts {tmp_path}\n"
     assert "B: 2 new files" in result.stderr

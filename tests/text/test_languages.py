@@ -166,7 +166,7 @@ def test_text_of_another_language_is_said() -> None:
         in said
     )
     assert model.remark_on([ENGLISH] * 5) == model.remark_on([]) == model.remark_on(["", "?", "a xqzt"]) == ""
-    assert "none of the words is in the model's vocabulary (xqzt)" in model.remark_on(["", "😀", "xqzt"])
+    assert "none of the words is in the model's vocabulary (😀, xqzt)" in model.remark_on(["", "😀", "xqzt"])
     german = sc.Model(model.vocabulary, model.rows, model.tokenizer, {"language": "de"})
     assert german.remark_on([GERMAN] * 5) == ""
     assert "choose a model for such text" in model.remark_on(["xqzt vrbl qqkk zzzt"] * 9)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from siamese_cbow.errors import InputError
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.inputs import Texts
 from siamese_cbow.text.layout import evidence_of
@@ -143,8 +144,10 @@ def test_the_unit_of_other_text(tmp_path: Path) -> None:
         assert rows(Texts(["one", "two"]), unit=unit) == [(1, "one"), (2, "two")]
 
 
-def test_a_document_of_any_size_takes_little_memory(tmp_path: Path) -> None:
+def test_a_document_is_one_row_up_to_a_limit_and_an_error_beyond(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some words in a line\n" * 2_000_000, "utf-8")  # 42 MB
-    sizes = [len(block.data) for block in RowReader(tmp_path / "a.txt", TextSettings(unit="document")).blocks()]
-    assert sum(sizes) >= 42_000_000
-    assert max(sizes) < 24 << 20
+    reader = RowReader(tmp_path / "a.txt", TextSettings(unit="document"))
+    assert [len(block.data) >= 42_000_000 for block in reader.blocks()] == [True]
+    (tmp_path / "a.txt").write_text("some words in a line\n" * 4_000_000, "utf-8")  # 84 MB
+    with pytest.raises(InputError, match="longer than 67,108,864 bytes"):
+        list(RowReader(tmp_path / "a.txt", TextSettings(unit="document")).blocks())
