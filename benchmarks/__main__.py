@@ -1,9 +1,10 @@
 """Runs the benchmarks, one after the other, and writes the tables to `results/`.
 
-    python -m benchmarks [--text RAW_TEXT] [--novels RAW_TEXT] [--sts DIR]
+    python -m benchmarks [--text RAW_TEXT] [--modern RAW_TEXT] [--novels RAW_TEXT] [--sts DIR] [--transfer DIR]
 
-Texts (one paragraph per line, optionally compressed: those of `build_pretrained`) and the STS sets are not part of the
-project; benchmarks that need a missing one are skipped and listed. At the end, `summary` writes results/benchmarks.md.
+Texts (one paragraph per line, optionally compressed: those of `build_pretrained`, of which --text is Wikipedia), STS
+sets and classification sets are not part of the project; benchmarks that need a missing one are skipped and listed. At
+the end, `summary` writes results/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ def run(module: str, *arguments: object) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path)
-    parser.add_argument("--novels", type=Path)
-    parser.add_argument("--sts", type=Path)
+    for name in ("text", "modern", "novels", "sts", "transfer"):
+        parser.add_argument(f"--{name}", type=Path)
     options = parser.parse_args()
-    text = ["--text", options.text] if options.text else []
+    text, has_all = ["--text", options.text] if options.text else [], all(vars(options).values())
     run("install")
     run("sentence_splitting", *text)
     run("reading", *text)
@@ -41,14 +41,19 @@ def main() -> None:
         if options.text and options.sts:
             of_quality(options.text, options.sts, Path(temporary))
             if options.novels:
-                of_the_model_in_the_package(options.novels, options.sts, Path(temporary))
+                of_documents(options.novels, Path(temporary))
+            if has_all:
+                texts = ("--wikipedia", options.text, "--modern", options.modern, "--novels", options.novels)
+                run("pretrained", *texts, "--sts", options.sts, "--transfer", options.transfer)
     if not (options.text and options.sts):
         skipped.append(
-            "quality, learning_curve, fastsent, cluster_quality, cluster, scaling, postprocess, unknown_words and "
-            "compress: --text and --sts"
+            "quality, learning_curve, fastsent, cluster_quality, adapt, cluster, scaling, postprocess, unknown_words "
+            "and compress: --text and --sts"
         )
     if not (options.text and options.sts and options.novels):
-        skipped.append("pretrained, adapt and documents: --text, --sts and --novels")
+        skipped.append("documents: --text, --sts and --novels")
+    if not has_all:
+        skipped.append("pretrained: all of --text, --modern, --novels, --sts and --transfer")
     run("summary")
     print("skipped:", "; ".join(skipped))
 
@@ -59,7 +64,7 @@ def of_quality(text: Path, sts: Path, folder: Path) -> None:
 
     stream, model = folder / "stream", folder / "model"
     SiameseCBOW().train(prepare(text, output=stream)).save(model)
-    for name in ("quality", "learning_curve", "fastsent", "cluster_quality"):
+    for name in ("quality", "learning_curve", "fastsent", "cluster_quality", "adapt"):
         run(name, stream, "--sts", sts)
     run("cluster", "speed", stream)
     run("cluster", "scale")
@@ -69,13 +74,11 @@ def of_quality(text: Path, sts: Path, folder: Path) -> None:
         run(name, model, "--sts", sts)
 
 
-def of_the_model_in_the_package(novels: Path, sts: Path, folder: Path) -> None:
-    """What is learnt from that text and novels."""
+def of_documents(novels: Path, folder: Path) -> None:
+    """What is learnt from that text, tried on novels."""
     from siamese_cbow import prepare
 
     prepare(novels, output=folder / "novels")
-    for name in ("pretrained", "adapt"):
-        run(name, folder / "stream", folder / "novels", "--sts", sts)
     run("documents", folder / "stream", folder / "novels")
 
 

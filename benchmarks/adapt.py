@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.peers import peers
-from benchmarks.pretrained import YEARS, set_by_set
+from benchmarks.pretrained import YEARS, by_year, set_by_set
 from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
@@ -55,8 +55,7 @@ TRIED = {
 def rows_of(name: str, systems: Sequence[System], sets: Sequence[PairSet]) -> Iterator[list[str]]:
     """A row for each way of adapting."""
     for how in ADAPTED:
-        scores = [evaluate(system, sets, adapt=how).sets for system in systems]
-        figures = [[mean_pearson(one), *(mean_pearson(one, year) for year in YEARS)] for one in scores]
+        figures = [by_year(evaluate(system, sets, adapt=how).sets) for system in systems]
         yield spread_row(f"{name}, {HOW[how]}", figures)
 
 

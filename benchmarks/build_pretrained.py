@@ -22,7 +22,7 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +87,8 @@ LATER_RATE = 0.01
 TOKENIZER = Tokenizer(punctuation=False)
 MIN_COUNT = 5
 LANGUAGE = TextSettings(language="en")
-SPELLING = 20.0  # on the rows of all parts together; the default of 10 for one part was .001 worse on STS 2012-2013
-WHITEN = 0.4  # .2 to .4 are equal on STS 2012-2013, and this is best for transfer
+SPELLING = 20.0  # on the rows of all parts together; chosen, as whitening, where the sizes below were
+WHITEN = 0.4
 DTYPE: Dtype = "int4"
 # The best of the sizes that fit into 20 MB, on STS 2012-2013 and the transfer tasks: results/pretrained.md.
 DIM, WORDS = 480, 70_000
@@ -138,6 +138,12 @@ class Texts:
     modern: Stream
     novels: Stream
 
+    @classmethod
+    def of(cls, options: argparse.Namespace, folder: Path) -> Texts:
+        """The streams of the texts that `add_texts` asks for; what is not prepared yet goes into the folder."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(_prepared(getattr(options, name), folder / name) for name in names))
+
     @property
     def mix(self) -> Mix:
         return Mix([self.wikipedia, self.modern, self.novels])
@@ -180,7 +186,13 @@ def small(whole: Model, words: int = WORDS) -> Model:
     return whole.compress(DTYPE, words=words)
 
 
-def prepared(text: Path, folder: Path) -> Stream:
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """The options that name the texts."""
+    for field in fields(Texts):
+        parser.add_argument(f"--{field.name}", type=Path, required=True)
+
+
+def _prepared(text: Path, folder: Path) -> Stream:
     """The stream of a text; one that is prepared already is taken as it is."""
     if not text.is_dir():
         return prepare(text, output=folder, tokenizer=TOKENIZER, min_count=MIN_COUNT, text=LANGUAGE)
@@ -283,17 +295,14 @@ def write(model: Model, options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("wikipedia", "modern", "novels", "provenance"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
+    add_texts(parser)
+    parser.add_argument("--provenance", type=Path, required=True)
     parser.add_argument("--sts", type=Path, help="score the model on these sets")
     parser.add_argument("--tasks", type=Path, help="and on the tasks beyond similarity in this folder")
     parser.add_argument("--output", type=Path, default=PRETRAINED)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        streams = (
-            prepared(getattr(options, name), Path(temporary) / name) for name in ("wikipedia", "modern", "novels")
-        )
-        texts = Texts(*streams)
+        texts = Texts.of(options, Path(temporary))
         model = small(combined([trained(part, texts) for part in PARTS]))
     write(model, options)
 

@@ -1,9 +1,9 @@
 """The model in the package: what its parts bring, what its size costs, how much is luck of its seeds, and its peers.
 
-    python -m benchmarks.pretrained --wikipedia DIR --modern DIR --novels DIR --sts DIR --transfer DIR [--write]
+    python -m benchmarks.pretrained --wikipedia FILE --modern FILE --novels FILE --sts DIR --transfer DIR [--write]
 
-The first three are what `siamese-cbow prepare` has made of the texts of `build_pretrained`, with its settings. The
-peers are those of `peers`, each with the preprocessing that serves it best. What ours was chosen on: `TUNING` in
+The first three are the texts of `build_pretrained`, or what `siamese-cbow prepare` has made of them. The peers are
+those of `peers`, each with the preprocessing that serves it best. What ours was chosen on: `TUNING` in
 `evaluation.sts`, and the transfer tasks.
 """
 
@@ -11,23 +11,23 @@ from __future__ import annotations
 
 import argparse
 import gc
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.build_pretrained import DIM, PARTS, WORDS, Part, Texts, combined, prepared, small, trained
+from benchmarks.build_pretrained import DIM, PARTS, WORDS, Part, Texts, add_texts, combined, small, trained
 from benchmarks.peers import peers
 from benchmarks.scoring import mean_pearson, spread_row
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
-from siamese_cbow.evaluation.probe import Labelled, classified
 from siamese_cbow.evaluation.scores import SetScore
 from siamese_cbow.evaluation.sts import TUNING
-from siamese_cbow.evaluation.transfer import transfer_sets
+from siamese_cbow.evaluation.transfer import Transfer, transfer_sets
 from siamese_cbow.model.model import Model
 
 OTHER_SEEDS = tuple(replace(part, seed=part.seed + 3) for part in PARTS)  # that were not shipped
@@ -44,22 +44,26 @@ class Tests:
     """What all rows are measured on."""
 
     sets: list[PairSet]
-    tasks: list[Labelled]
+    tasks: list[Transfer]
 
     def figures(self, system: System, set_scores: Sequence[SetScore] | None = None) -> list[float]:
         """Mean Pearson over all sets and those of each year, mean accuracy, and the accuracy of each task."""
         set_scores = set_scores or evaluate(system, self.sets).sets
         accuracies = self.accuracies(system)
-        years = (mean_pearson(set_scores, year) for year in YEARS)
-        return [mean_pearson(set_scores), *years, float(np.mean(accuracies)), *accuracies]
+        return [*by_year(set_scores), float(np.mean(accuracies)), *accuracies]
 
     def accuracies(self, system: System) -> list[float]:
-        return [float(classified(system, task)[1].mean()) for task in self.tasks]
+        return [float(task.items(system)[task.measure].mean()) for task in self.tasks]
 
     @property
     def columns(self) -> list[str]:
         tasks = [task.name for task in self.tasks]
         return ["", f"{len(self.sets)} sets", *map(str, YEARS), f"mean of {len(tasks)} tasks", *tasks]
+
+
+def by_year(set_scores: Sequence[SetScore]) -> list[float]:
+    """Mean Pearson over all sets, then over those of each year."""
+    return [mean_pearson(set_scores), *(mean_pearson(set_scores, year) for year in YEARS)]
 
 
 def set_by_set(by_system: Mapping[str, Sequence[SetScore]]) -> str:
@@ -112,20 +116,22 @@ def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("wikipedia", "modern", "novels", "sts", "transfer"):
+    add_texts(parser)
+    for name in ("sts", "transfer"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    texts = Texts(*(prepared(getattr(options, name), Path()) for name in ("wikipedia", "modern", "novels")))
-    tests = Tests(list(sts(options.sts)), [task.data for task in transfer_sets(options.transfer)])
-    rows, other_sizes = ours(texts, tests)
+    tests = Tests(list(sts(options.sts)), transfer_sets(options.transfer))
+    with tempfile.TemporaryDirectory() as temporary:
+        texts = Texts.of(options, Path(temporary))
+        rows, other_sizes = ours(texts, tests)
+        tokens = ", ".join(f"{stream.n_tokens:,} of {name}" for name, stream in vars(texts).items())
     by_system = {"the model in the package": evaluate(load(), tests.sets).sets}
     for name, system in peers(tests.sets):
         by_system[name] = evaluate(system, tests.sets).sets
         rows.append(spread_row(name, [tests.figures(system, by_system[name])]))
     words = MODERN.split()
     known = [word for word in words if word in load().vocabulary]
-    tokens = ", ".join(f"{stream.n_tokens:,} of {name}" for name, stream in vars(texts).items())
     page = (
         f"Mean Pearson over {len(tests.sets)} STS sets, protocol official, and over those of each year; accuracy of "
         "logistic regression on frozen vectors (ten folds, or the test part). Ours learnt from text without labels, "
