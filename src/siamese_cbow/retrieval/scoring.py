@@ -145,7 +145,7 @@ class SearchedText:
 
 
 def in_parts(texts: Iterable[str], most: int = 1 << 26) -> Iterator[list[str]]:
-    """Texts in lists of at most about 64 million characters, at least one list: a row may have 16 MB.
+    """Texts in lists of at most about 64 million characters, at least one list: a row may have 64 MB.
 
     `in_parts(["abc", "d", "e"], 3)` -> ["abc"], ["d", "e"]
     """
