@@ -184,8 +184,8 @@ def first_run(text: Path, folder: Path) -> str:
     return (
         "`siamese-cbow train` on 1 MB of text, from the command line:\n\n"
         + markdown(["", "seconds", "of the processors"], rows)
-        + f"\n\nThe first run compiles {n_functions} functions one after the other, as Numba does it under one lock. "
-        "What was tried to make it less is said in `machine/compiling.py`."
+        + f"\n\nThe first run compiles {n_functions} functions, in two processes: one reads the text and compiles what "
+        "that needs, the other compiles the training kernels. What else was tried is said in `machine/compiling.py`."
     )
 
 

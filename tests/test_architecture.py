@@ -39,7 +39,7 @@ USERS_OF_THE_DOOR = {"model.model"}
 
 LONGEST = 300  # lines of a module
 # as many as there are: the next one needs a reason, or takes the place of another
-MOST_MODULES = 231
+MOST_MODULES = 232
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
 HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64", "pooch"}
@@ -161,6 +161,33 @@ def test_no_cycles(room: str) -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" <- ".join(error.args[1]))
+
+
+def test_inner_functions_are_called_by_kernels_only() -> None:
+    """From Python such a function would be compiled once more, in every process (see `machine.compiling.inner`)."""
+    trees = {module: ast.parse(path.read_text("utf-8")) for module, path in PATHS.items()}
+    inner = {(module, name) for module, tree in trees.items() for name, how in _decorated(tree) if how == "inner"}
+    for module, tree in trees.items():
+        here = {name for home, name in inner if home == module}
+        here |= {use.name for use in imports(module) if (use.source, use.name) in inner}
+        calls = [node.func for node in _plain_nodes(tree) if isinstance(node, ast.Call)]
+        called = {function.id for function in calls if isinstance(function, ast.Name)}
+        assert not here & called, f"{module}: decorate with njit, not inner"
+
+
+def _decorated(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The functions of a module and their decorators: ("dot", "inner")."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield from ((node.name, ast.unparse(how).partition("(")[0]) for how in node.decorator_list)
+
+
+def _plain_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module outside of compiled functions."""
+    for node in ast.iter_child_nodes(tree):
+        if not {how for _, how in _decorated(node)} & {"njit", "inner"}:
+            yield node
+            yield from _plain_nodes(node)
 
 
 @pytest.mark.parametrize("code", ["import siamese_cbow", "from siamese_cbow.cli import main; main(['--help'])"])

@@ -25,6 +25,7 @@ from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.preparation import prepare as prepare_stream
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.training.ahead import compiled_ahead
 from siamese_cbow.training.plan import fitted_to, remarks_on_fit
 from siamese_cbow.training.recipe import AUTO as AUTO_WORD
 from siamese_cbow.training.recipe import AUTOMATIC, PRESETS, Saving
@@ -156,7 +157,9 @@ def train(
             return
         check_target(output, trains=True)  # before any work
         folder = stream_folder or output.with_name(f"{output.name}@stream")
+        kernels = context.with_resource(compiled_ahead(recipe))
         streams = [_kept(list(inputs), folder, text, restart, threads)]
+        kernels.wait()
     else:
         _refuse_options_of_text(context, inputs[0])
         streams = [Stream.load(folder) for folder in inputs]

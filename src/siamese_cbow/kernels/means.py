@@ -24,7 +24,7 @@ from numba import njit
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.kernels.means_reference import COLUMNS, GROUP, NO_WORDS
 from siamese_cbow.kernels.ngram_rows import UnknownRows, made_rows, row_of
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_item
 
 AHEAD = 12  # words; rows lie all over the memory, and asking for them beforehand makes it 1.7 times as fast
@@ -76,7 +76,7 @@ def _means(
             _to_unit(out, i)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _add(unknown: UnknownRows, first: int, last: int, out: Vectors, row: int) -> None:
     """Adds the rows of unknown words first to last - 1 to out[row]."""
     for k in range(first, last):
@@ -85,7 +85,7 @@ def _add(unknown: UnknownRows, first: int, last: int, out: Vectors, row: int) ->
             out[row, d] += unknown.rows[place, d]
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -> None:
     """out[row] becomes the sum of the rows ids[i:end].
 
@@ -119,7 +119,7 @@ def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -
         i += 1
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _long_mean(
     vectors: Vectors,
     ids: Ids,
@@ -146,7 +146,7 @@ def _long_mean(
         out[row, d] = np.float32(total[d] / ((end - start) + (last - first)))
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _to_unit(out: Vectors, row: int) -> None:
     squares = _squares(out, row)
     if squares > 0:
@@ -155,7 +155,7 @@ def _to_unit(out: Vectors, row: int) -> None:
             out[row, d] = np.float32(out[row, d] * scale)
 
 
-@njit(**LEAN, fastmath={"reassoc"})
+@inner(**LEAN, fastmath={"reassoc"})
 def _squares(out: Vectors, row: int) -> float:
     # In any order, four or eight at once: float64 has digits to spare, and hardly ever does the order show in float32.
     squares = 0.0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Floats, Ids, Offsets, Vectors
 from siamese_cbow.kernels.batch.random import bits
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.simd import MOST_HALVES, add_halves, write_signs
 from siamese_cbow.words.unknown_words import UnknownWords, no_unknown_words
 
@@ -89,7 +89,7 @@ def _compose(unknown: UnknownRows, out: Vectors) -> None:
             out[k, d] = unknown.rows[place, d]
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def row_of(unknown: UnknownRows, k: int) -> Any:
     """Where the row of word k stands in `unknown.rows`. A word that comes again soon is composed once."""
     latest, keys = unknown.latest, unknown.words.keys
@@ -102,7 +102,7 @@ def row_of(unknown: UnknownRows, k: int) -> Any:
     return place
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _compose_row(unknown: UnknownRows, k: int, place: int) -> None:
     (buckets, starts, keys, _), rows, _, codes, dim, numbers, totals, total_blocks, signs, sign_blocks = unknown
     scale, own, length = numbers[0], numbers[1], numbers[2]
@@ -127,7 +127,7 @@ def _compose_row(unknown: UnknownRows, k: int, place: int) -> None:
         rows[place, d] = np.float32(totals[d]) * one + np.float32(signs[d]) * other
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _same_word(words: UnknownWords, a: int, b: int) -> bool:
     """Whether two words have the same row: all that it depends on is the same."""
     buckets, starts, keys = words.buckets, words.starts, words.keys
@@ -140,7 +140,7 @@ def _same_word(words: UnknownWords, a: int, b: int) -> bool:
     return different == 0
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _add_codes(buckets: Ids, j: int, end: int, codes: Bytes, totals: NDArray[np.int16]) -> None:
     """totals becomes the sum of the codes of buckets[j:end]."""
     zeros = np.int16(-ZERO * (end - j))

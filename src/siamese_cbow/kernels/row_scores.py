@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids, Vectors
 from siamese_cbow.kernels.bm25 import K1, MOST
-from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.compiling import LEAN, inner
 
 GROUP = 64  # rows whose highest score is kept
 _LOWEST = np.float32(-np.inf)
@@ -139,7 +139,7 @@ def code_scores(
         begin = end
 
 
-@njit(**LEAN, fastmath={"reassoc", "contract"})
+@inner(**LEAN, fastmath={"reassoc", "contract"})
 def _dots(codes: NDArray[np.int8], query: Vectors, i: int, end: int, out: Vectors) -> None:
     """out[i:end] = codes[i:end] . query. Eight rows at a time ask for the query's numbers once: a quarter faster."""
     while i + 8 <= end:

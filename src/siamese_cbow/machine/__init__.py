@@ -1,7 +1,7 @@
 """The machine: compilation with Numba, memory, threads and SIMD. Only this room uses private parts of Numba.
 
     compiling     compiler options of all kernels, the switch to plain ones, the kernel cache and stale entries
-          [FASTMATH, INLINE, LEAN]
+          [FASTMATH, INLINE, LEAN, inner, is_cached]
     intrinsics    processor features that Numba lacks: atomic counters, bit operations, prefetching; rows of whole cache
           lines; reusable arrays
           [LINE, Scratch, aligned, eight_bytes, high_product, padded_width, prefetch, prefetch_item, prefetch_to_move,

@@ -20,14 +20,10 @@ home, as in containers and services. Here it gets one more location, tried last:
 user, because whoever writes to it decides what code runs. Its name contains a hash of all sources, so that an update
 starts a new one.
 
-The first `train` on a machine compiles 96 functions in 27 s of processor time (benchmarks/one_step.py measures it):
-10 s in LLVM, 10 in Numba's generation of LLVM code, 3.5 in type inference, spread evenly over all functions; the
-largest, `train_in_batch` without its callees, takes 2.7, so dropping one function does not halve it. What was tried: no
-C wrappers (`no_cfunc_wrapper`) saves 0.3 s; no Python wrappers and no cache files for inlined functions, 2 s; the same
-for all 90 functions that only kernels call, 8 s, but calling such a function from Python then crashes the process.
-None of it is used: a few seconds, once, are not worth a crash. Threads don't help, because Numba compiles under one
-lock; a second process that compiles the training kernels would wait for `train_in_batch` and its callees, two thirds
-of the total.
+The first `train` on a machine compiles about 130 functions (benchmarks/one_step.py measures it), most of which only
+kernels call. For these, `inner` leaves out the wrapper through which Python would call them: a third of all
+compilation. Threads don't help, because Numba compiles under one lock; a second process does (`training.ahead`). Tried
+and left: no cache files for inner functions saves 0.3 s more, but then kernels that share them compile them again.
 """
 
 from __future__ import annotations
@@ -45,7 +41,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from numba import njit
 from numba.core import caching
+from numba.core.registry import CPUDispatcher
 from numba.misc.appdirs import AppDirs
 
 ROOMS = ("machine", "words", "kernels")  # rooms of the package that contain compiled functions
@@ -189,9 +187,39 @@ INLINE: dict[str, Any] = LEAN if PLAIN else {**LEAN, "forceinline": True}
 FASTMATH: Any = {"reassoc", "contract", "arcp", "nsz"}
 
 
+def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that only kernels call: like `njit`, but without a wrapper for calls from Python."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+        dispatcher.__class__ = _Inner
+        return dispatcher
+
+    return njit(**options) if PLAIN else decorate
+
+
+class _Inner(CPUDispatcher):  # type: ignore[misc]
+    """Called from Python, as tests do, it calls a twin with a wrapper; without one the process would crash."""
+
+    def __call__(self, *args: Any) -> Any:
+        return _twin(self)(*args)
+
+
+@cache
+def _twin(function: _Inner) -> Any:
+    of_inner = {"no_cpython_wrapper", "no_cfunc_wrapper", "nopython"}
+    options = {name: value for name, value in function.targetoptions.items() if name not in of_inner}
+    return njit(**options)(function.py_func)  # not cached on disk, where it would be taken for the other one
+
+
+def is_cached(kernel: Any) -> bool:
+    """Whether a kernel has been compiled on this machine, so that calling it takes no time; True where none is kept."""
+    path = getattr(getattr(kernel._cache, "_cache_file", None), "_index_path", None)
+    return path is None or Path(path).exists()
+
+
 def intrinsic_or(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Decorate an intrinsic; `plain` is the same in Python, and replaces it if kernels are plain."""
-    from numba import njit
     from numba.extending import intrinsic
 
     return (lambda written: njit(**INLINE)(plain)) if PLAIN else intrinsic

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.machine.compiling import INLINE, PLAIN, intrinsic_or
+from siamese_cbow.machine.compiling import INLINE, PLAIN, inner, intrinsic_or
 
 if not PLAIN:
     from llvmlite import ir
@@ -173,14 +173,14 @@ def aligned(shape: tuple[int, ...]) -> Vectors:
     return memory[skip : skip + size].reshape(shape)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def prefetch(rows: Vectors, w: int) -> None:
     """Prefetch row w for reading."""
     for j in range(0, rows.shape[1], LINE):
         prefetch_item(rows, w * rows.shape[1] + j)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def prefetch_to_move(rows: Vectors, w: int) -> None:
     """Prefetch row w for writing."""
     for j in range(0, rows.shape[1], LINE):

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, PLAIN, intrinsic_or
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, PLAIN, inner, intrinsic_or
 from siamese_cbow.machine.intrinsics import LINE
 
 _LOG2E = np.float32(1.44269504)
@@ -36,7 +36,7 @@ if not PLAIN:
     _HEIGHT, _PIECES, _LANES = (16, 1, 16) if LARGE_REGISTERS else (6, 2, 8)
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
     """left[a] . right[b]"""
     total = np.float32(0)
@@ -45,7 +45,7 @@ def dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
     return total
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirror: bool) -> None:
     """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end]'.
 
@@ -57,7 +57,7 @@ def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, 
             _block_of_dots(left, row, i_end - 1, right, column, j_end - 1, scores, mirror)
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _block_of_dots(
     left: Vectors, i: int, last_i: int, right: Vectors, j: int, last_j: int, scores: Vectors, mirror: bool
 ) -> None:
@@ -81,7 +81,7 @@ def _block_of_dots(
         scores[j, i2], scores[j1, i2], scores[j2, i2], scores[j3, i2] = a2, b2, c2, d2
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def combine(panels: Vectors, thread: int, height: int, rows: Vectors, n: int, out: Vectors, first: int) -> None:
     """out[first + i] = the sum of panels[thread, i, k] * rows[k] over k < n, for i < height.
 
@@ -149,13 +149,13 @@ def _combine(
 # rows of scores
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _ordered(bits: np.int32) -> np.int32:
     """From the bits of a float32 to integers in the same order, and back: bits of negative numbers are inverted."""
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def highest(scores: NDArray[np.float32]) -> np.float32:
     """The highest of one or more numbers: [-1, 2, -inf] -> 2. If one is NaN, the result may be NaN, too.
 
@@ -167,7 +167,7 @@ def highest(scores: NDArray[np.float32]) -> np.float32:
     return np.int32(_ordered(top)).view(np.float32)
 
 
-@njit(**INLINE, fastmath={"contract"})
+@inner(**INLINE, fastmath={"contract"})
 def _exp(x: np.float32) -> np.float32:
     """exp(x) for x <= 0."""
     clipped = max(x, _LOWEST)
@@ -178,7 +178,7 @@ def _exp(x: np.float32) -> np.float32:
     return (p * r * r + r + _ONE) * power if x >= _LOWEST else x * np.float32(0)
 
 
-@njit(**LEAN, fastmath={"contract"})
+@inner(**LEAN, fastmath={"contract"})
 def exp_all(scores: NDArray[np.float32], sharpness: np.float32, highest: np.float32) -> np.float32:
     """scores = exp(sharpness * (scores - highest)); returns their sum.
 
@@ -189,7 +189,7 @@ def exp_all(scores: NDArray[np.float32], sharpness: np.float32, highest: np.floa
     return _sum(scores)
 
 
-@njit(**LEAN, fastmath={"reassoc"})
+@inner(**LEAN, fastmath={"reassoc"})
 def _sum(scores: NDArray[np.float32]) -> np.float32:
     total = np.float32(0)
     for j in range(len(scores)):

@@ -32,10 +32,9 @@ from concurrent.futures import wait as wait_for
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from siamese_cbow.machine.compiling import INLINE, LEAN, PLAIN
+from siamese_cbow.machine.compiling import INLINE, LEAN, PLAIN, inner
 from siamese_cbow.machine.intrinsics import atomic_add, atomic_load, atomic_raise, give_way
 
 OVER = -1  # in place of a phase: no tile is left
@@ -131,13 +130,13 @@ class ThreadTeam:
             self._pool.shutdown()
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def tiles(n: int, size: int) -> int:
     """The number of tiles for n items; at least one, because a phase ends with its last tile: tiles(9, 4) -> 3."""
     return max(1, (n + size - 1) // size)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def cut(phases: Phases, batch: int, phase: int, n: int, size: int, n_strips: int) -> None:
     """Define the work of a phase of a batch: n items in each strip, `size` of them per tile."""
     phases.n[batch, phase] = n
@@ -145,7 +144,7 @@ def cut(phases: Phases, batch: int, phase: int, n: int, size: int, n_strips: int
     phases.n_strips[batch, phase] = n_strips
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def cut_evenly(phases: Phases, batch: int, phase: int, n: int, n_strips: int, n_threads: int) -> None:
     """The same for independent items: 100 in one strip, 2 threads -> tiles of 9.
 
@@ -157,13 +156,13 @@ def cut_evenly(phases: Phases, batch: int, phase: int, n: int, n_strips: int, n_
     cut(phases, batch, phase, n, max(1, min(n, size)), n_strips)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def next_item(team: Team) -> int:
     """For kernels with a single phase of unordered tiles: 0, 1, 2, ... to whichever thread asks."""
     return atomic_add(team.counters, _PARTS, 1)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def next_tile(team: Team, phases: Phases, part: int) -> Tile:
     """A tile of the open phase, from this part or another; waits if all have been taken."""
     n_batches, n_phases = phases.n.shape
@@ -185,13 +184,13 @@ def next_tile(team: Team, phases: Phases, part: int) -> Tile:
         part = _next_part(team, turn, part)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def part_of(n_tiles: int, part: int, n_threads: int) -> tuple[int, int]:
     """The tiles first <= tile < end of a part: part_of(5, 1, 2) -> (2, 5)."""
     return part * n_tiles // n_threads, (part + 1) * n_tiles // n_threads
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _next_part(team: Team, turn: int, part: int) -> int:
     """The part to continue with when all tiles of this one are taken: the next thread's, or one's own after a wait.
 
@@ -208,7 +207,7 @@ def _next_part(team: Team, turn: int, part: int) -> int:
     return part
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def finish(team: Team, tile: Tile) -> int:
     """Mark a tile as done; the last one of the phase opens the next. Returns the part to continue with."""
     if atomic_add(team.counters, _DONE, 1) < tile.n_tiles - 1:

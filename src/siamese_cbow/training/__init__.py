@@ -19,6 +19,7 @@
       [CHECKPOINT_FILES, Checkpoint, Checkpoints, TrainingLog]
     saved_run     training into a folder, which goes on after anything
       [LOG, about_run, clear_run, is_finished, open_run, train_into]
+    ahead         on a fresh machine: kernels compiled in another process while this one reads text [compiled_ahead]
     siamese_cbow  the recipe that users train by, what it learns from, and recipes in files
       [SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe]
 

@@ -5,7 +5,7 @@ Does not know epochs, schedules or recipes: it is told which batches, at which l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,12 @@ from siamese_cbow.training.strips import StripLayout
 # Some 60 ms of work: waking the threads costs nothing beside it, and an interrupt is still answered at once. With an
 # eighth of it, two threads lost a fifth of their speed.
 _CHUNK_TOKENS = 1 << 20
+
+# by whether an objective samples its negatives: the kernel, and how many phases a batch has in it
+KERNELS: Mapping[bool, tuple[Callable[..., None], int]] = {
+    True: (train_sampled, SAMPLED_PHASES),
+    False: (train_in_batch, IN_BATCH_PHASES),
+}
 
 
 @dataclass(frozen=True)
@@ -128,13 +134,11 @@ class Engine:
         self.picker = BatchPicker(text, shape, team)
         self.batches_per_chunk = self.picker.n_batches(_CHUNK_TOKENS)
         self.touched: Bytes | None = None  # (n_rows,) if somebody wants to know: set to 1 where a batch moves a row
-        self._kernel: Callable[..., None]
+        self._kernel, self._n_phases = KERNELS[objective.sampled]
         self._work: InBatchWork | SampledWork
         if objective.sampled:
-            self._kernel, self._n_phases = train_sampled, SAMPLED_PHASES
             self._work = _sampled_work(shape, objective, self.picker.capacity, layout, team.n_threads)
         else:
-            self._kernel, self._n_phases = train_in_batch, IN_BATCH_PHASES
             self._work = _in_batch_work(objective, self.picker.capacity, layout.width, team.n_threads)
 
     def run(

@@ -62,16 +62,19 @@ class SiameseCBOW(Recipe):
         progress   True shows a bar, in a terminal or a notebook
         preparing  of text, options of `prepare`: `min_count=10`, `text=TextSettings(language="de")`
         """
+        from siamese_cbow.training.ahead import compiled_ahead
         from siamese_cbow.training.loop import train
         from siamese_cbow.training.plan import plan_of, remarks_on_fit
 
-        mix = mix_of(source, threads=threads, progress=progress, **preparing)
-        plan = plan_of(self, mix)
-        with shown(progress, "training", plan.recipe.n_epochs * mix.n_tokens, unit="words") as shown_progress:
-            for remark in remarks_on_fit(self, plan.recipe, mix.n_tokens):
-                shown_progress.say(remark)
-            run = train(plan, threads=threads, progress=shown_progress, callbacks=callbacks)
-            return run.model()
+        with compiled_ahead(self) as kernels:
+            mix = mix_of(source, threads=threads, progress=progress, **preparing)
+            plan = plan_of(self, mix)
+            kernels.wait()
+            with shown(progress, "training", plan.recipe.n_epochs * mix.n_tokens, unit="words") as shown_progress:
+                for remark in remarks_on_fit(self, plan.recipe, mix.n_tokens):
+                    shown_progress.say(remark)
+                run = train(plan, threads=threads, progress=shown_progress, callbacks=callbacks)
+                return run.model()
 
 
 def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool = SILENT, **preparing: Any) -> Mix:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import eight_bytes
 from siamese_cbow.words import characters as of
 from siamese_cbow.words import hash_table
@@ -31,18 +30,18 @@ N_ELISION = 8  # bytes of a key
 N_LINKS = 8  # between the runs of letters in the first part of a mail address
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _is_plain(byte: Any) -> bool:
     """An ASCII letter or digit."""
     return (byte | 0x20 >= 0x61 and byte | 0x20 <= 0x7A) or (byte >= 0x30 and byte <= 0x39)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _is_digit(byte: Any) -> bool:
     return byte >= 0x30 and byte <= 0x39
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
     """End of a number with inner points or commas that starts at `i`; `i` itself where there is none.
 
@@ -59,7 +58,7 @@ def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
             return i if groups else start
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _label(text: Bytes, i: int) -> int:
     """End of letters and digits with hyphens between them: "my-site.org" -> 7; `i` itself where there are none."""
     while _is_plain(text[i]):
@@ -72,7 +71,7 @@ def _label(text: Bytes, i: int) -> int:
     return i
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _mail(text: Bytes, i: int) -> int:
     """End of a mail address that starts at `i`; `i` itself where there is none: "anna.b@my-site.org," -> 18."""
     start, links = i, 0
@@ -101,7 +100,7 @@ def _mail(text: Bytes, i: int) -> int:
     return end
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _goes_on(text: Bytes, start: int, i: int) -> bool:
     """Whether plain letters text[start:i] are only part of a word: of a mail address, v2.19 or C++."""
     byte, after = text[i], text[i + 1]
@@ -112,7 +111,7 @@ def _goes_on(text: Bytes, start: int, i: int) -> bool:
     return _mail(text, start) > start
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _hash_of(text: Bytes, i: int, end: int, tables: Tables, seed: Any) -> Any:
     """The hash of text[i:end], folded."""
     hashed, chunk, size = seed, NOTHING, 0
@@ -123,7 +122,7 @@ def _hash_of(text: Bytes, i: int, end: int, tables: Tables, seed: Any) -> Any:
     return hash_table.finish(hashed, chunk, size)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _whole(text: Bytes, i: int, tables: Tables) -> int:
     """End of what is a word as a whole, at `i`: a number, and in rule 2 a mail address or C#; else `i` itself."""
     if text[i] >= 0x80:
@@ -140,7 +139,7 @@ def _whole(text: Bytes, i: int, tables: Tables) -> int:
     return _number(text, i, tables.kinds) if tables.kinds[text[i]] == DIGIT else i
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _is_elision(text: Bytes, start: int, i: int, joint: int, tables: Tables) -> bool:
     """Whether the letters text[start:i], before an apostrophe, are a word of their own in this language."""
     elisions = tables.elisions
@@ -155,7 +154,7 @@ def _is_elision(text: Bytes, start: int, i: int, joint: int, tables: Tables) -> 
     return n < len(elisions)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]:
     """End and hash of the word at `i`, whatever it is made of, one character at a time."""
     start, is_first, before = i, True, np.int64(0)  # the character before
@@ -190,7 +189,7 @@ def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]
     return i, _hash_of(text, start, i, tables, seed)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _handle(text: Bytes, i: int) -> int:
     """End of @anna_b at `i`; `i` itself where it is none: after a letter, or without one behind."""
     if i > 0 and (_is_plain(text[i - 1]) or text[i - 1] == UNDERSCORE):
@@ -203,7 +202,7 @@ def _handle(text: Bytes, i: int) -> int:
     return end if end > i + 1 else i
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _dot_net(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
     """End of .net at `i`; `i` itself where it is none."""
     if text[i + 1] | 0x20 != 0x6E or text[i + 2] | 0x20 != 0x65 or text[i + 3] | 0x20 != 0x74:
@@ -213,7 +212,7 @@ def _dot_net(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
     return i if kind == LETTER or kind == DIGIT or kind == MARK else i + 4
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _syllable(text: Bytes, i: int, kind: int, tables: Tables) -> int:
     """End of the syllable of a script without spaces that starts at `i`."""
     _, size = hash_table.decode(text, i)
@@ -246,7 +245,7 @@ def _syllable(text: Bytes, i: int, kind: int, tables: Tables) -> int:
         i += size
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _special(text: Bytes, i: int, kind: int, tables: Tables) -> int:
     """End of the word at `i` that begins with neither a letter nor a digit; `i` itself where there is none."""
     _, size = hash_table.decode(text, i)
@@ -262,7 +261,7 @@ def _special(text: Bytes, i: int, kind: int, tables: Tables) -> int:
     return i + size if kind == SINGLE or tables.punctuation else i
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int, Any]:
     """Start, end and hash of the first word at or after `i`; start == end at the newline before which there is none."""
     while True:

@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Offsets
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import eight_bytes, trailing_zeros
 
 Slots: TypeAlias = NDArray[np.uint64]  # (capacity, 2), capacity a power of two: [hash, id + 1], 0 where free
@@ -53,14 +53,14 @@ def seeds(n: int) -> Hashes:
     return np.array([int(SEED) * pow(int(MULTIPLIER), i, 1 << 64) % (1 << 64) for i in range(n)], np.uint64)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def mix(hashed: Any, chunk: Any) -> Any:
     """The hash after one more chunk (or, at the end, the number of bytes)."""
     hashed = (hashed ^ chunk) * MULTIPLIER
     return hashed ^ (hashed >> HALF)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
     """How many of eight bytes, from the first one on, go on a plain ASCII word, and these bytes, folded.
 
@@ -80,7 +80,7 @@ def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
     return np.int64(n), eight & mask
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def has_at(text: Bytes, i: int) -> bool:
     """Whether there is an @ before the next white space; True also where the text is about to end.
 
@@ -97,7 +97,7 @@ def has_at(text: Bytes, i: int) -> bool:
     return True
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def utf8(code_point: Any) -> Any:
     """The UTF-8 bytes of a folded code point as one number, the first byte lowest, and how many they are.
 
@@ -114,7 +114,7 @@ def utf8(code_point: Any) -> Any:
     return 0xF0 | code_point >> 18 | (0x80 | (code_point >> 12 & 0x3F)) << 8 | middle << 16 | last << 24, 4
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def decode(text: Bytes, i: int) -> Any:
     """The code point at byte `i` of valid UTF-8, and its length in bytes: what `utf8` has made of it."""
     first = np.int64(text[i])
@@ -128,7 +128,7 @@ def decode(text: Bytes, i: int) -> Any:
     return high | np.int64(text[i + 2] & 0x3F) << 6 | (text[i + 3] & 0x3F), 4
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def take_byte(hashed: Any, chunk: Any, size: int, byte: Any) -> Any:
     """One more byte: the hash of the full chunks, the chunk that is not full yet, the size in bytes."""
     chunk |= np.uint64(byte) << np.uint64(8 * (size & 7))
@@ -138,7 +138,7 @@ def take_byte(hashed: Any, chunk: Any, size: int, byte: Any) -> Any:
     return hashed, chunk, size
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
     """One more folded character, in the same way."""
     packed, n = utf8(np.int64(code_point))
@@ -148,7 +148,7 @@ def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
     return hashed, chunk, size
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def finish(hashed: Any, chunk: Any, size: int) -> Any:
     """The hash of a word whose characters are all taken."""
     if size & 7:
@@ -176,13 +176,13 @@ def hash_words(letters: Bytes, starts: Offsets, hashes: Hashes) -> None:
 # words
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def place_of(slots: Slots, hashed: Any) -> Any:
     """Where the search for a hash begins."""
     return (hashed ^ (hashed >> HALF)) & np.uint64(len(slots) - 1)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def slot_of(slots: Slots, hashed: Any) -> Any:
     """Where a hash stands, or the free slot where it belongs."""
     mask = np.uint64(len(slots) - 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Counts, Ids, Offsets
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
 from siamese_cbow.text.languages import DOTLESS, ELISIONS
 from siamese_cbow.words import characters, hash_table, word_parts
@@ -82,7 +82,7 @@ def _normal(lines: Bytes, tokenizer: Tokenizer) -> Bytes:
     return np.frombuffer(tokenizer.normal(lines.tobytes().decode()).encode(), np.uint8)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _beyond(eight: Any) -> Any:
     """Not 0 where one of eight bytes is a colon or no ASCII."""
     colons = eight ^ COLONS
@@ -264,7 +264,7 @@ def count(
     return Cursor(i, n_ids, line, n_words, n_letters)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _write_folded(text: Bytes, i: int, end: int, folds: NDArray[np.int32], letters: Bytes, n: int) -> int:
     """Writes text[i:end], folded, to letters[n:] and returns the new end."""
     while i < end:

@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.words import characters
 from siamese_cbow.words.hash_table import (
     NOTHING,
@@ -68,7 +68,7 @@ def _fill_beginnings(slots: Slots, letters: Bytes, starts: Offsets, folds: NDArr
     return True
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginnings: Slots, hashes: Hashes) -> Any:
     """The id + 1 of the known word that the word text[i:end] counts as; 0 where there is none.
 
@@ -82,7 +82,7 @@ def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginning
     return NOTHING
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], hashes: Hashes) -> int:
     """The number of letters of text[i:end], folded; hashes[n % N_BEGINNINGS] is that of its first n, for the last n."""
     n = 0
@@ -105,7 +105,7 @@ def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], ha
 # n-grams of words
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def hash_ngrams(
     text: Bytes, i: int, end: int, folds: NDArray[np.int32], n_buckets: int, points: Offsets, buckets: Ids, n: int
 ) -> tuple[int, Any]:
@@ -150,7 +150,7 @@ def hash_ngrams(
     return n, key
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _is_digit(point: Any) -> Any:
     return np.uint64(point - ZERO) <= np.uint64(NINE - ZERO)
 

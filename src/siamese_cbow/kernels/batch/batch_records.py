@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Ids, Offsets, Vectors
-from siamese_cbow.machine.compiling import INLINE
+from siamese_cbow.machine.compiling import INLINE, inner
 from siamese_cbow.machine.threads import Phases, Tile
 
 
@@ -154,13 +154,13 @@ class Matrices(NamedTuple):
     start: Vectors  # the rows as they started, if the rule asks for them; else (1, 1)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def starts_document(starts: Bytes, s: int) -> bool:
     """Whether sentence s is the first of its document."""
     return (starts[s >> 3] >> (s & 7)) & 1 == 1
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
     """The places first <= j < end, j != k, that are adjacent to k.
 
@@ -188,13 +188,13 @@ def n_slots_of_positives(shape: Shape) -> int:
     return shape.run_length if shape.groups else 2
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def slot(shape: Shape, first: int, anchor: int, j: int) -> int:
     """Where the anchor keeps its neighbour j, in a group that begins at `first`."""
     return j - first if shape.groups else (0 if j < anchor else 1)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
     """The place in the batch of the candidate in slot i; -1 where there is none."""
     n_positives = n_slots_of_positives(shape)
@@ -205,7 +205,7 @@ def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
     return j if first <= j < end and j != anchor else -1
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def count_examples(
     chunk: Batches, losses: NDArray[np.float64], is_example: NDArray[np.int64], n: NDArray[np.int64], tile: Tile
 ) -> int:

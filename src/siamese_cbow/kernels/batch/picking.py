@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.kernels.batch.batch_records import Keys, Picked, Shape, Text, starts_document
 from siamese_cbow.kernels.batch.random import below, permuted
-from siamese_cbow.machine.compiling import LEAN
+from siamese_cbow.machine.compiling import LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_item
 from siamese_cbow.machine.threads import Team, next_item
 
@@ -56,7 +56,7 @@ def pick(team: Team, text: Text, shape: Shape, keys: Keys, first_batch: int, pic
         picked.n_tokens[b] = 2 * n if len(text.stems) > 0 else n
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _choose_units(shape: Shape, keys: Keys, batch: int, units: NDArray[np.int64]) -> int:
     """Write the units of a batch in order of the corpus; the result is their number."""
     first = batch * shape.units_per_batch
@@ -71,7 +71,7 @@ def _choose_units(shape: Shape, keys: Keys, batch: int, units: NDArray[np.int64]
     return n
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _pick_runs(
     text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], n_units: int, b: int, picked: Picked
 ) -> None:
@@ -98,14 +98,14 @@ def _pick_runs(
     picked.n_sentences[b] = k
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _is_inside(text: Text, s: int) -> bool:
     """Whether sentence `s` is neither the first nor the last of its document."""
     n_corpus = len(text.sentences) - 1
     return s + 1 < n_corpus and not starts_document(text.starts, s) and not starts_document(text.starts, s + 1)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _pick_groups(
     text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], n_units: int, b: int, picked: Picked
 ) -> None:
@@ -125,7 +125,7 @@ def _pick_groups(
     picked.n_sentences[b] = k
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, picked: Picked) -> None:
     """For each anchor, sentences drawn evenly from all that are neither itself nor adjacent to it nor empty."""
     n_corpus, n_batch = len(text.sentences) - 1, picked.n_candidates[b]
@@ -155,7 +155,7 @@ def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pi
     _turn_round(picked.negatives[b], n_batch, end, picked.users[b], picked.user_starts[b])
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _turn_round(
     negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> None:
@@ -179,7 +179,7 @@ def _turn_round(
                 starts[negatives[k, i] + 1] = place + 1
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _may_oppose(text: Text, shape: Shape, anchor: int, s: int) -> bool:
     """Whether sentence `s` may be a negative of the anchor."""
     if text.sentences[s + 1] == text.sentences[s]:

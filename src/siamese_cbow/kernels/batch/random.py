@@ -22,7 +22,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Ids
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import high_product
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -63,7 +63,7 @@ def _mix_integer(x: int) -> int:
     return x ^ (x >> 31)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def bits(key: np.uint64, position: np.uint64) -> np.uint64:
     """64 random bits for one position."""
     x = key + (position + np.uint64(1)) * _STEP
@@ -72,13 +72,13 @@ def bits(key: np.uint64, position: np.uint64) -> np.uint64:
     return x ^ (x >> _S31)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def fraction(key: np.uint64, position: np.uint64) -> float:
     """A random number in [0, 1) for one position."""
     return (bits(key, position) >> _S11) * _TO_FRACTION
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def below(key: np.uint64, position: np.uint64, limit: int) -> np.int64:
     """A random integer in 0..limit-1 for one position; every one equally likely up to limit / 2**53."""
     return np.int64(fraction(key, position) * limit)
@@ -89,7 +89,7 @@ def half_bits(n: int) -> int:
     return max(1, ((n - 1).bit_length() + 1) // 2)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def permuted(key: np.uint64, n: int, half: int, position: int) -> np.int64:
     """Where `position` goes in a random order of 0..n-1.
 
@@ -161,7 +161,7 @@ def _pour(chances: NDArray[np.float64], alias: Ids, small: Ids, large: Ids) -> N
         chances[small[i]] = 1
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def draw(table: AliasTable, key: np.uint64, position: np.uint64) -> np.int32:
     """The word drawn at one position: the fraction says where to look, what is left of it whether to keep."""
     x = fraction(key, position) * len(table.keep)
@@ -243,7 +243,7 @@ def draw_normals(
     return n, position
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _of_tail(
     key: np.uint64, words: NDArray[np.uint32], first: int, position: int, multiple: Any
 ) -> tuple[np.float32, int]:
@@ -257,18 +257,18 @@ def _of_tail(
             return (-x if (multiple >> np.uint32(8)) & np.uint32(1) else x), position
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _fraction(key: np.uint64, words: NDArray[np.uint32], first: int, position: int) -> np.float32:
     """The word at a position as a number in [0, 1)."""
     return np.float32(_word(key, words, first, position) >> _BEYOND_24) * _OF_24
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _word(key: np.uint64, words: NDArray[np.uint32], first: int, position: int) -> np.uint32:
     return words[position - first] if position - first < len(words) else _made(key, position)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _made(key: np.uint64, position: int) -> np.uint32:
     a, b, c, d = _philox(key, np.uint64(position // WORDS))
     place = position % WORDS
@@ -276,7 +276,7 @@ def _made(key: np.uint64, position: int) -> np.uint32:
     return np.uint32(pair >> _HALF) if place % 2 else np.uint32(pair & _LOW)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _philox(key: np.uint64, block: np.uint64) -> Any:
     """Eight words, two in each of four numbers."""
     a, b, c, d = block + np.uint64(1), np.uint64(0), np.uint64(0), np.uint64(0)  # NumPy counts before it draws

@@ -6,19 +6,18 @@ Legend: b batch of the chunk, k place in the batch, s sentence and t token of th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.batch_records import Batches, Grouping, Keys, Picked, Shape, Text, Tokens
 from siamese_cbow.kernels.batch.random import fraction
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch
 from siamese_cbow.machine.simd import gather
 from siamese_cbow.machine.threads import Tile
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def fill(chunk: Batches, tile: Tile) -> None:
     """Copy the words of a batch, leave some out by subsampling, and group their occurrences by word.
 
@@ -35,7 +34,7 @@ def fill(chunk: Batches, tile: Tile) -> None:
             filled[u] += 1
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, b: int) -> int:
     end, raw, cut = tokens.first[b], 0, 0
     keep_all, has_stems = len(text.keep) == 0, len(text.stems) > 0
@@ -60,7 +59,7 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
     return end
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def sum_words(tokens: Tokens, vectors: Vectors, tile: Tile, k: int, sums: Vectors, place: int) -> None:
     """sums[place] = the weighted sum of the rows of sentence k, while those of the next in the tile are asked for."""
     starts, b = tokens.starts, tile.batch
@@ -78,7 +77,7 @@ def sum_words(tokens: Tokens, vectors: Vectors, tile: Tile, k: int, sums: Vector
             sums[place, j] += tokens.weights[row] * vectors[row, j]
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def group(
     memory: Grouping, thread: int, rows: Ids, first: int, end: int, unique: Ids, starts: NDArray[np.int64]
 ) -> int:

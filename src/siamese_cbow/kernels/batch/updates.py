@@ -22,12 +22,11 @@ remembers of row w stands in side.first[w] and side.second[w]: a row, a number, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.kernels.batch.batch_records import Matrices, Rule, Steps, Tokens
 from siamese_cbow.kernels.tables import OPTIMIZERS
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_to_move
 from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_move
@@ -37,7 +36,7 @@ SGD, NESTEROV, ADAGRAD = (OPTIMIZERS[name].number for name in ("sgd", "nesterov"
 ADADELTA, ADAM, ADAMAX = (OPTIMIZERS[name].number for name in ("adadelta", "adam", "adamax"))
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def move_rows(
     tokens: Tokens, tile: Tile, gradients: Vectors, steps: Steps, side: Matrices, shared: bool, totals: Vectors
 ) -> None:
@@ -65,7 +64,7 @@ def move_rows(
             update(rule, rate, step, side, unique[u], totals, thread)
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
     """Move row w by the gradient g[t], which is changed."""
     vectors = side.vectors
@@ -100,7 +99,7 @@ def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: V
         raise ValueError("this optimiser has no rule in kernels.batch.updates")
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _gather_adagrad(
     rule: Rule, rate: np.float32, tokens: Tokens, u: int, gradients: Vectors, side: Matrices, totals: Vectors, t: int
 ) -> None:
@@ -124,21 +123,21 @@ def _gather_adagrad(
 
 
 # Not regrouped: the compiler would divide each number of the row by what `_adagrad` divides the rate by.
-@njit(**INLINE, fastmath={"contract"})
+@inner(**INLINE, fastmath={"contract"})
 def _move(side: Matrices, w: int, scale: np.float32, g: Vectors, t: int) -> None:
     vectors = side.vectors
     for j in range(vectors.shape[1]):
         vectors[w, j] -= scale * g[t, j]
 
 
-@njit(**INLINE, fastmath={"contract"})
+@inner(**INLINE, fastmath={"contract"})
 def _move_by_two(side: Matrices, w: int, scale: np.float32, g: Vectors, a: int, b: int) -> None:
     vectors = side.vectors
     for j in range(vectors.shape[1]):
         vectors[w, j] -= scale * (g[a, j] + g[b, j])
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.float32) -> np.float32:
     """Remember the gradient's length, give the step."""
     seen = side.first
@@ -146,7 +145,7 @@ def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.fl
     return rate / (np.sqrt(seen[w, 0]) + rule.epsilon)
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _clip(limit: np.float32, g: Vectors, t: int) -> None:
     norm = np.sqrt(dot(g, t, g, t))
     if norm > limit:
@@ -155,7 +154,7 @@ def _clip(limit: np.float32, g: Vectors, t: int) -> None:
             g[t, j] *= scale
 
 
-@njit(**LEAN, fastmath=FASTMATH)
+@inner(**LEAN, fastmath=FASTMATH)
 def _adadelta(rule: Rule, rate: np.float32, side: Matrices, w: int, g: Vectors, t: int) -> None:
     vectors, seen, moved, rest = side.vectors, side.first, side.second, np.float32(1) - rule.momentum
     for j in range(g.shape[1]):
@@ -165,7 +164,7 @@ def _adadelta(rule: Rule, rate: np.float32, side: Matrices, w: int, g: Vectors, 
         vectors[w, j] -= rate * x
 
 
-@njit(**LEAN, fastmath=FASTMATH)
+@inner(**LEAN, fastmath=FASTMATH)
 def _adam(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
     vectors, m, v = side.vectors, side.first, side.second
     rest1, rest2 = np.float32(1) - rule.momentum, np.float32(1) - rule.decay
@@ -177,7 +176,7 @@ def _adam(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Ve
         vectors[w, j] -= rate * (m[w, j] * correct1) / (np.sqrt(v[w, j] * correct2) + rule.epsilon)
 
 
-@njit(**LEAN, fastmath=FASTMATH)
+@inner(**LEAN, fastmath=FASTMATH)
 def _adamax(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
     vectors, m, u, rest = side.vectors, side.first, side.second, np.float32(1) - rule.momentum
     scale = rate * np.float32(1 / (1 - np.float64(rule.momentum) ** step))

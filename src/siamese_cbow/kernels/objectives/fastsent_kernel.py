@@ -34,7 +34,7 @@ from siamese_cbow.kernels.batch.random import AliasTable, draw
 from siamese_cbow.kernels.batch.tokens import fill, group, sum_words
 from siamese_cbow.kernels.batch.updates import update
 from siamese_cbow.kernels.objectives.losses import softplus
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather, gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
@@ -104,7 +104,7 @@ def train_fastsent(
         part = finish(team, tile)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _cut_phases(chunk: Batches, pairs: Pairs, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, 1, n_threads)
@@ -113,7 +113,7 @@ def _cut_phases(chunk: Batches, pairs: Pairs, b: int, n_threads: int) -> None:
     cut_evenly(phases, b, ROWS, n_rows, 1, n_threads)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, tile: Tile) -> None:
     """Scores of the pairs of some sentences, their slopes, and the gradients of the sums."""
     thread = tile.thread
@@ -133,7 +133,7 @@ def _slopes_tile(pairs: Pairs, target: Matrices, work: FastSentWork, tile: Tile)
         work.is_example[k] = 1 if n > 0 else 0
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _source_rows(
     tokens: Tokens, steps: Steps, share: np.float32, source: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
@@ -146,7 +146,7 @@ def _source_rows(
         update(steps.rule, steps.rates[b], steps.first + b, source, tokens.unique[u], work.totals, thread)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _target_rows(
     n_sources: int, pairs: Pairs, steps: Steps, share: np.float32, target: Matrices, work: FastSentWork, tile: Tile
 ) -> None:
@@ -164,7 +164,7 @@ def _target_rows(
         update(steps.rule, steps.rates[b], steps.first + b, target, pairs.unique[u], work.totals, thread)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _fill_pairs(chunk: Batches, pairs: Pairs, tile: Tile) -> None:
     """Draw the pairs of a batch and group them by word."""
     picked, starts, b, thread = chunk.picked, chunk.tokens.starts, tile.begin, tile.thread
@@ -186,7 +186,7 @@ def _fill_pairs(chunk: Batches, pairs: Pairs, tile: Tile) -> None:
         filled[u] += 1
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
     """Sentence k has to guess the words of sentence j; where the pairs end now."""
     role = 3 + k if chunk.shape.groups else (_BEFORE if k < j else _AFTER)

@@ -33,7 +33,7 @@ from siamese_cbow.kernels.batch.batch_records import (
 from siamese_cbow.kernels.batch.tokens import fill, sum_words
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import Anchor, in_batch_loss
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import LINE
 from siamese_cbow.machine.products import combine, dot, dots
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut, cut_evenly, finish, next_tile, tiles
@@ -91,7 +91,7 @@ def train_in_batch(
         part = finish(team, tile)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _cut_phases(chunk: Batches, b: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, MEANS, n, 1, n_threads)
@@ -102,7 +102,7 @@ def _cut_phases(chunk: Batches, b: int, n_threads: int) -> None:
     cut_evenly(phases, b, ROWS, chunk.tokens.n_unique[b], 1, n_threads)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _means_tile(tokens: Tokens, side: Matrices, means: Vectors, inverse_norms: NDArray[np.float32], tile: Tile) -> None:
     starts, b = tokens.starts, tile.batch
     for k in range(tile.begin, tile.end):
@@ -110,7 +110,7 @@ def _means_tile(tokens: Tokens, side: Matrices, means: Vectors, inverse_norms: N
         _to_unit(means, k, starts[b, k + 1] - starts[b, k], inverse_norms)
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.float32]) -> None:
     """Scale the sum in means[k] to length 1. Absent: inverse norm 0.
 
@@ -128,7 +128,7 @@ def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.flo
         means[k, j] *= scale
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _scores_tile(objective: Objective, work: InBatchWork, n: int, tile: int) -> None:
     """Cosines of all pairs, by tiles; with one matrix the lower half is the mirror of the upper one."""
     n_tiles = tiles(n, TILE)
@@ -138,7 +138,7 @@ def _scores_tile(objective: Objective, work: InBatchWork, n: int, tile: int) -> 
         dots(work.left, i, i_end, work.right, j, j_end, work.scores, objective.shared)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: InBatchWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of all others; zeros where nobody is adjacent to the anchor."""
     b = tile.batch
@@ -158,7 +158,7 @@ def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: InBat
             scores[:] = 0
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _gradients_tile(
     starts: NDArray[np.int64], objective: Objective, work: InBatchWork, tile: Tile, n: int, n_examples: int
 ) -> None:
@@ -176,7 +176,7 @@ def _gradients_tile(
             _to_words(work.right, k, share * work.right_norms[k], work.right_gradients)
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _fill_panel(work: InBatchWork, tile: Tile, n: int, rows: bool, columns: bool) -> None:
     """The slopes of a tile's sentences, k-th row: those of its row of scores, of its column, or the sums of both.
 
@@ -191,7 +191,7 @@ def _fill_panel(work: InBatchWork, tile: Tile, n: int, rows: bool, columns: bool
                     panels[tile.thread, k, j] = slope + scores[j, first + k] if columns else slope
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _to_words(means: Vectors, k: int, scale: np.float32, gradients: Vectors) -> None:
     """Turn the gradient of a unit mean into what each of its words gets.
 

@@ -19,20 +19,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.batch.batch_records import Objective
 from siamese_cbow.kernels.tables import OBJECTIVES
-from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN
+from siamese_cbow.machine.compiling import FASTMATH, INLINE, LEAN, inner
 from siamese_cbow.machine.products import exp_all, highest
 
 SOFTMAX, SIGMOID, LOGISTIC, HINGE = (OBJECTIVES[name].number for name in ("softmax", "sigmoid", "logistic", "hinge"))
 CONTRASTIVE, MARGIN = (OBJECTIVES[name].number for name in ("contrastive", "margin"))
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def sampled_loss(
     objective: Objective, n_positives: int, places: Ids, scores: Vectors, k: int, memory: Vectors, thread: int
 ) -> float:
@@ -48,7 +47,7 @@ def sampled_loss(
     raise ValueError("this objective has no loss among the sampled ones of kernels.objectives.losses")
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _softmax(sharpness: float, n_positives: int, places: Ids, scores: Vectors, k: int) -> float:
     top, wanted, n = -np.inf, 0.0, 0
     for i in range(places.shape[1]):
@@ -71,7 +70,7 @@ def _softmax(sharpness: float, n_positives: int, places: Ids, scores: Vectors, k
     return np.log(total) + top - wanted / n
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _sigmoid(n_positives: int, places: Ids, scores: Vectors, k: int) -> float:
     loss = 0.0
     for i in range(places.shape[1]):
@@ -82,7 +81,7 @@ def _sigmoid(n_positives: int, places: Ids, scores: Vectors, k: int) -> float:
     return loss
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _logistic(
     gamma: float, n_positives: int, places: Ids, scores: Vectors, k: int, slopes: Vectors, thread: int
 ) -> float:
@@ -105,7 +104,7 @@ def _logistic(
     return loss
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _hinge(
     margin: np.float32, n_positives: int, places: Ids, scores: Vectors, k: int, slopes: Vectors, thread: int
 ) -> float:
@@ -125,7 +124,7 @@ def _hinge(
     return loss
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def softplus(x: float) -> float:
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
@@ -140,7 +139,7 @@ class Anchor(NamedTuple):
     n_positives: int  # how many of them have words
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def in_batch_loss(
     objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors
 ) -> float:
@@ -156,7 +155,7 @@ def in_batch_loss(
     raise ValueError("this objective has no loss among the in-batch ones of kernels.objectives.losses")
 
 
-@njit(**INLINE, fastmath=FASTMATH)
+@inner(**INLINE, fastmath=FASTMATH)
 def _contrastive(objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> float:
     k, first, end, n_positives = anchor
     target = np.float32(1.0 / n_positives)
@@ -176,7 +175,7 @@ def _contrastive(objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray
     return np.log(np.float64(total)) + objective.sharpness * top - wanted
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _leave_out(anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> None:
     """Put the scores of those who are no candidates so low that their exponential is 0."""
     out = np.float32(-1e30)
@@ -195,7 +194,7 @@ def _leave_out(anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Ve
         scores[j] = out
 
 
-@njit(**LEAN)
+@inner(**LEAN)
 def _margin(objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> float:
     k, first, end, n_positives = anchor
     hardest = -1  # the sentence of another run with the highest score, the first of equals

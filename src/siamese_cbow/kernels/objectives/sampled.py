@@ -41,7 +41,7 @@ from siamese_cbow.kernels.batch.tokens import fill, sum_words
 from siamese_cbow.kernels.batch.updates import move_rows
 from siamese_cbow.kernels.objectives.losses import sampled_loss
 from siamese_cbow.kernels.tables import SCORES
-from siamese_cbow.machine.compiling import INLINE, LEAN
+from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.products import dot
 from siamese_cbow.machine.simd import gather_scaled
 from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, next_tile
@@ -105,7 +105,7 @@ def train_sampled(
         part = finish(team, tile)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _cut_phases(chunk: Batches, b: int, n_strips: int, n_threads: int) -> None:
     n, phases = chunk.picked.n_sentences[b], chunk.phases
     cut_evenly(phases, b, SUMS, n, n_strips, n_threads)
@@ -115,14 +115,14 @@ def _cut_phases(chunk: Batches, b: int, n_strips: int, n_threads: int) -> None:
     cut_evenly(phases, b, ROWS, chunk.tokens.n_unique[b], n_strips, n_threads)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _strip_of(side: Matrices, n_rows: int, strip: int) -> Matrices:
     """A strip of all rows; what the optimiser keeps of a row as a whole is out of reach, see `training.strips`."""
     first, end = strip * n_rows, (strip + 1) * n_rows
     return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end], side.start[first:end])
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _sums_tile(tokens: Tokens, rows: Vectors, work: SampledWork, tile: Tile, first: int) -> None:
     """The sums of some sentences of one side, and the squares of their lengths; a strip of them."""
     sums = work.sums[tile.strip]
@@ -131,7 +131,7 @@ def _sums_tile(tokens: Tokens, rows: Vectors, work: SampledWork, tile: Tile, fir
         work.squares[tile.strip, first + k] = dot(sums, first + k, sums, first + k)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _dots_tile(shape: Shape, picked: Picked, starts: NDArray[np.int64], work: SampledWork, tile: Tile) -> None:
     """Dots of some anchors with their candidates, a strip of them; with the first strip also the scales of the sums."""
     b, strip, sums = tile.batch, tile.strip, work.sums[tile.strip]
@@ -147,7 +147,7 @@ def _dots_tile(shape: Shape, picked: Picked, starts: NDArray[np.int64], work: Sa
                     work.dots[strip, k, i] = dot(sums, k, sums, work.right + j)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _set_scale(work: SampledWork, k: int, n_words: int) -> None:
     """Absent is a sentence without words, or with a sum of zeros: it takes no part in its batch.
 
@@ -162,7 +162,7 @@ def _set_scale(work: SampledWork, k: int, n_words: int) -> None:
         work.scales[k] = np.float32(1) / np.float32(n_words) if work.score == DOT else np.float32(1)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _square(work: SampledWork, k: int) -> np.float32:
     """The square of the length of a sum, of all strips."""
     square = np.float32(0)
@@ -171,7 +171,7 @@ def _square(work: SampledWork, k: int) -> np.float32:
     return square
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: SampledWork, tile: Tile) -> None:
     """The losses of some anchors, and dL/dscore of their candidates."""
     n_positives, places, slopes = n_slots_of_positives(shape), work.places, work.slopes
@@ -182,7 +182,7 @@ def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: Sampl
             work.losses[k] = sampled_loss(objective, n_positives, places, slopes, k, work.weights, tile.thread)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _score_candidates(shape: Shape, picked: Picked, work: SampledWork, b: int, k: int) -> int:
     """Write the anchor's candidates that have words, and their scores (where slopes will be, too).
 
@@ -209,7 +209,7 @@ def _score_candidates(shape: Shape, picked: Picked, work: SampledWork, b: int, k
     return positive * negative
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _gradients_tile(
     shape: Shape, picked: Picked, objective: Objective, work: SampledWork, tile: Tile, n_examples: int
 ) -> None:
@@ -224,7 +224,7 @@ def _gradients_tile(
         _gather(work, tile, work.right + k, pairs, along, share)
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -> tuple[int, np.float32]:
     """List the pairs in which k is the anchor: how many, and how far their gradients point along k itself."""
     pairs, along = 0, np.float32(0)
@@ -236,7 +236,7 @@ def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -
     return pairs, along
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _as_candidate(
     shape: Shape, picked: Picked, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
 ) -> tuple[int, np.float32]:
@@ -255,7 +255,7 @@ def _as_candidate(
     return pairs, along
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _list(
     work: SampledWork, thread: int, pairs: int, along: np.float32, partner: int, anchor: int, i: int
 ) -> tuple[int, np.float32]:
@@ -266,7 +266,7 @@ def _list(
     return pairs + 1, along + work.slopes[anchor, i] * share
 
 
-@njit(**INLINE)
+@inner(**INLINE)
 def _gather(work: SampledWork, tile: Tile, k: int, pairs: int, along: np.float32, share: np.float32) -> None:
     """The gradient of sentence k's words, from the pairs on the list.
 
