@@ -2,14 +2,13 @@
 
     row_words   rows -> their words, on the small path and in bulk
     terms       the words of a query, and BM25
-    fitting     vectors fitted to a collection, and the cosines of its rows
+    fitting     vectors fitted to a collection, the cosines of its rows, and compact codes of them for an index
     fusion      combines two scores; feedback; which rows are scored exactly
     kept_text   holds the rows of a text during a search
     scoring     a collection in memory: bounds first, exact scores for few rows
     search      the rows of a text that match a query, without preparation [Hit, search]
     graph       approximate nearest neighbours with usearch, for `duplicates`
     postings    which rows contain a word
-    coding      compact vectors, and a fit on disk
     segment     some of the rows of an index on disk
     manifest    the contents of an index as one JSON file, and the fit of its rows [NAME, kept_model]
     updating    creates and updates an index [update]

@@ -27,8 +27,7 @@ from siamese_cbow.kernels.bm25 import idf
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
-from siamese_cbow.retrieval.coding import Coding
-from siamese_cbow.retrieval.fitting import Fit, in_spreads, shortened
+from siamese_cbow.retrieval.fitting import Coding, Fit, in_spreads, shortened
 from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, pool_of, ranked, spread_of
 from siamese_cbow.retrieval.manifest import Manifest, kept_model
 from siamese_cbow.retrieval.postings import QueryMemory
