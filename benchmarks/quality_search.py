@@ -25,7 +25,7 @@ from benchmarks.quality_streams import beginning, paragraphs
 from benchmarks.quality_tried import CONCLUSIONS, PROTOTYPES
 from benchmarks.quality_ways import changed
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.sts import TUNING
@@ -132,14 +132,13 @@ def table(search: Search, rows: list[Row], *, final: bool = False) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("stream", type=Path)
     parser.add_argument("--punctuated", type=Path)
     parser.add_argument("--paragraphs", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--only", help="run rows whose name holds this; show what is known of the others")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     search = Search(options)
     parts = [
