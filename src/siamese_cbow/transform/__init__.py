@@ -1,7 +1,7 @@
 """Model in, model out: each step reads trained rows and writes new ones.
 
     estimates       word weights; mean and Gram matrix of sentences, from a stream or from counts
-      [information]
+      [idf, information]
     settings        post-processing settings [Postprocess]
     postprocessing  applies them, at the end of training or to any model, and undoes them; moves rare words towards the
       vectors of their n-grams
