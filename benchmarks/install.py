@@ -9,6 +9,7 @@ blocks on the disk that their files take in site-packages, compiled modules incl
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import json
 import os
@@ -20,7 +21,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import machine, markdown, report
 from siamese_cbow.errors import EXTRAS
 
 ROOT = Path(__file__).parents[1]
@@ -87,8 +88,9 @@ def listed(sizes: dict[str, float], names: Iterable[str], most: int) -> str:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(EXTRAS), help="just these extras")
+    parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
     brings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     with tempfile.TemporaryDirectory() as name:

@@ -13,6 +13,7 @@ time of one thread, the two by turns, the shortest of several.
 
 from __future__ import annotations
 
+import argparse
 import lzma
 import time
 from collections import Counter
@@ -23,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.compress import scores
-from benchmarks.tables import RESULTS, arguments, machine, markdown, report
+from benchmarks.tables import RESULTS, machine, markdown, report
 from siamese_cbow import Model, Vocabulary, load, sts
 from siamese_cbow.evaluation.systems import words_of
 
@@ -175,11 +176,12 @@ def speed(whole: Model, path: Path, write: bool) -> None:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--sts", type=Path)
     task.add_argument("--text", type=Path)
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     if options.text:
         speed(load(options.model), options.text, options.write)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from search_world import topic_model
 from siamese_cbow.cli import main
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.text import FORMATS, MARKUP
+from siamese_cbow.text import FORMATS
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.folders import Walk, _spec, left_out_remark
+from siamese_cbow.text.inputs import MARKUP
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 

@@ -86,9 +86,3 @@ FORMATS = (  # the first one is what a file of any other ending is taken for
     FileFormat("PDF", (".pdf",), "lines", document="documents.pdf_paragraphs", needs=("pypdf", "pdf")),
     FileFormat("PPDB", (".ppdb",), "", "lines"),
 )  # fmt: skip
-# Files that are plain text to us, though much of it is not for readers: ending -> what it is.
-MARKUP = {
-    ".tex": "LaTeX", ".rst": "reStructuredText", ".xml": "XML", ".ipynb": "notebooks", ".srt": "subtitles",
-    ".vtt": "subtitles", ".eml": "mail", ".mbox": "mail",
-}  # fmt: skip
-PANDOC = {"LaTeX", "reStructuredText", "notebooks"}  # what that program turns into text

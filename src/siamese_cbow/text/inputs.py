@@ -18,13 +18,19 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.errors import InputError, counted
-from siamese_cbow.text import FORMATS, MARKUP, PANDOC
+from siamese_cbow.text import FORMATS
 from siamese_cbow.text.encodings import listed
 from siamese_cbow.text.folders import Walk, left_out_remark
 from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, NoText, RawBlock
 
 ITERABLE = "the iterable"
+# Files that are plain text to us, though much of it is not for readers: ending -> what it is.
+MARKUP = {
+    ".tex": "LaTeX", ".rst": "reStructuredText", ".xml": "XML", ".ipynb": "notebooks", ".srt": "subtitles",
+    ".vtt": "subtitles", ".eml": "mail", ".mbox": "mail",
+}  # fmt: skip
+PANDOC = {"LaTeX", "reStructuredText", "notebooks"}  # what that program turns into text
 _LOOK_AT = 100  # documents that are looked at to tell sentences from words
 
 
