@@ -9,7 +9,6 @@ adapting. The numbers in `transform/adaptation.py` were chosen on 2012 and 2013,
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest.mock import patch
@@ -19,7 +18,7 @@ import numpy as np
 from benchmarks.peers import peers
 from benchmarks.pretrained import YEARS, by_year, set_by_set
 from benchmarks.scoring import mean_pearson, spread_row
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet, counted
@@ -127,11 +126,10 @@ def packed_again(model: Model, sets: Sequence[PairSet]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("wikipedia", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
     parser.add_argument("--captions", type=Path, nargs="*", default=[])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     wikipedia = Stream.load(options.wikipedia)
     sets = [counted(pair_set, "official") for pair_set in sts(options.sts)]

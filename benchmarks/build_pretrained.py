@@ -40,7 +40,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.compression import combine
-from siamese_cbow.transform.spelling import drawn_to_letters
+from siamese_cbow.transform.postprocessing import drawn_to_letters
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 

@@ -8,7 +8,6 @@ the same folder: 300,000 words in 300 dimensions. One row more is for the model 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Model, Vocabulary
 from siamese_cbow.words.vocabulary import FEW
 
@@ -73,10 +72,9 @@ def loading_seconds(program: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="also write the seconds to this file")
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = str(Path(temporary) / "model")

@@ -8,14 +8,13 @@ reported. The size is that of all files of a folder for siamese-cbow itself: row
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import RESULTS, machine, markdown, report
+from benchmarks.tables import RESULTS, arguments, machine, markdown, report
 from siamese_cbow import Model, evaluate, load, sts
 from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.transform.compression import rotated
@@ -101,10 +100,9 @@ def plot(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     model, sets = load(options.model), sts(options.sts)
     whole = scores(model, sets)

@@ -11,14 +11,13 @@ other small words ("a" for "the", "is not" for "isn't"). An edit is made where t
 
 from __future__ import annotations
 
-import argparse
 import lzma
 import random
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Texts, load
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.duplicates import duplicates
@@ -131,11 +130,10 @@ def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("text", type=Path)
     parser.add_argument("--lines", type=int, default=6_000, help="originals to try")
     parser.add_argument("--most", type=int, default=1_000, help="pairs of each edit")
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     model, texts = load(), originals(options.text, options.lines)
     parts = []

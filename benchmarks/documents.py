@@ -10,7 +10,6 @@ was chosen on these tasks.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +23,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.preprocessing import normalize
 
 from benchmarks.quality_ways import documents
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Model, SiameseCBOW, Stream
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.weighting import SIF
@@ -147,11 +146,10 @@ def by_novel(system: Averaged | TfIdf, texts: Sequence[Document], labels: list[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("wikipedia", type=Path)
     parser.add_argument("novels", type=Path)
     parser.add_argument("--train", type=int, default=12_000, help="articles to learn from (default 12,000)")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     wikipedia = Stream.load(options.wikipedia)
     seen = documents(wikipedia, 0, options.train)

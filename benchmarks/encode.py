@@ -16,7 +16,6 @@ The page says how busy the machine was: with others on it, ratios are off in eit
 
 from __future__ import annotations
 
-import argparse
 import json
 import mmap
 import os
@@ -32,7 +31,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from benchmarks.tables import machine, markdown, report, zipf_words
+from benchmarks.tables import arguments, machine, markdown, report, zipf_words
 from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.kernels.means import _sum, means
 from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT, Encoder
@@ -220,11 +219,10 @@ def _seconds(encoder: Encoder, texts: list[str], n: int, rounds: int = 50) -> fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="also write the seconds to this file")
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     texts, words = sentences(options.sentences)
     load_before = os.getloadavg()[0]

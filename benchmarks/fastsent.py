@@ -5,11 +5,10 @@ python -m benchmarks.fastsent STREAM --sts DIR [--write]
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.stream.stream import Stream
@@ -19,10 +18,9 @@ CHOSEN_ON, REPORTED = (2012, 2013), (2014, 2015)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("stream", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     stream, sets = Stream.load(options.stream), list(sts(options.sts))
     rows, best = [], (0.0, 0.0, 0.0)

@@ -10,7 +10,6 @@ the mean; the others run once. Results are kept from run to run in a temporary f
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import lzma
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import SiameseCBOW, TextSettings, Tokenizer, prepare
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.model.model import Model
@@ -145,12 +144,11 @@ SEEDED = ("random", "ours")  # the others run once
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--languages", nargs="+", default=["de", "ru", "ja", "zh"])
     parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     for kind in options.systems:
         for language in options.languages:

@@ -7,7 +7,6 @@ Each part is the beginning of the text with the words that stand in it five time
 
 from __future__ import annotations
 
-import argparse
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from benchmarks.quality_streams import beginning, with_own_words
 from benchmarks.scoring import mean_pearson, spread_row
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.stream.stream import Stream
@@ -38,11 +37,10 @@ def figures(stream: Stream, seed: int, sets: list[PairSet]) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("stream", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     whole, sets = Stream.load(options.stream), list(sts(options.sts))
     rows, means = [], []

@@ -9,7 +9,6 @@ that the documentation speaks of: on 2012 and 2013, and on the novels held out.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ import numpy as np
 
 from benchmarks.quality_streams import documents
 from benchmarks.scoring import spread_row
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix
@@ -109,13 +108,12 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     for name in ("text", "pairs", "domain"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--sts", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="1 is kinder to a busy machine; the figures are the same")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     text, pairs, domain = (Stream.load(getattr(options, name)) for name in ("text", "pairs", "domain"))
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,6 @@ shows how time and memory grow. `--share` makes all of it smaller.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import shutil
@@ -24,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 
 N_SENTENCES, N_TOKENS, N_WORDS, N_BOOKS = 74_004_228, 1_057_070_918, 315_643, 7_087
 CHUNK = 200_000  # sentences written at a time
@@ -129,10 +128,9 @@ def row(name: str, n_tokens: int, n_words: int, seconds: float, cpu: float, memo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rows = []
     folder = Path(tempfile.mkdtemp(dir=options.folder))

@@ -8,14 +8,13 @@ sentences of the stream, or from the counts of words. Settings are chosen on STS
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.compress import scores
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import load, sts
 from siamese_cbow.stream.stream import Stream
 
@@ -35,11 +34,10 @@ STEPS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("stream", type=Path)
     parser.add_argument("models", type=Path, nargs="+")
     parser.add_argument("--sts", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     stream, sets = Stream.load(options.stream), sts(options.sts)
     models = [load(path).without_postprocessing() for path in options.models]

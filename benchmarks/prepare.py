@@ -8,13 +8,12 @@ unpacking, splitting and scanning, and the table says how much to each.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 
 from benchmarks.reading_memory import watched
-from benchmarks.tables import best_of, machine, markdown, report, write_sentences
+from benchmarks.tables import arguments, best_of, machine, markdown, report, write_sentences
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.corpus import Corpus
@@ -109,11 +108,10 @@ def raw_table(path: Path, layout: str, folder: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--text", type=Path, help="a raw text, to be split into sentences")
     parser.add_argument("--layout", default="paragraphs")
     parser.add_argument("--tokens", type=int, default=20_000_000)
-    parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -9,7 +9,6 @@ those of `peers`, each with the preprocessing that serves it best. What ours was
 
 from __future__ import annotations
 
-import argparse
 import gc
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ import numpy as np
 from benchmarks.build_pretrained import DIM, PARTS, WORDS, Part, Texts, add_texts, combined, small, trained
 from benchmarks.peers import peers
 from benchmarks.scoring import mean_pearson, spread_row
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
@@ -115,11 +114,10 @@ def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     add_texts(parser)
     for name in ("sts", "transfer"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     tests = Tests(list(sts(options.sts)), transfer_sets(options.transfer))
     with tempfile.TemporaryDirectory() as temporary:

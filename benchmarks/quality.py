@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.peers import peers
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
@@ -85,7 +85,7 @@ def norms(stream: Stream, recipe: SiameseCBOW) -> tuple[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("stream", type=Path)
     parser.add_argument("--sts", type=Path, required=True)
     parser.add_argument("--novels", type=Path)
@@ -93,7 +93,6 @@ def main() -> None:
     parser.add_argument("--glove", type=Path, help="a file of GloVe vectors, such as glove.6B.300d.txt")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--variants", action="store_true", help="also what the defaults were chosen among")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     stream, sets = Stream.load(options.stream), sts(options.sts)
     numbers = range(1, options.seeds + 1)

@@ -10,7 +10,6 @@ likes. Folders hold four times as many files, not larger ones: an HTML, Markdown
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import io
@@ -28,7 +27,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 
 ROW_BYTES, TIMES = 500, 4
 # Does one thing, and prints the most anonymous memory that it had, in kilobytes, looked at a hundred times a second.
@@ -169,10 +168,9 @@ def measured(what: str, n: int) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--megabytes", type=int, default=32, help="of text, at the smaller size")
     parser.add_argument("--only", action="append", help="this format; give it again for more")
-    parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args()
     n, table_rows = options.megabytes * 1_000_000 // ROW_BYTES, []
     for what in options.only or [*FILES, PARQUET, *FOLDERS]:

@@ -13,7 +13,6 @@ loading models; the best of three, of MiniLM of the first 300 documents.
 
 from __future__ import annotations
 
-import argparse
 import lzma
 import random
 import re
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.peers import WordLlama256, transformer
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Texts, load, search
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fusion import Mode, Wanted
@@ -203,13 +202,12 @@ def table(collection: TestCollection, made: dict[str, Rank]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("cranfield", type=Path)
     parser.add_argument("wikipedia", type=Path)
     parser.add_argument("--articles", type=int, default=500)
     parser.add_argument("--only", default="", help="only systems whose name has this")
     parser.add_argument("--skip", action="append", default=[], help="no systems whose name begins with this")
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     made = {name: make() for name, make in systems(load()).items() if options.only in name
             and not name.startswith(tuple(options.skip))}  # fmt: skip

@@ -15,7 +15,6 @@ before exact words, which takes part. All take turns, and the best of equally ma
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -29,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import machine, markdown, report, zipf_words
+from benchmarks.tables import arguments, machine, markdown, report, zipf_words
 from siamese_cbow import Index, Model, Vocabulary, load
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
@@ -169,7 +168,7 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--text", type=Path, help="a file of text, compressed or not")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--query", default="trade agreements between China and the United States")
@@ -179,7 +178,6 @@ def main() -> None:
     parser.add_argument("--build", action="store_true", help="only make what --work keeps")
     parser.add_argument("--before", type=Path, metavar="SRC", help="the sources of an earlier commit, to compare with")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as temporary:

@@ -32,7 +32,7 @@ import numpy as np
 import psutil
 
 from benchmarks.encode import DIM, N_WORDS, saved_model, sentences
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import load
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.bodies import json_response
@@ -179,10 +179,9 @@ def stops(folder: Path, bodies: list[bytes]) -> tuple[int, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     parser.add_argument("--serve", choices=SYSTEMS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

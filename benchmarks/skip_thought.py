@@ -7,12 +7,11 @@ Text by Zipf's law over 50,000 words, 20 words a sentence. `--full` adds the ori
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.tables import machine, markdown, report, zipf_words
+from benchmarks.tables import arguments, machine, markdown, report, zipf_words
 from siamese_cbow import Stream
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
 from siamese_cbow.baselines.skip_thought.run import SkipThought
@@ -88,11 +87,10 @@ def rows(batches: int, threads: int, full: bool) -> list[list[Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--batches", type=int, default=12)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     header = ["kind", "dim", "dim_word", "softmax", "training, words/s", "encoding, sentences/s", "one by one"]
     table = markdown(header, rows(options.batches, options.threads, options.full))

@@ -9,7 +9,6 @@ rows or columns is an error: correct FIGURES.
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import re
@@ -17,7 +16,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from benchmarks.tables import RESULTS, markdown
+from benchmarks.tables import RESULTS, arguments, markdown
 
 TIMES, SCORES = 0.15, 0.004  # noise: of times on a shared machine, relative; of correlations, absolute (three seeds)
 
@@ -242,8 +241,7 @@ def page() -> str:
 
 def main() -> None:
     """Prints the page, or writes it with its plot."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
+    parser = arguments(__doc__)
     text = page()
     print(text)
     if parser.parse_args().write:

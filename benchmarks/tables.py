@@ -1,7 +1,8 @@
-"""What all benchmarks share: a synthetic text, the machine's name, and Markdown tables."""
+"""What all benchmarks share: their arguments, a synthetic text, the machine's name, and Markdown tables."""
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import os
 import platform
@@ -12,6 +13,13 @@ from pathlib import Path
 import numpy as np
 
 RESULTS = Path(__file__).parents[1] / "results"
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """A parser with `--write`; `description` is the docstring of the script, shown as it is written."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="keep the page in results/")
+    return parser
 
 
 def zipf_words(n_tokens: int, *, n_words: int = 200_000, seed: int = 1) -> tuple[np.ndarray, list[str]]:

@@ -18,7 +18,6 @@ wait for each other suffer more from a core that is busy elsewhere, and only a q
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import threading
 import time
@@ -32,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from benchmarks.quality_streams import documents
-from benchmarks.tables import machine, markdown, report, write_sentences
+from benchmarks.tables import arguments, machine, markdown, report, write_sentences
 from siamese_cbow.kernels.objectives.in_batch import TILE
 from siamese_cbow.machine.compiling import FASTMATH
 from siamese_cbow.machine.intrinsics import aligned, padded_width
@@ -308,13 +307,12 @@ def section(source: Path | None, n_words: int, rounds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument(
         "--stream", type=Path, action="append", help="a prepared text; otherwise a synthetic one is made"
     )
     parser.add_argument("--words", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     sections = [section(source, options.words, options.rounds) for source in options.stream or [None]]
     page = "\n\n".join([machine("numpy", "numba", "gensim"), *sections])

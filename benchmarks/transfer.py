@@ -10,14 +10,13 @@ a 95% interval (bootstrap over texts, all seeds of a text together), and McNemar
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Model, load
 from siamese_cbow.evaluation.probe import Labelled, classified
 from siamese_cbow.evaluation.transfer import transfer_sets
@@ -64,10 +63,9 @@ def rows_of(model: Model, folder: Path) -> list[Sequence[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", default="pretrained")
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     model = load(options.model)
     header = ["set", "unknown words", "they count as", "accuracy", f"against `{BEFORE}`", "texts"]

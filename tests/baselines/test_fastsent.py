@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, rule, shape_of
-from siamese_cbow.baselines.fastsent import FastSent
-from siamese_cbow.baselines.fastsent_engine import FastSentEngine, Guesses
+from siamese_cbow.baselines.fastsent import FastSent, FastSentEngine, Guesses
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.kernels.batch.random import POWER, alias_table
 from siamese_cbow.kernels.objectives import reference

@@ -22,18 +22,14 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.transform import estimates
 from siamese_cbow.transform.estimates import idf, sentence_counts, sentence_moments, sif, usif
 from siamese_cbow.words.vocabulary import Vocabulary
+from stream_world import short_documents
 
 DIM = 6
 
 
 @pytest.fixture
 def stream() -> Stream:
-    rng = np.random.default_rng(1)
-    words = [f"w{i}" for i in range(40)]
-    chances = 1 / np.arange(1, 41)
-    return Stream.of_words(
-        [[list(rng.choice(words, rng.integers(1, 9), p=chances / chances.sum())) for _ in range(5)] for _ in range(60)]
-    )
+    return short_documents(shortest=1)
 
 
 def plain_sentences(stream: Stream) -> list[list[int]]:

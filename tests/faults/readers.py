@@ -312,7 +312,7 @@ def _groups(folder: Path) -> Reader:
         return sum(corpus.lines(block).text.count(b"\n") for block in corpus.blocks())
 
     ways = {b"p": mutation.cells(" ||| "), b"t": mutation.cells("\t")}
-    return Reader(read, [b"p" + ppdb, b"t" + tsv], ["text.groups"], mutation.after(1, ways))
+    return Reader(read, [b"p" + ppdb, b"t" + tsv], ["text.sentences"], mutation.after(1, ways))
 
 
 def _languages(folder: Path) -> Reader:

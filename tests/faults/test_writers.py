@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from siamese_cbow.base import files
-from siamese_cbow.base.arrays import save_array
+from siamese_cbow.base.arrays import GrowingArray, save_array
 from siamese_cbow.errors import InputError
-from siamese_cbow.stream.writer import GrowingArray
 
 pytest.importorskip("fcntl", reason="folders are locked with fcntl, which this system lacks")
 import resource

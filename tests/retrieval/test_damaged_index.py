@@ -131,7 +131,7 @@ def test_a_byte_between_the_samples(model: Model, index: Path, name: str) -> Non
 def test_an_index_that_was_copied_is_read_once_as_a_whole(
     model: Model, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from siamese_cbow.retrieval import coding, segment
+    from siamese_cbow.retrieval import fitting, segment
 
     for path in index.rglob("*"):
         os.utime(path, ns=(1, 1))
@@ -139,7 +139,7 @@ def test_an_index_that_was_copied_is_read_once_as_a_whole(
     real = segment.file_hash
     monkeypatch.setattr(segment, "file_hash", lambda path: (hashed.append(path.name), real(path))[1])
     Index(index, model=model)
-    assert sorted(hashed) == sorted([*segment.FILES, *coding.FILES])
+    assert sorted(hashed) == sorted([*segment.FILES, *fitting.FIT_FILES])
     update(index, model=model)
     hashed.clear()
     Index(index, model=model)

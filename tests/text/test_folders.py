@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from search_world import topic_model
 from siamese_cbow.cli import main
 from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.text import FORMATS
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.folders import Walk, _spec, left_out_remark
+from siamese_cbow.text.inputs import MARKUP
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -118,6 +120,7 @@ def test_markup_that_is_read_as_text_is_said_in_one_line(tmp_path: Path) -> None
     plain = RowReader(tmp_path / "b.txt")
     list(plain.texts())
     assert not plain.remarks
+    assert not MARKUP.keys() & {ending for form in FORMATS for ending in form.endings}  # those are parsed
 
 
 def test_tables_without_the_column_are_left_out_of_folders_only(tmp_path: Path) -> None:

@@ -17,14 +17,13 @@ from siamese_cbow.base.files import one_writer
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, Interrupted
 from siamese_cbow.model.storage import load
-from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training import saved_run
 from siamese_cbow.training.checkpoint import Checkpoints, read_log
 from siamese_cbow.training.loop import Callback, Run
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
+from stream_world import prepared_lines
 
 RECIPE = SiameseCBOW(dim=8, epochs=2, batch_size=32)
 OPTIONS = ["--dim", "8", "--epochs", "2", "--batch-size", "32"]
@@ -32,12 +31,7 @@ OPTIONS = ["--dim", "8", "--epochs", "2", "--batch-size", "32"]
 
 @pytest.fixture(scope="module")
 def stream_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stream")
-    rng = np.random.default_rng(0)
-    lines = [" ".join(f"w{i}" for i in rng.zipf(1.4, 8) % 100) for _ in range(1000)]
-    (folder / "text.txt").write_text("\n".join(line if i % 40 else "" for i, line in enumerate(lines)))
-    prepare(folder / "text.txt", output=folder / "stream", min_count=1, text=TextSettings(layout="sentences"))
-    return folder / "stream"
+    return prepared_lines(tmp_path_factory.mktemp("stream"), n_words=100, n_lines=1000)
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,14 @@ from siamese_cbow.base.files import one_writer
 from siamese_cbow.cli import main
 from siamese_cbow.errors import FormatError, InputError, Interrupted, SettingsError
 from siamese_cbow.model.storage import load
-from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training.checkpoint import Checkpoints, read_log
 from siamese_cbow.training.loop import Callback, Run, train
 from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.recipe import Saving
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
+from stream_world import prepared_lines
 
 RECIPE = SiameseCBOW(dim=16, epochs=3, batch_size=32, seed=7)
 OFTEN = Saving(checkpoint_minutes=0.001)
@@ -37,12 +36,7 @@ OFTEN = Saving(checkpoint_minutes=0.001)
 
 @pytest.fixture(scope="module")
 def stream_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stream")
-    rng = np.random.default_rng(0)
-    lines = [" ".join(f"w{i}" for i in rng.zipf(1.4, 8) % 300) for _ in range(6000)]
-    (folder / "text.txt").write_text("\n".join(line if i % 40 else "" for i, line in enumerate(lines)))
-    prepare(folder / "text.txt", output=folder / "stream", min_count=1, text=TextSettings(layout="sentences"))
-    return folder / "stream"
+    return prepared_lines(tmp_path_factory.mktemp("stream"), n_words=300, n_lines=6000)
 
 
 @pytest.fixture(scope="module")

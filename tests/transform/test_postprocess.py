@@ -27,6 +27,7 @@ from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, write_r
 from siamese_cbow.transform.estimates import count_moments, sif
 from siamese_cbow.transform.settings import Postprocess
 from siamese_cbow.words.vocabulary import Vocabulary
+from stream_world import short_documents
 
 DIM = 8
 STEPS: dict[str, dict[str, Any]] = {
@@ -42,12 +43,7 @@ STEPS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def stream() -> Stream:
-    rng = np.random.default_rng(1)
-    words = [f"w{i}" for i in range(40)]
-    chances = 1 / np.arange(1, 41)
-    return Stream.of_words(
-        [[list(rng.choice(words, rng.integers(2, 9), p=chances / chances.sum())) for _ in range(5)] for _ in range(60)]
-    )
+    return short_documents(shortest=2)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from siamese_cbow import SiameseCBOW, Stream, TextSettings, prepare
 from siamese_cbow.model import geometry
 from siamese_cbow.model.ngram_vectors import fitted
-from siamese_cbow.transform.spelling import drawn_to_letters
+from siamese_cbow.transform.postprocessing import drawn_to_letters
 from siamese_cbow.words.lookup import written_out
 from siamese_cbow.words.unknown_words import key_of, ngrams
 from siamese_cbow.words.vocabulary import Vocabulary

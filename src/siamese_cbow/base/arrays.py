@@ -6,11 +6,12 @@ import os
 import tokenize
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.base.disk import blake2b
 from siamese_cbow.errors import FormatError, SettingsError
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -73,6 +74,47 @@ class _Writable:
 
     def __init__(self, file: BinaryIO) -> None:
         self.write = file.write
+
+
+class GrowingArray:
+    """A `.npy` file that is appended to; its header is written again when its length is known.
+
+    NumPy leaves room in the header of such a file for a longer first axis, for just this purpose.
+
+    row     the shape of what the array is made of: () for numbers, (dim,) for vectors
+    hashed  whether `hash` will be asked for
+    """
+
+    def __init__(self, path: Path, dtype: Any, row: tuple[int, ...] = (), *, hashed: bool = False) -> None:
+        self._file: BinaryIO = path.open("w+b")
+        self._dtype, self._row = np.dtype(dtype), row
+        self._digest = blake2b(digest_size=16) if hashed else None
+        self.length = 0
+        self._write_header()
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Adds values at the end."""
+        data = np.ascontiguousarray(values, self._dtype)
+        if self._digest is not None:
+            self._digest.update(data.data)
+        self._file.write(data.data)  # not `tofile`: see `append_array`
+        self.length += len(data)
+
+    def close(self) -> None:
+        """Writes the final header and closes the file."""
+        with self._file:
+            self._file.flush()
+            self._file.seek(0)
+            self._write_header()
+
+    def hash(self) -> bytes:
+        """A hash of the values."""
+        assert self._digest is not None
+        return self._digest.digest()
+
+    def _write_header(self) -> None:
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self.length, *self._row)}
+        np.lib.format.write_array_header_1_0(cast(Any, self._file), header)
 
 
 def check_ids(ids: Ids, n_words: int) -> str:

@@ -16,7 +16,7 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     evaluating    evaluate, download, reproduce: scores on STS, the paper's tables and figures
     serve         models over HTTP
 
-To add a command, write a function in one of these modules, or in a new one, and add a line to `COMMANDS`.
+To add a command, write a function in one of these modules, or in a new one, and add a line to `HEADINGS`.
 """
 
 from __future__ import annotations
@@ -32,48 +32,41 @@ import click
 
 from siamese_cbow.errors import Interrupted, SiameseCBOWError
 
-# command -> (module below this package:function, one line of help). The help is repeated here so that
+# heading -> command -> (module below this package:function, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test checks that it equals the command's own.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("demo:demo", "Train on the State of the Union speeches and show the result."),
-    "prepare": ("prepare:prepare", "Turn text into a stream of word ids on disk."),
-    "train": ("train:train", "Train a model on text, or on streams written by `prepare`."),
-    "encode": ("encode:encode", "Turn each line or record into a vector."),
-    "similarity": ("looking:similarity", "Print the similarity of two texts, from -1 to 1."),
-    "neighbours": (
-        "looking:neighbours",
-        "Print the words nearest to a word or text, one form per stem, with their cosines.",
-    ),
-    "search": (
-        "searching:search",
-        "Search text by exact words and by meaning, best match first.",
-    ),
-    "index": ("searching:index", "Create or update an index of text files for `search --index`."),
-    "dedup": ("grouping:dedup", "Print text without near-duplicate lines."),
-    "cluster": ("grouping:cluster", "Group lines by topic and label each group with its typical words."),
-    "info": ("looking:info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
-    "serve": ("serve:serve", "Serve models over HTTP, with an OpenAI-compatible API and an explorer page."),
-    "convert": ("transforming:convert", "Convert a model or word vector file to another format."),
-    "adapt": ("transforming:adapt", "Adapt a model to a domain: headlines, tickets, captions."),
-    "combine": (
-        "transforming:combine",
-        "Merge several models with the same vocabulary into one.",
-    ),
-    "compress": ("transforming:compress", "Shrink a model: fewer bits, dimensions or words."),
-    "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
-    "reproduce": (
-        "evaluating:reproduce",
-        "Reproduce every table and figure of the paper from one stream.",
-    ),
-    "download": ("evaluating:download", "Download the public STS sets of SemEval, STS-Benchmark and SICK."),
+HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
+    "Train": {
+        "demo": ("demo:demo", "Train on the State of the Union speeches and show the result."),
+        "prepare": ("prepare:prepare", "Turn text into a stream of word ids on disk."),
+        "train": ("train:train", "Train a model on text, or on streams written by `prepare`."),
+    },
+    "Use a model": {
+        "encode": ("encode:encode", "Turn each line or record into a vector."),
+        "similarity": ("looking:similarity", "Print the similarity of two texts, from -1 to 1."),
+        "neighbours": (
+            "looking:neighbours",
+            "Print the words nearest to a word or text, one form per stem, with their cosines.",
+        ),
+        "search": ("searching:search", "Search text by exact words and by meaning, best match first."),
+        "index": ("searching:index", "Create or update an index of text files for `search --index`."),
+        "dedup": ("grouping:dedup", "Print text without near-duplicate lines."),
+        "cluster": ("grouping:cluster", "Group lines by topic and label each group with its typical words."),
+        "serve": ("serve:serve", "Serve models over HTTP, with an OpenAI-compatible API and an explorer page."),
+    },
+    "Change a model": {
+        "info": ("looking:info", "Describe a model: size, tokenizer, frequent words, recipe, corpus."),
+        "convert": ("transforming:convert", "Convert a model or word vector file to another format."),
+        "adapt": ("transforming:adapt", "Adapt a model to a domain: headlines, tickets, captions."),
+        "combine": ("transforming:combine", "Merge several models with the same vocabulary into one."),
+        "compress": ("transforming:compress", "Shrink a model: fewer bits, dimensions or words."),
+    },
+    "Evaluate": {
+        "evaluate": ("evaluating:evaluate", "Score models on semantic textual similarity."),
+        "reproduce": ("evaluating:reproduce", "Reproduce every table and figure of the paper from one stream."),
+        "download": ("evaluating:download", "Download the public STS sets of SemEval, STS-Benchmark and SICK."),
+    },
 }
-
-HEADINGS = {
-    "Train": "demo prepare train",
-    "Use a model": "encode similarity neighbours search index dedup cluster serve",
-    "Change a model": "info convert adapt combine compress",
-    "Evaluate": "evaluate reproduce download",
-}
+COMMANDS = {name: command for commands in HEADINGS.values() for name, command in commands.items()}
 ALIASES = {"neighbors": "neighbours"}
 
 
@@ -160,9 +153,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
-        for heading, names in HEADINGS.items():
+        for heading, commands in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, COMMANDS[name][1]) for name in names.split()])
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
 
 _CONTEXT = {

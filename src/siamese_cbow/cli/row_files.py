@@ -14,13 +14,13 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 
-from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.arrays import GrowingArray, Vectors
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text.reader import RecordColumns, column_names_of, format_of
@@ -86,29 +86,14 @@ def open_rows(path: Path | None, columns: RecordColumns | None, vector: str, dim
 
 @contextmanager
 def _npy(path: Path, vector: str, dim: int) -> Iterator[Write]:
-    """One float32 matrix. The header is written twice, because the number of rows is known only at the end."""
-    n_rows = 0
-    with path.open("wb") as file:
-
-        def header() -> None:
-            entry = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, dim)}
-            file.seek(0)
-            np.lib.format.write_array_header_1_0(file, entry)  # leaves room for a longer number
+    """One float32 matrix."""
+    with closing(GrowingArray(path, "<f4", (dim,))) as matrix:
 
         def write(records: Sequence[Any], vectors: Vectors | None) -> None:
-            nonlocal n_rows
             if vectors is not None:
-                file.write(vectors.astype("<f4", copy=False).data)
-                n_rows += len(vectors)
+                matrix.append(vectors)
 
-        header()
-        start = file.tell()
         yield write
-        header()
-        if file.tell() != start:
-            raise AssertionError(
-                "the .npy header no longer fits the space reserved for it"
-            )  # NumPy keeps 21 digits free
 
 
 # Parquet

@@ -96,7 +96,7 @@ def unknown_words(system: System | PairSystem, pair_set: PairSet) -> int | None:
     return pair_set.text(tokenizer).n_unknown(getattr(system, "vocabulary", None))
 
 
-def paired_cosines(left: Vectors, right: Vectors) -> tuple[Floats, Flags]:
+def _cosines_of_pairs(left: Vectors, right: Vectors) -> tuple[Floats, Flags]:
     """The cosines of the rows of two arrays, (n,), and which rows have a zero vector on one side; their cosine is 0."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
@@ -114,7 +114,7 @@ def _cosines(system: System | PairSystem, sets: Sequence[PairSet], name: str) ->
             place.setdefault(sentence, len(place))
     vectors = _encoded(system, list(place), name)
     rows = [np.array([[place[left], place[right]] for left, right in pair_set.pairs]) for pair_set in sets]
-    return [paired_cosines(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]
+    return [_cosines_of_pairs(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]
 
 
 def _adapted_cosines(
@@ -129,7 +129,7 @@ def _adapted_cosines(
         else:
             parts = held_out_parts(texts, set_rng(pair_set.name, seed))
             vectors = np.sum([np.where(scored[:, None], adapted(chosen), 0) for chosen, scored in parts], axis=0)
-        yield paired_cosines(vectors[::2], vectors[1::2])
+        yield _cosines_of_pairs(vectors[::2], vectors[1::2])
 
 
 def held_out_parts(texts: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[Flags, Flags]]:

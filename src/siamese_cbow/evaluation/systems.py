@@ -27,6 +27,7 @@ from siamese_cbow.formats.known_formats import Look
 from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.static_folder import other_modules
 from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.transform.estimates import idf
 from siamese_cbow.words.tokenizer import Tokenizer
 
 RANDOM = "random"
@@ -35,7 +36,7 @@ _WORDS = Tokenizer(punctuation=False)
 
 @dataclass(frozen=True)
 class TfIdfCosines:
-    """The cosine of counts, each weighted by ln((1 + texts) / (1 + texts that have it)) + 1, as scikit-learn has it.
+    """The cosine of counts, each weighted by its idf (`transform.estimates`), as scikit-learn has it.
 
     The features are words, or character n-grams of 3 to 5 within words padded with spaces. The weights come from the
     compared texts: `TfIdfCosines().cosines([("a cat", "a dog"), ("the cat", "a cat")])`.
@@ -52,8 +53,8 @@ class TfIdfCosines:
         ends = np.cumsum([0, *map(len, counted)])
         columns = np.array([place[feature] for features in counted for feature in features], np.int64)
         counts = np.array([n for features in counted for n in features.values()], np.float64)
-        idf = np.log((1 + len(counted)) / (1 + np.bincount(columns, minlength=len(place)))) + 1
-        weights, rows = counts * idf[columns], np.repeat(np.arange(len(counted)), np.diff(ends))
+        rows = np.repeat(np.arange(len(counted)), np.diff(ends))
+        weights = counts * idf(np.bincount(columns, minlength=len(place)), len(counted))[columns]
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(counted)))
         # A number for each feature of each pair: counts of shared features are multiplied.
         keys, is_second = rows // 2 * len(place) + columns, rows % 2 == 1

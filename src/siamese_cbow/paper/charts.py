@@ -122,8 +122,8 @@ def _panels(
 ) -> tuple[Panel, ...]:
     """One chart of the means, then one per year with a line for each set."""
     groups: dict[str, list[int]] = {}
-    for place, one in enumerate(view.sets):
-        groups.setdefault(one.group, []).append(place)
+    for place, pair_set in enumerate(view.sets):
+        groups.setdefault(pair_set.group, []).append(place)
     floats = tuple(map(float, xs))
     panels = []
     for label, places in groups.items():

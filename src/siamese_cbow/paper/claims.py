@@ -16,7 +16,7 @@ from siamese_cbow.evaluation.verdicts import UNDECIDED, Decision, Statistic, dec
 from siamese_cbow.paper import claims_on_sets as sets
 from siamese_cbow.paper import claims_on_settings
 from siamese_cbow.paper import claims_on_words as words
-from siamese_cbow.paper.document import Claim, counted, listed, told
+from siamese_cbow.paper.document import Claim, count_of, listed, value_of
 from siamese_cbow.paper.recipes import ALIKE, BASELINES, PUBLISHED, READINGS, label_of
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.view import View, is_dagger, paper
@@ -51,9 +51,9 @@ def _majority(view: View) -> Iterator[Claim]:
             continue
         left_out = "".join(f"; {label_of(rival)} is excluded ({why})" for rival, why in out.items())
         if sound:
-            systems = [view.resampled(one, treatment) for one in (key, *sound)]
+            systems = [view.resampled(system, treatment) for system in (key, *sound)]
             decision = decide_statistic(_wins(view.defined), *systems, above=len(view.defined) / 2)
-            here = f"ahead of {listed(map(label_of, sound))} on {counted(decision, len(view.defined))}"
+            here = f"ahead of {listed(map(label_of, sound))} on {count_of(decision, len(view.defined))}"
         else:
             decision, here = Decision(UNDECIDED), "no sound baseline to compare with"
         yield Claim(
@@ -75,7 +75,7 @@ def _better_than_cbow(view: View) -> Iterator[Claim]:
             f"cbow-{key}-{treatment}",
             "Vectors trained to be averaged make better averages than word2vec's (section 1, the research question): "
             f"ahead of CBOW on {theirs} of 20 sets",
-            f"mean Pearson {told(decision)}{ahead}",
+            f"mean Pearson {value_of(decision)}{ahead}",
             decision.verdict,
             setting,
         )
@@ -85,7 +85,7 @@ def _daggers(view: View) -> Iterator[Claim]:
     in_paper = sum(row["dagger"] for row in paper()["table1"])
     for key in view.among(PUBLISHED):
         pairs = list(zip(view.runs(key, "paper"), view.runs("cbow", "paper"), strict=False))
-        counts = [sum(is_dagger(a, b) for a, b in zip(one.sets, other.sets, strict=True)) for one, other in pairs]
+        counts = [sum(is_dagger(a, b) for a, b in zip(first.sets, other.sets, strict=True)) for first, other in pairs]
         decision = decide_by_runs(counts, above=len(view.sets) / 2)
         yield Claim(
             f"daggers-{key}",
@@ -99,17 +99,17 @@ def _daggers(view: View) -> Iterator[Claim]:
 
 
 def _fastsent(view: View) -> Iterator[Claim]:
-    places = [i for i, one in enumerate(view.sets) if one.group == "2014" and i in view.defined]
+    places = [i for i, pair_set in enumerate(view.sets) if pair_set.group == "2014" and i in view.defined]
     half, wins = len(places) / 2, _wins(places)
     for key, treatment, setting in view.settings() if places else ():
-        systems = [view.resampled(one, treatment) for one in (key, "fastsent")]
+        systems = [view.resampled(system, treatment) for system in (key, "fastsent")]
         even = decide_statistic(lambda *r: -np.abs(wins(*r) - half), *systems, above=-(len(places) / 6 + 0.5))
         decision = even.but(view.unsound("fastsent", treatment))
         ahead = decide_statistic(wins, *systems, above=half)
         yield Claim(
             f"fastsent-{key}-{treatment}",
             "FastSent and Siamese CBOW each outperform the other on half of the 2014 sets, 3 of 6 (4.1; within 1 set)",
-            f"Siamese CBOW is ahead on {counted(ahead, len(places))}",
+            f"Siamese CBOW is ahead on {count_of(ahead, len(places))}",
             decision.verdict,
             setting,
         )
@@ -117,13 +117,13 @@ def _fastsent(view: View) -> Iterator[Claim]:
 
 def _random(view: View) -> Iterator[Claim]:
     for treatment in TREATMENTS:
-        for key in view.among([one for one in view.columns if one != "random"], treatment):
+        for key in view.among([system for system in view.columns if system != "random"], treatment):
             decision = view.better(key, "random", treatment)
             why = view.unsound(key, treatment)
             yield Claim(
                 f"random-{key}-{treatment}",
                 f"{label_of(key)} beats random vectors, which only see shared words",
-                f"mean Pearson {told(decision)}{f'; {why}' if why.startswith('collapsed') else ''}",
+                f"mean Pearson {value_of(decision)}{f'; {why}' if why.startswith('collapsed') else ''}",
                 decision.verdict,
                 LABELS[treatment] if key != "contrastive" else AS_IT_IS,
                 "us",
@@ -141,7 +141,7 @@ def _contrastive(view: View) -> Iterator[Claim]:
             yield Claim(
                 f"{first}-{key}-{treatment}",
                 f"The contrastive {'objective' if first == 'objective' else 'recipe'} beats {label_of(key)}",
-                f"mean Pearson {told(decision)}",
+                f"mean Pearson {value_of(decision)}",
                 decision.verdict,
                 setting,
                 "us",
@@ -156,7 +156,7 @@ def _brings(view: View) -> Iterator[Claim]:
     yield Claim(
         "contrastive-learns",
         "Training matters in the contrastive recipe: it beats random vectors with the same stems, weights and n-grams",
-        f"mean Pearson {told(decision)}",
+        f"mean Pearson {value_of(decision)}",
         decision.verdict,
         "",
         "us",

@@ -10,7 +10,7 @@ from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.pair_sets import TextFacts
 from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, UNDECIDED, Decision, Statistic, decide_statistic, every
-from siamese_cbow.paper.document import Claim, told
+from siamese_cbow.paper.document import Claim, value_of
 from siamese_cbow.paper.recipes import ALIKE, BASELINES, label_of
 from siamese_cbow.paper.treatments import LABELS
 from siamese_cbow.paper.view import View
@@ -27,7 +27,7 @@ def facts(view: View) -> Iterator[Claim]:
     """Facts counted in the sets themselves; no training is involved, so there is no interval."""
     if len(view.sets) < FEWEST_SETS:
         return
-    texts = {(one.year, one.dataset): one.text() for one in view.sets}
+    texts = {(pair_set.year, pair_set.dataset): pair_set.text() for pair_set in view.sets}
     if SHORTEST in texts:
         mean = texts[SHORTEST].words_per_sentence
         is_shortest = mean == min(text.words_per_sentence for text in texts.values())
@@ -73,7 +73,7 @@ def overlap(view: View) -> Iterator[Claim]:
         keys = [key for key in view.treated(treatment) if key != "random"]
         below = _below(view, places)
         decisions = {key: decide_statistic(below, view.resampled(key, treatment), above=0) for key in keys}
-        listed = "; ".join(f"{label_of(key)} {told(decision)}" for key, decision in decisions.items())
+        listed = "; ".join(f"{label_of(key)} {value_of(decision)}" for key, decision in decisions.items())
         if decisions:
             yield Claim(
                 f"overlap-{treatment}",
@@ -107,7 +107,7 @@ def named_sets(view: View) -> Iterator[Claim]:
         yield Claim(
             f"tweets-highest-{key}-{treatment}",
             "Siamese CBOW has its highest Pearson of all sets on 2014 tweet-news (4.1)",
-            f"Pearson there minus Pearson on its best other set: {told(highest)}",
+            f"Pearson there minus Pearson on its best other set: {value_of(highest)}",
             highest.verdict,
             setting,
         )
@@ -116,7 +116,7 @@ def named_sets(view: View) -> Iterator[Claim]:
             f"tweets-near-{key}-{treatment}",
             f"On 2014 tweet-news Siamese CBOW comes close to the best system of that year, {number(IN_PAPER)} against "
             f"{number(BEST_OF_2014)} (4.1)",
-            f"{told(near, number)}; it holds if at least as close as in the paper",
+            f"{value_of(near, number)}; it holds if at least as close as in the paper",
             near.verdict,
             setting,
         )
@@ -132,7 +132,7 @@ def _best_of_all(view: View) -> Iterator[Claim]:
             decisions = [Decision(UNDECIDED)]
             here = "no sound baseline to compare with"
         else:
-            systems = [view.resampled(one, treatment) for one in (key, *sound)]
+            systems = [view.resampled(system, treatment) for system in (key, *sound)]
 
             def lead(first: Floats, *others: Floats, place: int = 0) -> Floats:
                 ahead: Floats = first[..., place] - np.max([other[..., place] for other in others], axis=0)
@@ -141,7 +141,9 @@ def _best_of_all(view: View) -> Iterator[Claim]:
             decisions = [
                 decide_statistic(lambda *r, place=place: lead(*r, place=place), *systems, above=0) for place in places
             ]
-            shown = [f"{view.names[place]} {told(one)}" for place, one in zip(places, decisions, strict=True)]
+            shown = [
+                f"{view.names[place]} {value_of(decision)}" for place, decision in zip(places, decisions, strict=True)
+            ]
             here = f"lead over the best of {', '.join(map(label_of, sound))}: {'; '.join(shown)}"
         yield Claim(
             f"belief-{key}-{treatment}",
@@ -154,5 +156,5 @@ def _best_of_all(view: View) -> Iterator[Claim]:
 
 def _places(view: View, wanted: Sequence[tuple[int, str]]) -> list[int] | None:
     """Positions of these sets; None if one is missing or undefined."""
-    places = [view.place(*one) for one in wanted]
-    return [place for place in places if place is not None] if all(one in view.defined for one in places) else None
+    places = [view.place(*name) for name in wanted]
+    return [place for place in places if place is not None] if all(place in view.defined for place in places) else None

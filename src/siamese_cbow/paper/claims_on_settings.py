@@ -9,7 +9,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.score_tables import number
 from siamese_cbow.evaluation.verdicts import Decision, Resampled, decide_statistic, every
-from siamese_cbow.paper.document import Claim, counted, listed, told
+from siamese_cbow.paper.document import Claim, count_of, listed, value_of
 from siamese_cbow.paper.recipes import PUBLISHED, READINGS
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Run
@@ -34,7 +34,7 @@ def epochs(view: View) -> Iterator[Claim]:
         yield Claim(
             f"epochs-{key}",
             "Performance is stable over 5 epochs on the majority of sets (4.2.1, Figure 2)",
-            f"after the first epoch Pearson varies by less than .05 on {counted(stable, len(view.defined))}; "
+            f"after the first epoch Pearson varies by less than .05 on {count_of(stable, len(view.defined))}; "
             f"{course}{no_feat}",
             stable.verdict,
             READINGS[key],
@@ -50,7 +50,8 @@ def epochs(view: View) -> Iterator[Claim]:
         yield Claim(
             "epochs-contrastive",
             "Training improves the vectors of the contrastive recipe",
-            f"{told(gained)}; {course}; the random vectors before training already have the recipe's stems and weights",
+            f"{value_of(gained)}; {course}; the random vectors before training already have the recipe's stems and "
+            "weights",
             gained.verdict,
             "",
             "us",
@@ -60,7 +61,7 @@ def epochs(view: View) -> Iterator[Claim]:
 def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> Iterator[Claim]:
     """deft-news falls, 2013 OnWN rises and both settle; MSRvid drops after the first epoch."""
     last = curve[-1][0]
-    early, one, four, end = (_at(curve, last * share) for share in (curve[1][0] / last, 0.2, 0.8, 1.0))
+    early, fifth, late, end = (_at(curve, last * share) for share in (curve[1][0] / last, 0.2, 0.8, 1.0))
 
     def change(place: int, start: Resampled, finish: Resampled, sign: int) -> Decision:
         return decide_statistic(lambda a, b: sign * (b[..., place] - a[..., place]), start, finish, above=0)
@@ -68,7 +69,7 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
     wanted = (
         ("falls", FALLS, early, -1, "2014 deft-news steadily decreases over the epochs (4.2.1)"),
         ("rises", RISES, early, 1, "2013 OnWN steadily increases over the epochs (4.2.1)"),
-        ("drops", DROPS, one, -1, "2012 MSRvid drops consistently after an initial increase (4.2.1)"),
+        ("drops", DROPS, fifth, -1, "2012 MSRvid drops consistently after an initial increase (4.2.1)"),
     )
     for name, where, start, sign, claim in wanted:
         place = view.place(*where)
@@ -80,15 +81,15 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
         yield Claim(
             f"epochs-{name}-{key}",
             claim,
-            f"{'increase' if sign > 0 else 'decrease'} {since}: {told(decision)}; Pearson before training and after "
-            f"each fifth of it: {steps}",
+            f"{'increase' if sign > 0 else 'decrease'} {since}: {value_of(decision)}; Pearson before training and "
+            f"after each fifth of it: {steps}",
             decision.verdict,
             READINGS[key],
         )
     places = [place for where in (FALLS, RISES) if (place := view.place(*where)) is not None]
     if len(places) == 2:
         settled = decide_statistic(
-            lambda a, b: -np.abs(b[..., places] - a[..., places]).max(axis=-1), four, end, above=-STANDSTILL
+            lambda a, b: -np.abs(b[..., places] - a[..., places]).max(axis=-1), late, end, above=-STANDSTILL
         )
         yield Claim(
             f"epochs-settles-{key}",
@@ -113,7 +114,7 @@ def _at(curve: Sequence[tuple[float, Resampled]], epoch: float) -> Resampled:
 
 def _course(view: View, first: Resampled, last: Resampled) -> tuple[str, float | None]:
     """Where the mean over sets starts and ends, as text, and how much it rises."""
-    start, end = (view.mean([None if np.isnan(r) else float(r) for r in one.point]) for one in (first, last))
+    start, end = (view.mean([None if np.isnan(r) else float(r) for r in place.point]) for place in (first, last))
     rise = None if start is None or end is None else end - start
     return f"mean over sets {number(start)} before training, {number(end)} at the end", rise
 
@@ -123,7 +124,7 @@ def _n_little(view: View, points: Sequence[Resampled]) -> Decision:
     places = view.defined
 
     def statistic(*figures: Floats) -> Floats:
-        every_point = np.stack([one[..., places] for one in figures])
+        every_point = np.stack([scores[..., places] for scores in figures])
         count: Floats = (every_point.max(axis=0) - every_point.min(axis=0) < LITTLE).sum(axis=-1).astype(np.float64)
         return count
 
@@ -139,7 +140,7 @@ def negatives(view: View) -> Iterator[Claim]:
             f"negatives-{key}",
             "On most sets the number of negative examples has limited effect (4.2.2, Figure 3)",
             f"from {min(points)} to {max(points)} negatives Pearson varies by less than .05 on "
-            f"{counted(varies, len(view.defined))}; mean over sets {_means(view, points)}",
+            f"{count_of(varies, len(view.defined))}; mean over sets {_means(view, points)}",
             varies.verdict,
             READINGS[key],
         )
@@ -149,7 +150,7 @@ def negatives(view: View) -> Iterator[Claim]:
         places, n_few = view.defined, len(few)
 
         def shortfall(*figures: Floats, n: int = n_few, places: Sequence[int] = places) -> Floats:
-            means = [one[..., places].mean(axis=-1) for one in figures]
+            means = [scores[..., places].mean(axis=-1) for scores in figures]
             lead: Floats = LITTLE - (np.max(means[n:], axis=0) - np.max(means[:n], axis=0))
             return lead
 
@@ -172,11 +173,13 @@ def negatives(view: View) -> Iterator[Claim]:
                 continue
 
             def gain(more: Floats, *less: Floats, place: int = place, sign: int = sign) -> Floats:
-                difference: Floats = sign * (more[..., place] - np.mean([one[..., place] for one in less], axis=0))
+                difference: Floats = sign * (
+                    more[..., place] - np.mean([scores[..., place] for scores in less], axis=0)
+                )
                 return difference
 
             decision = decide_statistic(gain, ten, *few, above=0)
-            yield Claim(f"negatives-{name}-{key}", claim, f"by {told(decision)}", decision.verdict, READINGS[key])
+            yield Claim(f"negatives-{name}-{key}", claim, f"by {value_of(decision)}", decision.verdict, READINGS[key])
 
 
 def dimensions(view: View) -> Iterator[Claim]:
@@ -189,7 +192,10 @@ def dimensions(view: View) -> Iterator[Claim]:
             decisions = [
                 decide_statistic(_slope(points, place), *points.values(), above=0) for place in trends.values()
             ]
-            shown = [f"{view.names[place]} {told(one)}" for place, one in zip(trends.values(), decisions, strict=True)]
+            shown = [
+                f"{view.names[place]} {value_of(decision)}"
+                for place, decision in zip(trends.values(), decisions, strict=True)
+            ]
             yield Claim(
                 f"dimensions-trend-{key}",
                 "On 2014 deft-forum, 2015 answers-forums and 2015 belief more dimensions consistently do better "
@@ -204,7 +210,7 @@ def dimensions(view: View) -> Iterator[Claim]:
             yield Claim(
                 f"dimensions-msrvid-{key}",
                 "On 2012 MSRvid 200 dimensions work slightly better than 300 (4.2.1)",
-                told(better),
+                value_of(better),
                 better.verdict,
                 READINGS[key],
             )
@@ -217,7 +223,7 @@ def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
     places, n = view.defined, len(low)
 
     def statistic(*figures: Floats) -> Floats:
-        few, more = (np.max([one[..., places] for one in part], axis=0) for part in (figures[:n], figures[n:]))
+        few, more = (np.max([scores[..., places] for scores in part], axis=0) for part in (figures[:n], figures[n:]))
         count: Floats = (few < more).sum(axis=-1).astype(np.float64)
         return count
 
@@ -227,7 +233,7 @@ def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
         f"dimensions-{key}",
         "Too few dimensions (50 or 100) invariably lead to inferior results (4.2.3, Figure 4)",
         f"the best of {listed(low)} dimensions is below the best of {listed(high)} on "
-        f"{counted(decision, len(places))}; mean over sets {_means(view, points)}",
+        f"{count_of(decision, len(places))}; mean over sets {_means(view, points)}",
         decision.verdict,
         READINGS[key],
     )
@@ -239,7 +245,7 @@ def _slope(points: Mapping[int, Resampled], place: int) -> Callable[..., Floats]
     steps -= steps.mean()
 
     def statistic(*figures: Floats) -> Floats:
-        values = np.stack([one[..., place] for one in figures])
+        values = np.stack([scores[..., place] for scores in figures])
         slope: Floats = np.tensordot(steps, values, axes=1) / (steps @ steps)
         return slope
 

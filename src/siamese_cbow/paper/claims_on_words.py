@@ -128,12 +128,12 @@ def strictness(view: View) -> Iterator[Claim]:
 def parameters(view: View) -> Iterator[Claim]:
     """FastSent learns two matrices."""
     ours, theirs = (view.results.systems[key][0] for key in ("siamese", "fastsent"))
-    one, two = ours["n_words"] * ours["dim"], 2 * theirs["n_words"] * theirs["dim"]
+    once, twice = ours["n_words"] * ours["dim"], 2 * theirs["n_words"] * theirs["dim"]
     yield Claim(
         "parameters",
         "FastSent has twice as many parameters, as it learns input and output vectors (5)",
-        f"{two:,} against {one:,}",
-        HOLDS if two == 2 * one else FAILS,
+        f"{twice:,} against {once:,}",
+        HOLDS if twice == 2 * once else FAILS,
     )
 
 

@@ -125,16 +125,18 @@ class Report:
         return [figure for section in self.sections for figure in section.figures]
 
 
-def told(decision: Decision, shown: Callable[[float | None], str] = signed, of: str = "") -> str:
+def value_of(decision: Decision, shown: Callable[[float | None], str] = signed, of: str = "") -> str:
     """`+.0096, 95% interval -.0052 to +.0237`, and the reason if it is undecided."""
     bounds, value = decision.interval, decision.value
     interval = f", 95% interval {shown(bounds.low)} to {shown(bounds.high)}" if bounds else ""
     return f"{shown(value)}{of}{interval}{because(decision)}"
 
 
-def counted(decision: Decision, n_sets: int) -> str:
+def count_of(decision: Decision, n_sets: int) -> str:
     """`15.3 of 19 sets, 95% interval 13 to 17`: the same for a count, averaged over runs."""
-    return told(decision, lambda count: UNDEFINED if count is None else f"{round(count, 1):g}", f" of {n_sets} sets")
+    return value_of(
+        decision, lambda count: UNDEFINED if count is None else f"{round(count, 1):g}", f" of {n_sets} sets"
+    )
 
 
 def because(decision: Decision) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.errors import SiameseCBOWError
+from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.paper.pieces import point
 from siamese_cbow.paper.treatments import treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
@@ -53,7 +54,8 @@ def weight(piece: Piece, job: Job) -> float:
 def _size(recipe: Any, stream: Stream) -> float:
     """The words a training reads, weighted by dimensions and, where they are sampled, by negatives."""
     dim, kind = getattr(recipe, "dim", 300) / 300, work_kind(recipe)
-    sentences = (2 + recipe.negatives) / 2 if kind == "softmax" else 1.0
+    is_sampled = any(kind == name and objective.sampled for name, objective in OBJECTIVES.items())
+    sentences = (2 + recipe.negatives) / 2 if is_sampled else 1.0
     return training_words(recipe, stream) * max(0.15, dim ** (2 if kind == "SkipThought" else 1)) * sentences
 
 

@@ -121,7 +121,10 @@ def build_report(view: View, job: Job, name: str) -> Report:
     """The report on finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
     if view.results.left_out:
-        sections = [one if one.tables or one.figures else replace(one, paragraphs=NOT_MADE) for one in sections]
+        sections = [
+            section if section.tables or section.figures else replace(section, paragraphs=NOT_MADE)
+            for section in sections
+        ]
     if view.results.systems or view.results.unavailable:
         sections.append(system_tables.systems(view))
     return Report(
@@ -153,7 +156,8 @@ def _job(
 
 def _summary(view: View, job: Job) -> list[str]:
     stream, scale = job.stream, job.scale
-    n_pairs, n_scored = sum(len(one.pairs) for one in view.sets), sum(one.n_scored for one in view.sets)
+    n_pairs = sum(len(pair_set.pairs) for pair_set in view.sets)
+    n_scored = sum(pair_set.n_scored for pair_set in view.sets)
     lines = [
         "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors to be averaged and compared them with word2vec "
         "and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with every system trained "

@@ -12,7 +12,7 @@ from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.score_tables import best_of, number
 from siamese_cbow.evaluation.tasks import TaskScore
 from siamese_cbow.evaluation.verdicts import Decision, decide, item_replicates
-from siamese_cbow.paper.document import Cell, Claim, Row, Section, Table, text_row, told
+from siamese_cbow.paper.document import Cell, Claim, Row, Section, Table, text_row, value_of
 from siamese_cbow.paper.recipes import PARTS, PUBLISHED, SYSTEMS, label_of
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.view import View, paper
@@ -149,7 +149,7 @@ def tasks(view: View) -> Section:
 
 
 def _table(view: View, treatment: Treatment) -> Table | None:
-    every = {key: found for key in view.columns if (found := items(view, key, treatment))}
+    every = {key: measured for key in view.columns if (measured := items(view, key, treatment))}
     if not every:
         return None
     measures = list(next(iter(every.values())))
@@ -170,8 +170,8 @@ def _table(view: View, treatment: Treatment) -> Table | None:
     ]
     records: list[dict[str, Any]] = [
         {"system": key, "treatment": treatment, "task": task, "measure": what, "mean": float(values.mean())}
-        for key, found in every.items()
-        for (_, task, what), values in found.items()
+        for key, measured in every.items()
+        for (_, task, what), values in measured.items()
     ]
     return Table(
         f"tasks-{treatment}",
@@ -192,12 +192,12 @@ def _cell(values: Floats, is_best: bool) -> Cell:
 def items(view: View, key: str, treatment: Treatment) -> dict[Measure, Floats]:
     """The score of every example by task and measure, (n_runs, n_items)."""
     given = view.given(key, treatment) or treatment
-    found: dict[Measure, list[list[float]]] = {}
+    measured: dict[Measure, list[list[float]]] = {}
     for run in view.results.systems.get(key, []):
         for row in run.get("tasks") or []:
             if row["treatment"] == given:
-                found.setdefault((row["kind"], row["task"], row["measure"]), []).append(row["items"])
-    return {measure: np.array(values, np.float64) for measure, values in found.items()}
+                measured.setdefault((row["kind"], row["task"], row["measure"]), []).append(row["items"])
+    return {measure: np.array(values, np.float64) for measure, values in measured.items()}
 
 
 def task_claims(view: View) -> Iterator[Claim]:
@@ -211,7 +211,7 @@ def task_claims(view: View) -> Iterator[Claim]:
             yield Claim(
                 f"tasks-{key}-{measure[1]}-{measure[2]}".lower().replace(" ", "-"),
                 f"{label_of(key)} beats random vectors{alike} on tasks beyond similarity (the paper's future work)",
-                told(decision),
+                value_of(decision),
                 decision.verdict,
                 f"{measure[1]}, {measure[2]}",
                 "us",

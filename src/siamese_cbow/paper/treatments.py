@@ -26,8 +26,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.stems import group, word_stems
-from siamese_cbow.transform.postprocessing import folded
-from siamese_cbow.transform.spelling import drawn_to_letters
+from siamese_cbow.transform.postprocessing import drawn_to_letters, folded
 from siamese_cbow.words.vocabulary import Vocabulary
 
 Treatment: TypeAlias = Literal["learnt", "finished", "full"]

@@ -129,7 +129,7 @@ class View:
     ) -> list[tuple[PairSet, dict[str, SetScore]]]:
         """For each set, the scores of the first run of every system."""
         every = {key: self.scores(key, protocol, treatment).sets for key in self.among(SYSTEMS, treatment)}
-        return [(one, {key: every[key][i] for key in every}) for i, one in enumerate(self.sets)]
+        return [(pair_set, {key: every[key][i] for key in every}) for i, pair_set in enumerate(self.sets)]
 
     def figures(
         self, key: str, protocol: Protocol = "official", treatment: Treatment = "learnt", what: str = "pearson"
@@ -149,13 +149,13 @@ class View:
         if not runs:
             return {}
         every = resampled_pearsons([run for _, run in runs])
-        found = {}
+        by_name = {}
         for name in names:
             places = [i for i, (of, _) in enumerate(runs) if of == name]
             figures = [[np.nan if s.pearson is None else s.pearson for s in runs[i][1].sets] for i in places]
             is_single = SYSTEMS[name[0]].seeds is not None
-            found[name] = Resampled(np.array(figures, np.float64), one_run_each(name[0], every[places]), is_single)
-        return found
+            by_name[name] = Resampled(np.array(figures, np.float64), one_run_each(name[0], every[places]), is_single)
+        return by_name
 
     def resampled(self, key: str, treatment: Treatment = "learnt") -> Resampled:
         """Pearson of every set in every resample (official protocol)."""
@@ -171,7 +171,7 @@ class View:
     @cached_property
     def defined(self) -> list[int]:
         """Positions of the sets that count in the mean and on which every system and every point has a Pearson."""
-        figures = [*(one.figures for one in self._resampled.values()), np.zeros((1, len(self.sets)))]
+        figures = [*(resampled.figures for resampled in self._resampled.values()), np.zeros((1, len(self.sets)))]
         points = [r["pearsons"]["official"] for r in self._points]
         undefined = set(np.flatnonzero(np.isnan(np.concatenate(figures)).any(axis=0)).tolist())
         undefined |= {i for row in points for i, r in enumerate(row) if r is None}
@@ -188,7 +188,7 @@ class View:
 
     def place(self, year: int, dataset: str) -> int | None:
         """The position of a set, or None if it is missing: `view.place(2014, "images")`."""
-        every = [(one.year, one.dataset) for one in self.sets]
+        every = [(pair_set.year, pair_set.dataset) for pair_set in self.sets]
         place = every.index((year, dataset)) if (year, dataset) in every else None
         return place if place is None or self.sets[place].collection == "STS" else None
 

@@ -166,13 +166,13 @@ def _code_of(modules: frozenset[str], left_out: frozenset[str]) -> str:
 
 def _closure(modules: frozenset[str], left_out: frozenset[str] = PLANS) -> set[str]:
     """These modules and all they import, including imports inside functions."""
-    found, todo = set[str](), list(modules)
+    closure, todo = set[str](), list(modules)
     while todo:
         name = todo.pop()
-        if name not in found | left_out and _path(name) is not None:
-            found.add(name)
+        if name not in closure | left_out and _path(name) is not None:
+            closure.add(name)
             todo += _imports(name)
-    return found
+    return closure
 
 
 @cache

@@ -137,18 +137,18 @@ def planned(parts: Collection[str], job: Job) -> Iterator[tuple[Piece, Place]]:
 def _figures(parts: Collection[str], job: Job, key: str, recipe_name: str, seed: int) -> Iterator[tuple[Piece, Place]]:
     """The points and the curve of one recipe and seed."""
     # No vectors for unknown words: they are fitted again for every point and take longer than the training itself.
-    base, told = replace(job.system(key, seed).recipe, fallback="none"), f"{recipe_name}, seed {seed}"
+    base, which = replace(job.system(key, seed).recipe, fallback="none"), f"{recipe_name}, seed {seed}"
     if "figure3" in parts and key in PUBLISHED:  # the other recipe takes its negatives from the batch
         for n in job.scale.negatives:
-            title = f"{n} negative{'s' if n > 1 else ''}, {told}"
+            title = f"{n} negative{'s' if n > 1 else ''}, {which}"
             yield Piece("point", f"{key}-negatives-{n}", title, replace(base, negatives=n)), _place("negatives", key, n)
     if "figure4" in parts:
         for dim in job.scale.dims:
-            title = f"{dim} dimensions, {told}"
+            title = f"{dim} dimensions, {which}"
             yield Piece("point", f"{key}-dim-{dim}", title, replace(base, dim=dim)), _place("dims", key, dim)
     if "figure2" in parts:
         epochs = job.scale.curve_epochs * base.epochs
-        title = f"{epochs} epochs, {told}"
+        title = f"{epochs} epochs, {which}"
         yield Piece("curve", key, title, replace(base, epochs=epochs)), _place("curves", key)
 
 

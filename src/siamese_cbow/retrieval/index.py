@@ -27,17 +27,14 @@ from siamese_cbow.kernels.bm25 import idf
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval import updating
-from siamese_cbow.retrieval.coding import Coding
-from siamese_cbow.retrieval.fitting import Fit, in_spreads, shortened
+from siamese_cbow.retrieval.fitting import Coding, Fit, in_spreads, shortened
 from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, pool_of, ranked, spread_of
 from siamese_cbow.retrieval.manifest import Manifest, kept_model
-from siamese_cbow.retrieval.postings import QueryMemory
-from siamese_cbow.retrieval.recall import recall
 from siamese_cbow.retrieval.row_words import PlainWords, Words, few_words_of
 from siamese_cbow.retrieval.scoring import in_parts, query_direction
-from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words
+from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words, recall
 from siamese_cbow.retrieval.segment import how_to_rebuild
-from siamese_cbow.retrieval.terms import QueryWords, Term, length_norms
+from siamese_cbow.retrieval.terms import QueryMemory, QueryWords, Term, length_norms
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import Rows
 

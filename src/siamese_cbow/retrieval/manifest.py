@@ -18,8 +18,7 @@ from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import FormatError, InputError
 from siamese_cbow.model.folder_format import read_table
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.coding import FILES as FIT_FILES
-from siamese_cbow.retrieval.fitting import SAMPLE_CHARACTERS, Fit, sample_rows
+from siamese_cbow.retrieval.fitting import FIT_FILES, SAMPLE_CHARACTERS, Fit, sample_rows
 from siamese_cbow.retrieval.row_words import Words
 from siamese_cbow.retrieval.segment import HASHES, Segment, SegmentText, check, how_to_rebuild
 from siamese_cbow.text.languages import AUTO, UNDETERMINED, find_language

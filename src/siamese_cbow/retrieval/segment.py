@@ -27,12 +27,10 @@ from siamese_cbow.base.arrays import Vectors, append_array, check_offsets, mappe
 from siamese_cbow.base.disk import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
-from siamese_cbow.retrieval.coding import Coding
-from siamese_cbow.retrieval.fitting import row_hashes
-from siamese_cbow.retrieval.postings import Postings, PostingsWriter, QueryMemory
+from siamese_cbow.retrieval.fitting import Coding, row_hashes
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
 from siamese_cbow.retrieval.scoring import in_parts, in_threads
-from siamese_cbow.retrieval.terms import LONGEST, QueryWords, Term
+from siamese_cbow.retrieval.terms import LONGEST, Postings, PostingsWriter, QueryMemory, QueryWords, Term
 from siamese_cbow.text.row_reader import Line, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
 

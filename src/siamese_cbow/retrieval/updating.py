@@ -27,8 +27,7 @@ from siamese_cbow.base.files import atomic_folder, one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.retrieval.coding import FILES as FIT_FILES
-from siamese_cbow.retrieval.coding import Coding
+from siamese_cbow.retrieval.fitting import FIT_FILES, Coding
 from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint, fit_of
 from siamese_cbow.retrieval.segment import Segment, SegmentWriter, description, how_to_rebuild
 from siamese_cbow.text.languages import AUTO

@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Ids, Offsets
+from siamese_cbow.base.arrays import GrowingArray, Ids, Offsets
 from siamese_cbow.stream.stream import ARRAYS, fingerprint_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
 BLOCK = 1 << 22  # ids that are copied at a time
-
-
-class GrowingArray:
-    """A one-dimensional `.npy` file that is appended to; its header is written again when its length is known.
-
-    NumPy leaves room in the header of such a file for a longer first axis, for just this purpose.
-    """
-
-    def __init__(self, path: Path, dtype: Any) -> None:
-        self._file: BinaryIO = path.open("w+b")
-        self._dtype = np.dtype(dtype)
-        self._digest = hashlib.blake2b(digest_size=16)
-        self.length = 0
-        self._write_header()
-
-    def append(self, values: NDArray[Any]) -> None:
-        """Adds values at the end."""
-        data = np.ascontiguousarray(values, self._dtype)
-        self._digest.update(data.data)
-        self._file.write(data.data)  # not `tofile`: see `append_array`
-        self.length += len(data)
-
-    def close(self) -> None:
-        """Writes the final header and closes the file."""
-        with self._file:
-            self._file.flush()
-            self._file.seek(0)
-            self._write_header()
-
-    def hash(self) -> bytes:
-        """A hash of the values."""
-        return self._digest.digest()
-
-    def _write_header(self) -> None:
-        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self.length,)}
-        np.lib.format.write_array_header_1_0(cast(Any, self._file), header)
 
 
 class StreamWriter:
@@ -60,7 +22,9 @@ class StreamWriter:
     """
 
     def __init__(self, folder: Path, *, is_part: bool = False) -> None:
-        self._arrays = {name: GrowingArray(folder / f"{name}.npy", dtype) for name, dtype in ARRAYS.items()}
+        self._arrays = {
+            name: GrowingArray(folder / f"{name}.npy", dtype, hashed=True) for name, dtype in ARRAYS.items()
+        }
         self._sentences, self._documents = self._arrays["sentences"], self._arrays["documents"]
         for offsets in () if is_part else (self._sentences, self._documents):
             offsets.append(np.zeros(1, np.int64))

@@ -23,8 +23,7 @@ In the order of the flow:
     documents    HTML, Markdown and PDF: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
     splitters    where sentences end in running text, found in this process or in several [Splitters]
-    sentences    from raw blocks to lines of sentences
-    groups       groups of paraphrases: PPDB, tab separated lines, lists
+    sentences    from raw blocks to lines of sentences; groups of paraphrases: PPDB, tab separated lines, lists
     corpus       a view of records: sentences for training [Corpus]
     file_parts   files and parts of them, read apart from one another
       [FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, part_blocks, piece_start]

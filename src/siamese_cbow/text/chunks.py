@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.encodings import Decoder, Decoding, broken_error, is_too_broken
+from siamese_cbow.text.encodings import Decoder, Decoding, broken_error, decodes, is_too_broken
 from siamese_cbow.text.opening import ByteStream, check_is_no_other_file, check_is_text, open_bytes
 from siamese_cbow.text.records import BLOCK_BYTES, MAX_LINE_BYTES, MAX_ROW_BYTES, SAMPLE_BYTES
 
@@ -261,11 +261,7 @@ def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
 
 def _is_utf8(data: bytes) -> bool:
     if len(data) < 1 << 16:
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            return False
-        return True
+        return decodes(data)
     from siamese_cbow.text.utf8 import is_utf8  # by a kernel, which small commands need not wait for
 
     return bool(is_utf8(np.frombuffer(data, np.uint8)))

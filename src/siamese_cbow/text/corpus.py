@@ -16,13 +16,12 @@ from typing import Any
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import Overlong
-from siamese_cbow.text.groups import group_layout_of, group_lines
 from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
 from siamese_cbow.text.languages import Detected
 from siamese_cbow.text.layout import Evidence, sample_evidence
 from siamese_cbow.text.reader import Form, file_blocks, language_of, record_blocks, walk_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, Lines, RawBlock, TextSettings
-from siamese_cbow.text.sentences import Split, sentence_lines
+from siamese_cbow.text.sentences import Split, group_layout_of, group_lines, sentence_lines
 from siamese_cbow.text.splitters import split_lines
 
 

@@ -266,9 +266,10 @@ def _stand_alone(data: bytes) -> bool:
     return int((high[1:] & high[:-1]).sum()) < 0.2 * int(high.sum())
 
 
-def _is_utf8(line: bytes) -> bool:
+def decodes(data: bytes) -> bool:
+    """Whether bytes are UTF-8, by decoding them: for short ones, see `chunks`."""
     try:
-        line.decode()
+        data.decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -283,7 +284,7 @@ def _telling_lines(samples: Sequence[bytes]) -> bytes:
         lines = lines[1 if i else 0 : -1] if len(lines) > 2 else lines
         size = 0
         for line in lines:
-            if (first := _NOT_ASCII.search(line)) and not _is_utf8(line):
+            if (first := _NOT_ASCII.search(line)) and not decodes(line):
                 # Of an endless line, what stands around; a wrong start in the middle of a character is rare.
                 line = line if len(line) <= share else line[max(0, first.start() - 40) : first.start() + share]
                 telling.append(line)

@@ -96,7 +96,7 @@ def value_at(row: Any, column: str) -> Any:
     """What stands in a record under a key or a path: `value_at({"user": {"bio": "a"}}, "user.bio")` -> 'a'."""
     if isinstance(row, list):
         values = [value_at(item, column) for item in row if isinstance(item, dict)]
-        return [one for value in values for one in (value if isinstance(value, list) else [value])]
+        return [item for value in values for item in (value if isinstance(value, list) else [value])]
     if not isinstance(row, dict) or column in row:
         return row.get(column) if isinstance(row, dict) else None
     first, dot, rest = column.partition(".")

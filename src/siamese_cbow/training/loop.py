@@ -28,8 +28,7 @@ from siamese_cbow.training.plan import Plan
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.training.strips import layout_of
-from siamese_cbow.transform.postprocessing import folded, postprocess
-from siamese_cbow.transform.spelling import drawn_to_letters
+from siamese_cbow.transform.postprocessing import drawn_to_letters, folded, postprocess
 
 
 @dataclass(frozen=True)

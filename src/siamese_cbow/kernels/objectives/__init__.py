@@ -8,5 +8,5 @@
           [SAMPLED_PHASES, SampledWork, train_sampled]
     fastsent_kernel  FastSent's kernel [FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent]
 
-Kernels are given all their memory from outside: see `training.engine` and `baselines.fastsent_engine`.
+Kernels are given all their memory from outside: see `training.engine` and `baselines.fastsent`.
 """
