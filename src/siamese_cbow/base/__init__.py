@@ -5,7 +5,7 @@
       check_offsets, mapped_array, save_array, thread_count, without_caches]
     disk      hashes, syncs, locks and swaps, disk errors in plain words, which release wrote a file; what may be
       written where: which files are ours, links, pipes
-      [UNWRITABLE, blake2b, check_file_replaceable, check_replaceable, clear_disk_errors, file_hash, file_text, is_utf8,
+      [UNWRITABLE, check_file_replaceable, check_replaceable, clear_disk_errors, file_hash, file_text, is_utf8,
       remove_ours, sample_hash, standard_stream, what_reads, written_by]
     files     files and folders written atomically [atomic_file, atomic_folder, one_writer]
     option_fields  settings as checked fields [Option, check_options, option, options]

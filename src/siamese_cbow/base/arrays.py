@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tokenize
 from functools import cached_property
@@ -11,7 +12,6 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.disk import blake2b
 from siamese_cbow.errors import FormatError, SettingsError
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -88,7 +88,7 @@ class GrowingArray:
     def __init__(self, path: Path, dtype: Any, row: tuple[int, ...] = (), *, hashed: bool = False) -> None:
         self._file: BinaryIO = path.open("w+b")
         self._dtype, self._row = np.dtype(dtype), row
-        self._digest = blake2b(digest_size=16) if hashed else None
+        self._digest = hashlib.blake2b(digest_size=16) if hashed else None
         self.length = 0
         self._write_header()
 

@@ -10,6 +10,7 @@ lists its files as patterns, or says how to recognise one; the decision is made 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import stat
@@ -20,11 +21,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from siamese_cbow.errors import InputError
-
-try:  # `hashlib` loads OpenSSL, which takes 2 ms of every command; this is where it has blake2b from
-    from _blake2 import blake2b as blake2b
-except ImportError:
-    from hashlib import blake2b as blake2b
 
 ADVICE = {
     errno.ENOSPC: "free some space or write to another disk",
@@ -140,16 +136,13 @@ def clear_disk_errors(path: Path, *, inside: Path | None = None) -> Iterator[Non
 
 def file_hash(path: Path) -> str:
     """The BLAKE2b hash (16 bytes, hexadecimal) of a file's content."""
-    digest, buffer = blake2b(digest_size=16), bytearray(1 << 18)
-    with path.open("rb", buffering=0) as file:
-        while n_read := file.readinto(buffer):
-            digest.update(memoryview(buffer)[:n_read])
-    return digest.hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
     """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
-    hashed = blake2b(digest_size=16)
+    hashed = hashlib.blake2b(digest_size=16)
     last = max(path.stat().st_size - block, 0)
     with path.open("rb", buffering=0) as file:
         for i in range(n_blocks):

@@ -18,6 +18,7 @@ would take a fifth of a second, and finding ten words in the text takes some mil
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, without_caches
-from siamese_cbow.base.disk import blake2b
 from siamese_cbow.errors import FormatError, InputError
 
 # Letters of words that begin alike, see `unknown_words`.
@@ -154,7 +154,7 @@ class Vocabulary:
 
     def hash(self) -> str:
         """A hash of words and counts (16 bytes, hexadecimal)."""
-        return blake2b(self.to_text().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return hashlib.blake2b(self.to_text().encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def write(self, path: Path | str) -> None:
         """Writes the file that `read` reads."""
