@@ -20,7 +20,7 @@ In the order of the flow:
     json_files   JSON lines and arrays: the same; whole tables of any kind [table_rows]
     reader       from files to blocks of records, by the table of formats below
       [RecordColumns, column_names_of, format_of, language_samples, read_columns, telling_files]
-    documents    HTML, Markdown and PDF: their paragraphs
+    documents    HTML, Markdown, PDF and subtitles: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
     splitters    where sentences end in running text, found in this process or in several [Splitters]
     sentences    from raw blocks to lines of sentences
@@ -78,12 +78,14 @@ FORMATS = (  # the first one is what a file of any other ending is taken for
     FileFormat("plain text", (".txt", ".text", ".sentences", ".tok"), "lines", "lines"),
     FileFormat("JSON lines", (".jsonl", ".ndjson", ".json"), "json_files.json_cells", "json_files.json_cells",
                rows="json_files.json_rows"),
-    FileFormat("CSV", (".csv",), "table_files.csv_cells", rows="table_files.csv_rows"),
-    FileFormat("TSV", (".tsv",), "table_files.csv_cells", "lines", rows="table_files.csv_rows"),
+    FileFormat("CSV", (".csv", ".psv"), "table_files.csv_cells", rows="table_files.csv_rows"),
+    FileFormat("TSV", (".tsv", ".tab"), "table_files.csv_cells", "lines", rows="table_files.csv_rows"),
     FileFormat("Parquet", (".parquet",), "parquet_files.parquet_cells", "parquet_files.parquet_cells",
                rows="parquet_files.parquet_rows", needs=("pyarrow", "tables")),
-    FileFormat("HTML", (".html", ".htm", ".xhtml"), "lines", document="documents.html_paragraphs"),
-    FileFormat("Markdown", (".md", ".markdown", ".mkd"), "lines", document="documents.markdown_paragraphs"),
+    FileFormat("HTML", (".html", ".htm", ".xhtml", ".xht", ".shtml"), "lines", document="documents.html_paragraphs"),
+    FileFormat("Markdown", (".md", ".markdown", ".mkd", ".mdx", ".rmd", ".qmd"), "lines",
+               document="documents.markdown_paragraphs"),
+    FileFormat("subtitles", (".srt", ".vtt"), "lines", document="documents.subtitle_paragraphs"),
     FileFormat("PDF", (".pdf",), "lines", document="documents.pdf_paragraphs", needs=("pypdf", "pdf")),
     FileFormat("PPDB", (".ppdb",), "", "lines"),
 )  # fmt: skip
