@@ -122,7 +122,7 @@ def language_of(
 ) -> tuple[Detected, Iterator[RawBlock]]:
     """The language that the settings name, or else that the text is in, and the blocks, of which none is lost.
 
-    Of files, it looks all over some of them; of what can be read only once, at the first block.
+    Of files, it looks all over some; of what can be read only once, at the first block.
     """
     named = settings.languages[0] if settings.languages else settings.language
     if named != AUTO:
@@ -191,8 +191,10 @@ def read_columns(
 
 
 def chosen(column: str, names: Sequence[str]) -> list[str]:
-    """The columns that one name stands for: `chosen("title,body", ["id", "title", "body"])` -> ['title', 'body']."""
-    return [column] if column in names or "," not in column else [part.strip() for part in column.split(",")]
+    """The columns that one name stands for: `chosen("title,body", ["id", "Title ", "body"])` -> ['Title ', 'body']."""
+    parts = [column] if column in names or "," not in column else [part.strip() for part in column.split(",")]
+    alike = [[name for name in names if name.strip().lower() == part.lower()] for part in parts]
+    return [like[0] if part not in names and len(like) == 1 else part for part, like in zip(parts, alike, strict=True)]
 
 
 def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
@@ -202,24 +204,14 @@ def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
     return [b"\n\n".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
 
 
-def unique(names: Sequence[str]) -> list[str]:
-    """["a", "b", "a"] -> ["a", "b", "a_2"]."""
-    seen: dict[str, None] = {}
-    for name in names:
-        n, new = 1, name
-        while new in seen:
-            n += 1
-            new = f"{name}_{n}"
-        seen[new] = None
-    return list(seen)
-
-
 def missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequence[str]) -> NoText:
     """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
-    there = ", ".join(repr(name[:40]) for name in columns[:20]) or "none"
+    if not columns:
+        return NoText(f"{path} has no column {column!r}: it has no columns at all; check the file")
+    there = ", ".join(repr(name[:40]) for name in columns[:20])
     is_text = any(column in text.split(",") or column == text for text in texts)
     advice = ": choose one with --text-column" if is_text else f"; expected {' and '.join((*texts, column))}"
-    if ending_of(path) in (".csv", ".tsv"):
+    if format_of(path).name in ("CSV", "TSV"):
         advice += " (its first line is the header; for lines of plain text rename it to .txt)"
     return NoText(f"{path} has no column {column!r}; it has {there}{advice}")
 
