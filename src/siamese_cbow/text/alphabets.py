@@ -13,7 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")  # the frequent ones first
+# The frequent ones first.
+LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")
 _MARKS = "“”‘’„‚«»–—…•·†€£©®™°§×½¼²´¿¡ºª\xa0"
 _ALPHABETS = {  # what each language has beside the letters of ASCII
     "English": "éï",

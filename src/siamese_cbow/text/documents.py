@@ -1,4 +1,4 @@
-r"""Documents: HTML, Markdown, PDF and subtitles as paragraphs, each with its number. What a reader would read becomes words.
+r"""Documents: HTML, Markdown, PDF and subtitles as paragraphs, each with its number. What people read becomes words.
 
     markdown_paragraphs(Path("a.md"), decoding)   ->   [(1, "A title"), (3, "A paragraph\nin two lines")]
 
