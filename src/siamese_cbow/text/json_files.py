@@ -135,9 +135,10 @@ def _checked(name: str, rows: Sequence[dict[str, Any]], path: Path, texts: Seque
     keys = {key for row in rows for key in row}
     columns = chosen(name, list(keys))
     for column in columns:
-        if rows and column not in keys and not any(value_at(row, column) is not None for row in rows):
-            raise missing_column(path, column, column_names(rows), texts)
-        if any(isinstance(value_at(row, column), Mapping) for row in rows):
+        values = [value_at(row, column) for row in rows]
+        items = (item for value in values for item in (value if isinstance(value, list) and value else [value]))
+        is_there = column in keys or any(item is not None for item in items)
+        if rows and (not is_there or any(_objects(value) is not None for value in values)):
             raise missing_column(path, column, column_names(rows), texts)
     return columns
 
