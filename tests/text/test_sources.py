@@ -439,7 +439,7 @@ def test_what_is_no_plain_text_is_not_read_line_by_line(
 @pytest.mark.parametrize("text", ['{"text": "a"}\nfound it\n', "a text, of b\nand c, of d\n", "text\na\n", "{a: b}\n"])
 def test_plain_text_may_begin_like_something_else(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.txt").write_text(text)
-    assert text_of(tmp_path / "a.txt", layout="sentences").decode().split() == text.split()
+    assert text_of(tmp_path / "a.txt").decode().split() == text.split()
 
 
 def test_a_tar_archive_is_refused_however_long_its_text_is(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def relative(data: bytes, encoding: str) -> str:
     Cyrillic: by capitals inside of words and drawing signs, "╨чЮпяшЛ". East Asian: by kana, which only Japanese has.
     """
     if encoding in _CYRILLIC:
-        others = sorted(_CYRILLIC, key=lambda name: name != encoding)
-        return min(others, key=lambda name: len(_BROKEN_CYRILLIC.findall(data.decode(name, "replace"))))
+        first = "koi8_r" if encoding == "koi8_u" else encoding  # of Russian they are equal
+        return min((first, *_CYRILLIC), key=lambda name: len(_BROKEN_CYRILLIC.findall(data.decode(name, "replace"))))
     if encoding in ("cp949", "gb18030", "big5"):
         text = data.decode("euc_jp", "replace")
         letters = [letter for letter in text if letter > "\x7f"]

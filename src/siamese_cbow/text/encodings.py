@@ -39,7 +39,7 @@ _LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
     "iso8859_5": "ISO-8859-5",
 }  # fmt: skip
 # Those that people have; the many others differ from one of them in a few signs, and only make the choice worse.
-_CANDIDATES = [name for name in _LABELS if name not in ("iso2022_jp", "iso8859_15", "koi8_u", "iso8859_5")]
+_CANDIDATES = [name for name in _LABELS if name not in ("iso2022_jp", "iso8859_15")]
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
 _SAMPLE = 1 << 15  # bytes that charset-normalizer looks at
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
