@@ -14,7 +14,7 @@ In the order of the flow:
     chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
     folders      the files of a folder: hidden, ignored and binary ones left out
     inputs       what was given: files, folders and globs, or the texts themselves
-      [Texts, is_name, looks_like_name, no_text_remark]
+      [Texts, check_is_no_table, is_name, looks_like_name, no_text_remark]
     table_files  CSV and TSV: the cells of some columns
     parquet_files  the same of Parquet, however much it promises [arrow_cells]
     json_files   JSON lines and arrays: the same; whole tables of any kind [table_rows]

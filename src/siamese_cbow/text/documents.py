@@ -131,7 +131,8 @@ def _html_pieces(root: Any, code: bool) -> Iterator[str]:
 
 
 def _is_hidden(attributes: dict[str, str | None] | None) -> bool:
-    return bool(attributes) and ("hidden" in attributes or bool(_NOT_SHOWN.search(attributes.get("style") or "")))
+    attributes = attributes or {}
+    return "hidden" in attributes or bool(_NOT_SHOWN.search(attributes.get("style") or ""))
 
 
 # Markdown

@@ -105,12 +105,19 @@ def _items(inputs: Any) -> Iterable[Any] | None:
         return None
     if isinstance(inputs, list | tuple) and all(isinstance(item, str | Path) for item in inputs):
         return None
+    check_is_no_table(items)
     if isinstance(items, bytes | bytearray | Mapping | Set) or not hasattr(items, "__iter__"):
         raise InputError(
             f"the input is a {type(items).__name__}; expected paths, '-', or an iterable (with an order) of strings or "
             "of lists of strings"
         )
     return items
+
+
+def check_is_no_table(items: Any) -> None:
+    """Raises an error of a data frame or a matrix: what comes out of it are the names of its columns, or its rows."""
+    if not isinstance(items, list | tuple) and (getattr(items, "ndim", 1) > 1 or hasattr(items, "columns")):
+        raise InputError(f"the input is a table ({type(items).__name__}); pass its text column: table['text']")
 
 
 def no_text_remark(names: Sequence[str]) -> list[str]:
