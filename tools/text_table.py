@@ -111,12 +111,22 @@ never a word
 HTML = """<!DOCTYPE html><html><head><title>never</title><style>never {}</style></head><body><h1>The ship</h1>
 <p>Fish &amp; soup, caf&eacute;.</p><script>never()</script><pre>never</pre><p>The guitar of the band.</p></body></html>
 """
+SUBTITLES = """1
+00:00:01,000 --> 00:00:03,000
+<i>The ship is in the harbour.</i>
+
+2
+00:00:04,000 --> 00:00:06,000
+The storm
+is coming.
+"""
 PDF_PAGES = [["The ship", "The ship is in the harbour and the storm comes in the after-", "noon, as it does."],
              ["A song of the band."]]  # fmt: skip
 NESTED = ("--text-column", "user.note")
 KINDS = [
     Kind("quoted.csv", "CSV, quoted cells with line ends", csv_bytes(",")),
     Kind("semicolon.csv", "CSV, `;`", csv_bytes(";")),
+    Kind("excel.csv", "CSV of Excel: `sep=;`, byte order mark, CRLF", b"\xef\xbb\xbfsep=;\r\n" + csv_bytes(";")),
     Kind("tabs.csv", "CSV, tabs", csv_bytes("\t")),
     Kind("nested.jsonl", "JSON lines, `--text-column user.note`",
          "".join(json.dumps(row) + "\n" for row in json_rows()).encode(), NESTED),
@@ -124,11 +134,13 @@ KINDS = [
     Kind("table.parquet", "Parquet", parquet_bytes()),
     Kind("front.md", "Markdown with front matter", MARKDOWN.encode()),
     Kind("wrapped.txt", "wrapped text", WRAPPED.encode()),
+    Kind("film.srt", "subtitles", SUBTITLES.encode()),
     Kind("page.html", "HTML with entities and scripts", HTML.encode()),
     Kind("paper.pdf", "PDF", pdf(PDF_PAGES)),
     Kind("windows.txt", "Windows-1252", GERMAN.encode("cp1252")),
     Kind("japanese.txt", "Shift-JIS", (JAPANESE * 4).encode("cp932")),
     Kind("wide.txt", "UTF-16", GERMAN.encode("utf-16")),
+    Kind("lines.txt", "JSON lines named `.txt`", "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()),
 ]  # fmt: skip
 COMMANDS = (
     "prepare",
@@ -187,6 +199,7 @@ class Result(NamedTuple):
 REFUSED = {
     "it is unclear which": "refused: no pairs",
     "no tab": "refused: no tabs",
+    "looks like": "refused: rename it",
     "is a PDF": "refused: not text",
     "directory": "refused: a folder",
 }
@@ -273,7 +286,17 @@ def short(said: list[str]) -> str:
 
 def model_of_all() -> Model:
     """A model that knows every word of these files: what has no word that is known has no vector."""
-    texts = [*TEXTS, *LABELS, GERMAN, JAPANESE, WRAPPED, MARKDOWN, HTML, *(line for page in PDF_PAGES for line in page)]
+    texts = [
+        *TEXTS,
+        *LABELS,
+        GERMAN,
+        JAPANESE,
+        WRAPPED,
+        MARKDOWN,
+        HTML,
+        SUBTITLES,
+        *(line for page in PDF_PAGES for line in page),
+    ]
     words = sorted({word for text in texts for word in Tokenizer().words(text)} | {"ship", "afternoon"})
     vectors = np.random.default_rng(1).standard_normal((len(words), 8)).astype(np.float32)
     return Model(Vocabulary.of_words(words), vectors)

@@ -282,10 +282,15 @@ def test_rows_of_zeros_are_counted_aloud(folder: Path, capsys: pytest.CaptureFix
     (folder / "a.jsonl").write_text('{"text": "a ship"}\n{"id": 2}\n{"text": " "}\n')
     (folder / "b.txt").write_text("a ship\n")
     main(["encode", "a.jsonl", "-o", "a.npy"])
-    assert "zero vectors for rows without a known word: 2 of 3\n" in capsys.readouterr().err
+    assert "zero vectors for rows without text: 2 of 3\n" in capsys.readouterr().err
     assert np.load("a.npy").any(axis=1).tolist() == [True, False, False]
     main(["encode", "b.txt", "-o", "b.npy"])
-    assert "zeros" not in capsys.readouterr().err
+    assert "zero" not in capsys.readouterr().err
+    (folder / "c.txt").write_text("a ship\n\nqqq\n")
+    main(["encode", "c.txt", "-o", "c.npy"])
+    said = capsys.readouterr().err
+    assert "zero vectors for empty lines: 1 of 3; --unit paragraph leaves them out\n" in said
+    assert "zero vectors for rows without a known word: 1 of 3\n" in said
 
 
 def test_the_table_of_formats_names_each_ending_once() -> None:

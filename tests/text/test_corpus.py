@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -389,3 +391,12 @@ def test_the_page_on_text_tells_the_truth() -> None:
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted >= 5
     assert result.failed == 0
+
+
+def test_a_data_frame_is_not_the_names_of_its_columns() -> None:
+    for table in (pd.DataFrame({"text": ["a b"], "n": [1]}), np.array([["a", "b"]])):
+        with pytest.raises(InputError, match=r"the input is a table \((DataFrame|ndarray)\); pass its text column"):
+            Corpus(table)
+        with pytest.raises(InputError, match=r"pass its text column: table\['text'\]"):
+            Corpus(Texts(table))
+    assert next(Corpus(pd.Series(["a b"])).blocks()).data == b"a b\n\0\n"

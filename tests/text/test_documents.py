@@ -232,3 +232,45 @@ def test_large_honest_pages_are_read(tmp_path: Path) -> None:
     picture = f'<img alt="a" src="data:image/png;base64,{"AB/=" * 100_000}">'
     page = "<div><p>one<p>two<br></div>" * 12_000 + picture + "<ul>" + "<li>three" * 30_000 + "</ul>"
     assert len(documents.html_texts(page, code=False)) == 54_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\n\nThe ship: a story\n\n---\n\nA song.\n", ["The ship: a story", "A song."]),
+        ("---\nThe ship: a story\nof the sea\n---\n\nA song.\n", ["The ship: a story of the sea", "A song."]),
+        ("---\na: >\n  b\n\n  c\nd:\n- e\nmy key: 3\nf: [g,\nh:\n]\n...\nA song.\n", ["A song."]),
+        ("A note[^1].\n\n[^1]: Ibid.\n[^b]: Two\n    lines\n", ["A note.", "Ibid.", "Two lines"]),
+        ("- [ ] wash\n- [x] cook\n", ["wash", "cook"]),
+    ],
+)
+def test_markdown_loses_no_text_and_adds_none(tmp_path: Path, text: str, expected: list[str]) -> None:
+    assert [row for _, row in rows(write(tmp_path, "a.md", text))] == expected
+
+
+def test_a_page_of_xhtml_goes_on_after_a_tag_that_closes_itself(tmp_path: Path) -> None:
+    page = '<?xml version="1.0"?><html><head><title/><script src="x"/></head><body><p>shown</p></body></html>'
+    assert rows(write(tmp_path, "a.xhtml", page)) == [(1, "shown")]
+
+
+def test_what_a_page_does_not_display_is_no_text(tmp_path: Path) -> None:
+    page = '<p style="color: red; DISPLAY : none">secret</p><p style="display: block">shown</p>'
+    assert rows(write(tmp_path, "a.html", page)) == [(1, "shown")]
+
+
+SRT = (
+    "\ufeff1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>A ship</i> &amp;\r\n{\\an8}a song\r\n\r\n"
+    "2\r\n00:00:03,000 --> 00:00:04,000\r\n\r\n"
+)
+VTT = (
+    "WEBVTT - secret\nKind: secret\n\nNOTE secret\n\nSTYLE\n::cue{secret}\n\nsecret\n"
+    "00:01.000 --> 00:02.000 align:left\n"
+    "<v Anna>The <00:01.500><c.blue>ship</c>\n\n01:00:02.000 --> 01:00:03.000\nA song\n"
+)
+
+
+def test_subtitles_are_what_is_shown(tmp_path: Path) -> None:
+    assert rows(write(tmp_path, "a.srt", SRT)) == [(3, "A ship & a song")]
+    assert rows(write(tmp_path, "a.vtt", VTT)) == [(11, "The ship"), (14, "A song")]
+    with pytest.raises(NoText, match=r"has no times .*rename it to \.txt"):
+        rows(write(tmp_path, "b.srt", "A ship\n"))

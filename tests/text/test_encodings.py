@@ -37,6 +37,7 @@ TEXTS = {
     "Japanese": "老人は山へ行き、二度と戻らなかった。彼の犬は門で待っていたが、無駄だった。カタカナも使います。",
     "Chinese": "老人去了山里，再也没有回来。他的狗在门口等着，但没有用。大家都知道会这样。",
     "Taiwanese": "老人去了山裡，再也沒有回來。他的狗在門口等著，但沒有用。大家都知道會這樣。",
+    "Ukrainian": "Старий пішов у гори й більше не повернувся. Його пес чекав біля її воріт, та марно. Є надія.",
     "Korean": "노인은 산으로 가서 다시는 돌아오지 않았다. 그의 개는 문에서 기다렸지만 소용이 없었다.",
 }
 ENCODINGS = [
@@ -46,6 +47,7 @@ ENCODINGS = [
     *[("Russian", "koi8_r"), ("Russian", "cp866"), ("Greek", "cp1253"), ("Hebrew", "cp1255"), ("Arabic", "cp1256")],
     *[("Thai", "tis_620"), ("Japanese", "shift_jis"), ("Japanese", "euc_jp"), ("Japanese", "iso2022_jp")],
     *[("Chinese", "gb18030"), ("Taiwanese", "big5"), ("Korean", "euc_kr"), ("French", "mac_roman")],
+    *[("Ukrainian", "koi8_u"), ("Ukrainian", "cp1251"), ("Russian", "iso8859_5"), ("German", "cp850")],
     *((name, f"utf-16{order}") for name in TEXTS for order in ("", "-le", "-be")),
     *((name, f"utf-32{order}") for name in ("English", "Hindi", "Chinese") for order in ("", "-le", "-be")),
 ]
@@ -196,3 +198,19 @@ def test_an_accident_in_utf8_is_no_other_encoding(tmp_path: Path) -> None:
 def test_nothing_to_go_by() -> None:
     assert likely_encoding([b"plain"]) is None
     assert likely_encoding([]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("船は港を出ました。", "euc_jp"),
+        ("Корабль вышел в море утром.", "iso8859_5"),
+        ("Корабель вийшов у море. Є їжа. Команда співала пісні її.", "koi8_u"),
+        ("5 € für den Käse, cœur", "iso8859_15"),
+        ("1½ Tassen Käse", "cp1252"),
+        ("Ein schöner Käse", "cp437"),
+    ],
+)
+def test_relatives_of_an_encoding_in_one_line(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "a.txt").write_bytes(text.encode(encoding))
+    assert list(iter_lines(tmp_path / "a.txt")) == [text]

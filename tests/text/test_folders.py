@@ -107,12 +107,12 @@ def test_what_was_left_out_is_one_line_in_both_views(tmp_path: Path) -> None:
 
 
 def test_markup_that_is_read_as_text_is_said_in_one_line(tmp_path: Path) -> None:
-    for name in ("a.tex", "b.txt", "c.tex", "film.srt"):
+    for name in ("a.tex", "b.txt", "c.tex", "film.ass"):
         (tmp_path / name).write_text("The cat sat on the mat.\n")
     reader, corpus = RowReader(tmp_path), Corpus(tmp_path)
     assert len(list(reader.texts())) == 4
     list(corpus.blocks())
-    names = ", ".join(str(tmp_path / name) for name in ("a.tex", "c.tex", "film.srt"))
+    names = ", ".join(str(tmp_path / name) for name in ("a.tex", "c.tex", "film.ass"))
     for remarks in (reader.remarks, corpus.remarks):
         (line,) = [each for each in remarks if "markup" in each]
         assert line.startswith(f"read as plain text, markup and all: {names} (LaTeX, subtitles); ")

@@ -8,6 +8,7 @@ import io
 import lzma
 import os
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -410,3 +411,40 @@ def test_a_file_that_grows_is_read_to_its_end(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"three\n")
     assert len(list(lines)) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"text": "a"}\n{"text": "b"}\n', "JSON lines, not plain text; rename it to end in .jsonl"),
+        (b'[\n {"text": "a"}\n]\n', "JSON, not plain text; rename it to end in .json"),
+        (b"\n<!-- a -->\n<!DOCTYPE html>\n<p>a", "an HTML page, not plain text; rename it to end in .html"),
+        (b"id\ttext\n1\ta\n2\tb\n", "a table with a column 'text', not plain text; rename it to end in .tsv"),
+        (b'"id";"text"\n1;a\n2;b\n', "a table with a column 'text', not plain text; rename it to end in .csv"),
+    ],
+)
+def test_what_is_no_plain_text_is_not_read_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(InputError, match=f"a.txt looks like {message}"):
+        text_of(tmp_path / "a.txt")
+    (tmp_path / "b.txt").write_text("a ship\n")
+    assert text_of(tmp_path) == b"a ship\n\n"  # in a folder it is left out, and that is said
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(InputError, match=r"standard input looks like .*; save it as a file that ends in \."):
+        text_of("-")
+
+
+@pytest.mark.parametrize("text", ['{"text": "a"}\nfound it\n', "a text, of b\nand c, of d\n", "text\na\n", "{a: b}\n"])
+def test_plain_text_may_begin_like_something_else(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    assert text_of(tmp_path / "a.txt").decode().split() == text.split()
+
+
+def test_a_tar_archive_is_refused_however_long_its_text_is(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(TEXT)
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "a.txt")
+    with pytest.raises(InputError, match="is a tar archive, not text; unpack it first"):
+        text_of(tmp_path / "a.tar.gz")

@@ -22,6 +22,7 @@ from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.json_files import table_rows
 from siamese_cbow.text.reader import read_columns
 from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.row_reader import RowReader
 
 ROWS = ["one two. Three four.\n\nFive six.", "seven", "", "eight \x00nine"]
 SENTENCES = "one two. Three four.\nFive six.\n\nseven\n\neight  nine\n\n"
@@ -176,8 +177,8 @@ def test_json_of_many_kinds_of_values_is_read(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ('{"text": "a"}\nnonsense\n', r"line 2 is not JSON .*'nonsense'; expected one object per line"),
-        ('[{"text": "a"}]\n', r"line 1 is a JSON list; expected one object per line.*ends in \.json"),
-        ('[\n{"text": "a"}\n]\n', r"line 1 is not JSON .*ends in \.json"),
+        ('["a", 1]\n', r"line 1 is a JSON list; expected one object per line.*or an array of them"),
+        ('[\n{"text": "a"}\n', r"is truncated: its array of 1 records does not end"),
         ('{"text": "a"}\n{"text": 3}\n', r"contains int in line 2"),
         ('{"text": "a"}\n{"text": "b"', r"line 2 is not JSON"),
     ],
@@ -195,7 +196,7 @@ def test_mistakes_in_csv_and_parquet_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"can't read \S+a\.csv as \.csv: .*Expected 2 columns, got 3"):
         read(file)
     file.write_text("")
-    with pytest.raises(InputError, match="has no column 'text'; it has none"):
+    with pytest.raises(InputError, match="has no column 'text': it has no columns at all"):
         read(file)
     parquet = tmp_path / "a.parquet"
     parquet.write_bytes(b"PAR1 this is none PAR1")
@@ -399,3 +400,51 @@ def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
     assert cells(file) == ['a 5" disk', "b\nc"]
     file.write_text('id,text\n1,"a\n"b')  # closed, and the cell goes on
     assert cells(file) == ["a\nb"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.csv", 'id,text\n1,"he said \\"ship, sea\\" to me"\n2,"C:\\\\"\n', ['he said "ship, sea" to me', "C:\\"]),
+        ("a.csv", 'id,text,z\n1,"in C:\\dir\\",x\n2,"a ""x"" b",y\n', ["in C:\\dir\\", 'a "x" b']),
+        ("a.csv", 'id,text\n1,"{""a"": ""x\\""y""}"\n2,b\n', ['{"a": "x\\"y"}', "b"]),
+        ("a.csv", 'id, text\n1, "the ship, big"\n2, song\n', ["the ship, big", "song"]),
+        ("a.csv", "id, Text ,z\n1,a,\n2,b,\n", ["a", "b"]),
+        ("a.csv", "id,text\n1,a,,\n2,b,\n", ["a", "b"]),
+        ("a.psv", "id|text\n1|a\n2|b\n", ["a", "b"]),
+        ("a.tab", "id\ttext\n1\ta\n2\tb\n", ["a", "b"]),
+        ("a.jsonl", '[{"text": "a"}, {"text": "b"}]', ["a", "b"]),
+        ("a.jsonl", '{\n "text": "a"\n}\n{\n "Text": 1, "text": "b"\n}\n', ["a", "b"]),
+    ],
+)
+def test_tables_as_other_programs_write_them(tmp_path: Path, name: str, content: str, expected: list[str]) -> None:
+    (tmp_path / name).write_text(content)
+    assert cells(tmp_path / name) == expected
+
+
+def test_parquet_through_lists_and_beside_maps(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    talks = [[{"who": "a", "said": "hi"}, {"who": "b", "said": None}, {"who": "c", "said": "bye"}], None, []]
+    deep = [{"list": [{"said": ["x", "y"]}, {"said": ["z"]}]}, {"list": None}, None]
+    pairs = pa.array([[("k", "v")], None, []], pa.map_(pa.string(), pa.string()))
+    pq.write_table(pa.table({"talks": talks, "deep": deep, "pairs": pairs, "text": ["a", "b", None]}), file)
+    assert cells(file, "talks.said") == ["hi\nbye", "", ""]
+    assert cells(file, "deep.list.said") == ["x\ny\nz", "", ""]
+    assert cells(file, "text,talks.who") == ["a\n\na\nb\nc", "b", ""]
+    with pytest.raises(InputError, match=r"'pairs' of \S+ contains map<"):
+        cells(file, "pairs")
+    with pytest.raises(InputError, match=r"it has 'talks.who', 'talks.said', 'deep.list.said', 'pairs', 'text'"):
+        cells(file, "talk")
+
+
+def test_one_object_with_many_texts_is_one_record_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"n": 2, "data": [{"text": "a"}, {"text": "b"}]}')
+    reader = RowReader(tmp_path / "a.json", TextSettings(text_column="data.text"))
+    assert list(reader.texts()) == ["a\nb"]
+    assert reader.remarks == [
+        f"{tmp_path}/a.json is one JSON object, so it is one record, with 2 texts in 'data.text'; to make each of them "
+        "a record, write an array of objects or one object per line"
+    ]
+    for column in ("data", "data.x"):
+        with pytest.raises(InputError, match=rf"no column '{column}'; it has 'n', 'data.text'"):
+            cells(tmp_path / "a.json", column)

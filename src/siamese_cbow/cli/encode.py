@@ -32,7 +32,7 @@ from siamese_cbow.cli.options import (
 )
 from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows, plain_records, refuse_input
 from siamese_cbow.progress import SILENT
-from siamese_cbow.text.reader import RecordColumns
+from siamese_cbow.text.reader import RecordColumns, format_of
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -97,7 +97,7 @@ def encode(
     is_matrix = output is not None and output.suffix == ".npy"
     columns = None if is_matrix else carried_columns(reader.files, text, vector_column, say)
     unknown_counts: Counter[str] = Counter()
-    n_rows = n_zero = 0
+    n_rows = n_zero = n_empty = 0
     dim = len(model.encode("", truncate_dim=truncate_dim))
     watched = output is not None or not sys.stdout.isatty()  # otherwise the rows themselves are on the screen
     with (
@@ -110,12 +110,13 @@ def encode(
             vectors = model.encode(texts, normalize_embeddings=normalize, truncate_dim=truncate_dim, threads=threads)
             write(_records(batch, columns), vectors)
             n_rows, n_zero = n_rows + len(texts), n_zero + _n_zero(vectors)
+            n_empty += sum(not row or row.isspace() for row in texts)
             if unknown is not None:
                 unknown_counts.update(model.unknown_counts(texts))
     for line in reader.remarks:
         say(line)
     if n_zero:
-        say(f"zero vectors for rows without a known word: {n_zero:,} of {n_rows:,}")
+        _say_zeros(n_rows, n_empty, n_zero - n_empty, of_lines=_has_lines(reader))
     if unknown is not None:
         _write_unknown(unknown, unknown_counts, model)
 
@@ -123,6 +124,20 @@ def encode(
 def _n_zero(vectors: Vectors) -> int:
     """How many rows are zeros; only the few rows that begin with a zero are checked completely."""
     return int((~vectors[vectors[:, 0] == 0].any(axis=1)).sum())
+
+
+def _has_lines(reader: RowReader) -> bool:
+    """Whether rows are lines of plain text, of which the empty ones only separate paragraphs."""
+    formats = [format_of(path) for path in reader.files]
+    return reader.settings.unit == "line" and not any(each.is_table or each.document for each in formats)
+
+
+def _say_zeros(n_rows: int, n_empty: int, n_unknown: int, *, of_lines: bool) -> None:
+    what, advice = ("empty lines", "; --unit paragraph leaves them out") if of_lines else ("rows without text", "")
+    if n_empty:
+        say(f"zero vectors for {what}: {n_empty:,} of {n_rows:,}{advice}")
+    if n_unknown:
+        say(f"zero vectors for rows without a known word: {n_unknown:,} of {n_rows:,}")
 
 
 def _encode_on(cluster: str, workers: int | None, source: str, output: Path | None, **how: Any) -> None:

@@ -14,13 +14,13 @@ In the order of the flow:
     chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
     folders      the files of a folder: hidden, ignored and binary ones left out
     inputs       what was given: files, folders and globs, or the texts themselves
-      [Texts, is_name, looks_like_name, no_text_remark]
+      [Texts, check_is_no_table, is_name, looks_like_name, no_text_remark]
     table_files  CSV and TSV: the cells of some columns
     parquet_files  the same of Parquet, however much it promises [arrow_cells]
     json_files   JSON lines and arrays: the same; whole tables of any kind [table_rows]
     reader       from files to blocks of records, by the table of formats below
       [RecordColumns, column_names_of, format_of, language_samples, read_columns, telling_files]
-    documents    HTML, Markdown and PDF: their paragraphs
+    documents    HTML, Markdown, PDF and subtitles: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
     splitters    where sentences end in running text, found in this process or in several [Splitters]
     sentences    from raw blocks to lines of sentences; groups of paraphrases: PPDB, tab separated lines, lists
@@ -77,12 +77,14 @@ FORMATS = (  # the first one is what a file of any other ending is taken for
     FileFormat("plain text", (".txt", ".text", ".sentences", ".tok"), "lines", "lines"),
     FileFormat("JSON lines", (".jsonl", ".ndjson", ".json"), "json_files.json_cells", "json_files.json_cells",
                rows="json_files.json_rows"),
-    FileFormat("CSV", (".csv",), "table_files.csv_cells", rows="table_files.csv_rows"),
-    FileFormat("TSV", (".tsv",), "table_files.csv_cells", "lines", rows="table_files.csv_rows"),
+    FileFormat("CSV", (".csv", ".psv"), "table_files.csv_cells", rows="table_files.csv_rows"),
+    FileFormat("TSV", (".tsv", ".tab"), "table_files.csv_cells", "lines", rows="table_files.csv_rows"),
     FileFormat("Parquet", (".parquet",), "parquet_files.parquet_cells", "parquet_files.parquet_cells",
                rows="parquet_files.parquet_rows", needs=("pyarrow", "tables")),
-    FileFormat("HTML", (".html", ".htm", ".xhtml"), "lines", document="documents.html_paragraphs"),
-    FileFormat("Markdown", (".md", ".markdown", ".mkd"), "lines", document="documents.markdown_paragraphs"),
+    FileFormat("HTML", (".html", ".htm", ".xhtml", ".xht", ".shtml"), "lines", document="documents.html_paragraphs"),
+    FileFormat("Markdown", (".md", ".markdown", ".mkd", ".mdx", ".rmd", ".qmd"), "lines",
+               document="documents.markdown_paragraphs"),
+    FileFormat("subtitles", (".srt", ".vtt"), "lines", document="documents.subtitle_paragraphs"),
     FileFormat("PDF", (".pdf",), "lines", document="documents.pdf_paragraphs", needs=("pypdf", "pdf")),
     FileFormat("PPDB", (".ppdb",), "", "lines"),
 )  # fmt: skip

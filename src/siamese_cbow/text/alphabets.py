@@ -4,15 +4,17 @@ Windows-1252 and Windows-1250 both turn French into letters, but only one of the
 
     best_fit("crème brûlée".encode("cp1252"), ["cp1250", "cp1252"])   ->  ("cp1252", 1.0); the other: "crčme brűlée"
 
-Knows Latin letters only; what else there is, charset-normalizer tells apart.
+Knows Latin letters, and which relatives of an encoding for others to try; those, charset-normalizer tells apart.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")  # the frequent ones first
+# The frequent ones first.
+LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")
 _MARKS = "“”‘’„‚«»–—…•·†€£©®™°§×½¼²´¿¡ºª\xa0"
 _ALPHABETS = {  # what each language has beside the letters of ASCII
     "English": "éï",
@@ -49,10 +51,35 @@ def _rank(encoding: str) -> int:
     return LATIN.index(encoding) if encoding in LATIN else len(LATIN)
 
 
+_IN_WORD = re.compile(r"(?<=[^\W\d_])[“”„‚«»…•†€£©®™×½¼¿¡](?=[^\W\d_])")  # "sch”ner": a letter in another encoding
+
+
 def _shares(data: bytes, encoding: str) -> Iterator[float]:
-    counts = Counter(_beyond_ascii(data, encoding))
+    text = _IN_WORD.sub("\ufffd", data.decode(encoding, "replace").lower())
+    counts = Counter(letter for letter in text if letter > "\x7f")
     for alphabet in _ALPHABETS.values():
         yield round(sum(counts[letter] for letter in {*alphabet, *_MARKS}) / max(1, counts.total()), 2)
+
+
+_CYRILLIC = ("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5")
+_BROKEN_CYRILLIC = re.compile("[а-яёђ-џґ][А-ЯЁЂ-ЏҐ]|(?![а-яёђ-џґ])[^\\W\\d_A-Za-zЀ-ӿ]|[─-╿▀-▟]")
+_KANA = re.compile("[ぁ-ゖァ-ー]")
+
+
+def relative(data: bytes, encoding: str) -> str:
+    """The encoding, or one that people take for it and that fits better, as far as short texts tell.
+
+    Cyrillic: by capitals inside of words and drawing signs, "╨чЮпяшЛ". East Asian: by kana, which only Japanese has.
+    """
+    if encoding in _CYRILLIC:
+        first = "koi8_r" if encoding == "koi8_u" else encoding  # of Russian they are equal
+        return min((first, *_CYRILLIC), key=lambda name: len(_BROKEN_CYRILLIC.findall(data.decode(name, "replace"))))
+    if encoding in ("cp949", "gb18030", "big5"):
+        text = data.decode("euc_jp", "replace")
+        letters = [letter for letter in text if letter > "\x7f"]
+        if "\ufffd" not in text and len(_KANA.findall(text)) > 0.2 * len(letters):
+            return "euc_jp"
+    return encoding
 
 
 def is_latin(data: bytes, encoding: str) -> bool:

@@ -1,4 +1,4 @@
-r"""Documents: HTML, Markdown and PDF as paragraphs, each with its number. What a reader would read becomes words.
+r"""Documents: HTML, Markdown, PDF and subtitles as paragraphs, each with its number. What people read becomes words.
 
     markdown_paragraphs(Path("a.md"), decoding)   ->   [(1, "A title"), (3, "A paragraph\nin two lines")]
 
@@ -10,6 +10,7 @@ whole, so there is a limit to its size.
 
 from __future__ import annotations
 
+import html
 import io
 import logging
 import re
@@ -55,6 +56,9 @@ _BLOCKS = {"address", "article", "aside", "blockquote", "body", "caption", "cent
 _SPACES = {"br", "td", "th", "option", "button", "input", "img", "label"}  # words on their two sides are two
 _WHITE = re.compile(r"\s+")
 _OPEN_TAG, _CLOSED_TAG = re.compile(r"<([a-zA-Z][^\s/>]*)"), re.compile(r"</([a-zA-Z][^\s/>]*)")
+_XHTML = re.compile(r"<\?xml\s|xmlns\s*=\s*[\"']http://www\.w3\.org/1999/xhtml", re.IGNORECASE)
+_CLOSED_AT_ONCE = re.compile(r"<(script|style|title|textarea|iframe|noscript)\b([^<>]*)/>", re.IGNORECASE)
+_NOT_SHOWN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _DEEPEST_TAGS, _LONGEST_TAG = 20_000, 100_000  # half a second each; a picture inside of its tag is not counted
 _LONG_TAG = re.compile(rf"<[^<]{{{_LONGEST_TAG},}}")
@@ -78,6 +82,8 @@ def html_texts(page: str, *, code: bool, name: str = "the page") -> list[str]:
     from selectolax.lexbor import LexborHTMLParser
 
     _check_tags(page, name)
+    if _XHTML.search(page[: 1 << 12]):  # <title/> is closed there; in HTML, the rest of the page would be the title
+        page = _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", page)
     root = LexborHTMLParser(page).body
     texts = "".join(_html_pieces(root, code)).split("\0") if root is not None else []
     paragraphs = (_WHITE.sub(" ", text).strip() for text in texts)
@@ -110,7 +116,7 @@ def _html_pieces(root: Any, code: bool) -> Iterator[str]:
         elif tag in _SPACES:
             yield " "
         is_code_block = tag in _CODE and tag in _BLOCKS
-        skipped = tag in _NO_TEXT or (is_code_block and not code) or "hidden" in (node.attributes or ())
+        skipped = tag in _NO_TEXT or (is_code_block and not code) or _is_hidden(node.attributes)
         if node.child is not None and not skipped:
             node = node.child
             continue
@@ -124,13 +130,23 @@ def _html_pieces(root: Any, code: bool) -> Iterator[str]:
             node = node.next
 
 
+def _is_hidden(attributes: dict[str, str | None] | None) -> bool:
+    attributes = attributes or {}
+    return "hidden" in attributes or bool(_NOT_SHOWN.search(attributes.get("style") or ""))
+
+
 # Markdown
 
+# Each line of YAML is a key, an item, a comment, empty or indented. Between two rules, which are written in the same
+# way, stands text: after an empty line, or in lines that are none of these.
+_YAML_LINE = r"(?:|[ \t#\]}-][^\n]*|[\w\"'][^\n:]*:(?:[ \t][^\n]*)?)\n"
 _FRONT_MATTER = re.compile(
-    r"\A(?:---[ \t]*\n(?:[ \t]*(?:#.*)?\n)*(?=[\w\"'][^\n:]*:(?:\s|$)).*?^(?:---|\.\.\.)[ \t]*$"  # YAML
+    rf"\A(?:---[ \t]*\n(?![ \t]*\n)(?:#[^\n]*\n)*(?=[\w\"'][^\n:]*:(?:\s|$))(?:{_YAML_LINE})*?(?:---|\.\.\.)[ \t]*$"
     r"|\+\+\+[ \t]*\n(?:[ \t]*(?:#.*)?\n)*(?=[\w\"'.-]+\s*=|\[).*?^\+\+\+[ \t]*$)",  # TOML
     re.DOTALL | re.MULTILINE,
 )
+_FOOTNOTE = re.compile(r"^ {0,3}\[\^[^\]\s]+\]:[ \t]", re.MULTILINE)
+_REFERENCE, _TASK = re.compile(r"\[\^[^\]\s]+\]"), re.compile(r"\A\[[ xX]\] ")
 _DEEPEST = 100  # of lists and quotations inside of one another
 
 
@@ -147,6 +163,7 @@ def markdown_texts(text: str, name: str, *, code: bool) -> Paragraphs:
     front = _FRONT_MATTER.match(text)
     if front:  # lines keep their numbers
         text = "\n" * front[0].count("\n") + text[front.end() :]
+    text = _FOOTNOTE.sub("- ", text)  # to the parser, "[^1]: Ibid." is the target of a link
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     tokens = parser.parse(text)
     if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
@@ -186,7 +203,8 @@ def _inline(tokens: Sequence[Any]) -> str:
             pieces.append(" " if token.content.lower().startswith("<br") else "")
         elif not in_address:
             pieces.append(token.content)
-    lines = (line.strip() for line in "".join(pieces).split("\n"))
+    text = _REFERENCE.sub("", _TASK.sub("", "".join(pieces)))
+    lines = (line.strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
 
 
@@ -233,3 +251,31 @@ def _page_paragraphs(page: str) -> Iterator[str]:
             paragraph = []
     if paragraph:
         yield "\n".join(paragraph)
+
+
+# Subtitles
+
+_TIMES = re.compile(r"^(?:\d+:)?\d+:\d\d[.,]\d+[ \t]*-->.*$", re.MULTILINE)
+_NO_CUE = re.compile(r"\A(?:WEBVTT|NOTE|STYLE|REGION)\b")
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.,]*>|\{\\[^{}]*\}")  # <i>, <c.blue>, <00:01.000>, {\an8}
+
+
+def subtitle_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
+    """What is shown at a time, with the number of its line; numbers, times, settings and remarks are no text."""
+    text = _whole(path, decoding, "split it")
+    if not _TIMES.search(text):
+        raise NoText(f"{path} has no times (00:00:01,000 --> 00:00:02,000), so no subtitles; rename it to .txt")
+    return subtitle_texts(text)
+
+
+def subtitle_texts(text: str) -> Paragraphs:
+    """`subtitle_texts("1\\n00:01.0 --> 00:02.0\\n<i>A cat</i>\\n")` -> [(3, 'A cat')]."""
+    paragraphs: Paragraphs = []
+    number = 1
+    for block in text.split("\n\n"):
+        times = _TIMES.search(block)
+        if times and not _NO_CUE.match(block.strip()):
+            shown = html.unescape(_MARKUP.sub("", block[times.end() :])).strip()
+            paragraphs += [(number + block.count("\n", 0, times.end()) + 1, shown)] if shown else []
+        number += block.count("\n") + 2
+    return paragraphs

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from siamese_cbow.errors import InputError, counted
-from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin
+from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin, relative
 
 MOST_BROKEN = 0.01  # of all characters; more is another encoding
 UTF8 = "utf-8"
@@ -35,10 +35,11 @@ _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 _LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
     "cp932": "Shift-JIS", "cp949": "EUC-KR", "cp866": "DOS (cp866)", "cp850": "DOS (cp850)", "tis_620": "TIS-620",
     "gb18030": "GB 18030", "big5": "Big5", "euc_jp": "EUC-JP", "koi8_r": "KOI8-R", "iso8859_2": "ISO-8859-2",
-    "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP",
+    "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP", "iso8859_15": "ISO-8859-15", "koi8_u": "KOI8-U",
+    "iso8859_5": "ISO-8859-5",
 }  # fmt: skip
 # Those that people have; the many others differ from one of them in a few signs, and only make the choice worse.
-_CANDIDATES = [name for name in _LABELS if name != "iso2022_jp"]
+_CANDIDATES = [name for name in _LABELS if name not in ("iso2022_jp", "iso8859_15")]
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
 _SAMPLE = 1 << 15  # bytes that charset-normalizer looks at
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -52,11 +53,13 @@ class Decoding:
     encoding  what the user says it is; None: find out
     found     source -> encoding, of those that were found to be in another than UTF-8
     broken    source -> how many broken characters of it were replaced
+    notes     source -> what else to say of how it was read
     """
 
     encoding: str | None = None
     found: dict[str, str] = field(default_factory=dict)
     broken: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, str] = field(default_factory=dict)
 
     def remarks(self) -> list[str]:
         """A line for each encoding: "read as Windows-1252, not UTF-8: a.txt, b.txt and 3 more (...)"."""
@@ -67,7 +70,7 @@ class Decoding:
         lines = [f"read as {label(each)}, not UTF-8: {listed(names)}; {advice}" for each, names in sources.items()]
         if names := [source for source, n in self.broken.items() if n]:
             lines.append(f"replaced {counted(self.broken.total(), 'invalid UTF-8 character')}: {listed(names)}")
-        return lines
+        return [*lines, *self.notes.values()]
 
 
 def label(encoding: str) -> str:
@@ -257,7 +260,7 @@ def likely_encoding(samples: Sequence[bytes]) -> str | None:
         return None
     least = min(match.chaos for match in matches)
     close = [name for match in matches if match.chaos <= least + 0.1 for name in match.could_be_from_charset]
-    return best_fit(telling, close)[0] if is_latin(telling, close[0]) else close[0]
+    return best_fit(telling, close)[0] if is_latin(telling, close[0]) else relative(telling, close[0])
 
 
 def _stand_alone(data: bytes) -> bool:

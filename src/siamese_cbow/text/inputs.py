@@ -27,10 +27,11 @@ from siamese_cbow.text.records import BLOCK_BYTES, MARK, NoText, RawBlock
 ITERABLE = "the iterable"
 # Files that are plain text to us, though much of it is not for readers: ending -> what it is.
 MARKUP = {
-    ".tex": "LaTeX", ".rst": "reStructuredText", ".xml": "XML", ".ipynb": "notebooks", ".srt": "subtitles",
-    ".vtt": "subtitles", ".eml": "mail", ".mbox": "mail",
+    ".tex": "LaTeX", ".rst": "reStructuredText", ".org": "Org", ".adoc": "AsciiDoc", ".textile": "Textile",
+    ".wiki": "wiki text", ".mediawiki": "wiki text", ".xml": "XML", ".tei": "XML", ".tmx": "XML", ".svg": "XML",
+    ".ipynb": "notebooks", ".ass": "subtitles", ".eml": "mail", ".mbox": "mail", ".mhtml": "mail", ".mht": "mail",
 }  # fmt: skip
-PANDOC = {"LaTeX", "reStructuredText", "notebooks"}  # what that program turns into text
+PANDOC = {"LaTeX", "reStructuredText", "Org", "Textile", "notebooks"}  # what that program turns into text
 _LOOK_AT = 100  # documents that are looked at to tell sentences from words
 
 
@@ -104,12 +105,19 @@ def _items(inputs: Any) -> Iterable[Any] | None:
         return None
     if isinstance(inputs, list | tuple) and all(isinstance(item, str | Path) for item in inputs):
         return None
+    check_is_no_table(items)
     if isinstance(items, bytes | bytearray | Mapping | Set) or not hasattr(items, "__iter__"):
         raise InputError(
             f"the input is a {type(items).__name__}; expected paths, '-', or an iterable (with an order) of strings or "
             "of lists of strings"
         )
     return items
+
+
+def check_is_no_table(items: Any) -> None:
+    """Raises an error of a data frame or a matrix: what comes out of it are the names of its columns, or its rows."""
+    if not isinstance(items, list | tuple) and (getattr(items, "ndim", 1) > 1 or hasattr(items, "columns")):
+        raise InputError(f"the input is a table ({type(items).__name__}); pass its text column: table['text']")
 
 
 def no_text_remark(names: Sequence[str]) -> list[str]:
@@ -150,6 +158,8 @@ def _expand(name: str | Path, walk: Walk) -> Iterator[Path | None]:
         yield from _in_folder(path, walk) if path.is_dir() else [path]
     elif isinstance(name, str) and glob.has_magic(name):
         yield from _matches(name, walk)
+    elif "://" in str(name):
+        raise InputError(f"{str(name)[:200]} is a URL; expected a file: download it first, such as with curl -LO URL")
     else:
         raise InputError(f"no such file or folder: {str(name)[:200]}; check the path{_text_hint(str(name))}")
 

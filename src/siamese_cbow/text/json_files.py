@@ -26,6 +26,7 @@ from siamese_cbow.text.records import MAX_ROW_BYTES, NoText
 from siamese_cbow.text.table_files import Cells, delimited_rows, with_clear_errors
 
 _LOOK_AT = 1000  # records, to see which columns there are
+_OPENS = re.compile(rb"\[\s*[{\]]|\{\s*\n")  # an array of objects, or an object over several lines
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -35,12 +36,20 @@ def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding
     names = [*texts, *others]
     with open_text(path, decoding) as text:
         wanted: list[list[str]] = []
+        only: dict[str, Any] | None = None  # the record of a file that has no other
         for chunk in _chunks(text, path):
             rows = list(_numbered_rows(chunk, path))
+            only = rows[0][1] if not wanted and len(rows) == 1 else None
             if not wanted:
                 first = [row for _, row in rows[:_LOOK_AT]]
                 wanted = [_checked(name, first, path, texts) for name in names]
             yield _cells(rows, path, wanted, len(texts)), text.advance()
+        values = [value_at(only, column) for column in wanted[0]] if only else []
+        if n := max((len(value) for value in values if isinstance(value, list)), default=0):
+            decoding.notes[str(path)] = (
+                f"{path} is one JSON object, so it is one record, with {n:,} texts in {names[0]!r}; to make each of "
+                "them a record, write an array of objects or one object per line"
+            )
         yield [[] for _ in names], text.advance()
 
 
@@ -73,20 +82,15 @@ def _row(line: bytes, path: Path, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         start = line[:60].decode("utf-8", "replace")
         raise (NoText if number == 1 else InputError)(
-            f"{path} line {number:,} is not JSON ({error}): {start!r}; expected one object per line; "
-            f"{_array_advice(path)}"
+            f"{path} line {number:,} is not JSON ({error}): {start!r}; expected one object per line, "
+            "or an array of them"
         ) from error
     if not isinstance(row, dict):
         raise (NoText if number == 1 else InputError)(
             f"{path} line {number:,} is a JSON {type(row).__name__}; expected one object per line, like "
-            f'{{"text": "..."}}; {_array_advice(path)}'
+            f'{{"text": "..."}}, or an array of them'
         )
     return row
-
-
-def _array_advice(path: Path) -> str:
-    is_json = ending_of(path) == ".json"
-    return "or an array of them" if is_json else "an array of objects goes into a file that ends in .json"
 
 
 # Which columns
@@ -104,20 +108,26 @@ def value_at(row: Any, column: str) -> Any:
 
 
 def column_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """All keys in the order in which they come, those of nested objects with dots.
+    """All keys in the order in which they come, those of nested objects, also in lists, with dots.
 
     An object is no column itself, nor where it is empty or missing: {"a": {"b": 1}}, {"a": {}}, {"a": None} -> ["a.b"].
     """
     rows = list(rows)
-    objects = {key for row in rows for key, value in row.items() if isinstance(value, Mapping)}
+    objects = {key for row in rows for key, value in row.items() if _objects(value) is not None}
     names: dict[str, None] = {}
     for row in rows:
         for key, value in row.items():
-            if isinstance(value, Mapping):
-                names.update(dict.fromkeys(f"{key}.{each}" for each in column_names([value])))
+            if (inner := _objects(value)) is not None:
+                names.update(dict.fromkeys(f"{key}.{each}" for each in column_names(inner)))
             elif value is not None or key not in objects:
                 names[key] = None
     return list(names)
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]] | None:
+    """The objects that a value is, or a list of; None of other values."""
+    items = value if isinstance(value, list) and value else [value]
+    return items if all(isinstance(item, Mapping) for item in items) else None
 
 
 def _checked(name: str, rows: Sequence[dict[str, Any]], path: Path, texts: Sequence[str]) -> list[str]:
@@ -125,7 +135,10 @@ def _checked(name: str, rows: Sequence[dict[str, Any]], path: Path, texts: Seque
     keys = {key for row in rows for key in row}
     columns = chosen(name, list(keys))
     for column in columns:
-        if rows and column not in keys and not any(value_at(row, column) is not None for row in rows):
+        values = [value_at(row, column) for row in rows]
+        items = (item for value in values for item in (value if isinstance(value, list) and value else [value]))
+        is_there = column in keys or any(item is not None for item in items)
+        if rows and (not is_there or any(_objects(value) is not None for value in values)):
             raise missing_column(path, column, column_names(rows), texts)
     return columns
 
@@ -157,9 +170,9 @@ def _cell(value: Any, path: Path, column: str, number: int, *, is_text: bool) ->
 
 
 def _has_lines(head: bytes, path: Path) -> bool:
-    """False: a .json file that is one array, or whose first object goes on beyond its line."""
+    """False: a file that is one array, or whose first object goes on beyond its line."""
     start = head.lstrip()
-    if ending_of(path) != ".json" or not start.startswith((b"[", b"{")):
+    if not start.startswith((b"[", b"{")) or (ending_of(path) != ".json" and not _OPENS.match(start)):
         return True
     try:
         return isinstance(json.loads(start.partition(b"\n")[0]), dict)

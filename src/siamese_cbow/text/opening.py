@@ -15,6 +15,7 @@ import io
 import itertools
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from siamese_cbow.errors import InputError
+from siamese_cbow.text.records import NoText
 
 STDIN = "standard input"
 COMPRESSIONS: dict[str, tuple[bytes, ...]] = {  # ending -> how such a file starts
@@ -218,6 +220,8 @@ _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
     (b"\xff\xd8\xff", "a JPEG image", "give text files"),
     (b"GIF8", "a GIF image", "give text files"),
     (b"PK\x03\x04", "a zip archive (or an office document or e-book)", "unpack or export it as text first"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4", "unpack it first: lz4 -d {name}"),
+    (b"\x1f\x9d", "compressed by compress", "unpack it first: uncompress {name}"),
     (b"Rar!\x1a", "a RAR archive", "unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"),
     (b"\x7fELF", "a program", "give text files"),
@@ -246,6 +250,8 @@ def check_is_no_other_file(start: bytes, name: str) -> None:
     """Raise an InputError when `start`, the first bytes of the input called `name`, is that of a known other file."""
     if ending := compression_of(start):
         raise InputError(f"{name} is compressed, but its name does not say so; rename it to end in {ending}")
+    if start[257:262] == b"ustar":
+        raise InputError(f"{name} is a tar archive, not text; unpack it first: tar -xf {name}")
     for known, what, advice in _KNOWN_FILES:
         if start.startswith(known):
             if known == b"PK\x03\x04":
@@ -262,3 +268,29 @@ def check_is_text(head: bytes, name: str) -> None:
         raise InputError(
             f"{name} looks binary: {n_control:,} of its first {len(head):,} bytes are control bytes; give text files"
         )
+
+
+_PAGE = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_JSON = re.compile(rb'\s*(?:\[\s*)?\{\s*"(?:[^"\\\n]|\\.)*"\s*:')
+_NOT_JSON = (".ipynb",)  # which a remark tells about
+
+
+def check_is_plain(head: bytes, name: str, column: str) -> None:
+    """Raise NoText when the start of what is to be read as plain text is a page, JSON or a table with this column."""
+    first, _, rest = head.lstrip().partition(b"\n")
+    what = ending = ""
+    if _PAGE.match(head[: 1 << 12]):
+        what, ending = "an HTML page", ".html"
+    elif _JSON.match(head) and (not first.endswith(b"}") or not rest.strip() or _JSON.match(rest)):
+        what, ending = ("JSON lines", ".jsonl") if first.endswith(b"}") else ("JSON", ".json")
+    else:
+        for delimiter, its_ending in ((b"\t", ".tsv"), (b",", ".csv"), (b";", ".csv"), (b"|", ".csv")):
+            names = [cell.strip(b"\"' \r") for cell in first.split(delimiter)]
+            lines = [line for line in rest.split(b"\n", 20)[:20] if line.strip()]
+            n_like = sum(line.count(delimiter) >= len(names) - 1 for line in lines)
+            if len(names) > 1 and all(part.encode() in names for part in column.split(",")) and 2 * n_like > len(lines):
+                what, ending = f"a table with a column {column!r}", its_ending
+    if not what or Path(name).suffix.lower() in _NOT_JSON:
+        return
+    how = f"save it as a file that ends in {ending}" if name == STDIN else f"rename it to end in {ending}"
+    raise NoText(f"{name} looks like {what}, not plain text; {how}")

@@ -35,7 +35,7 @@ def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decod
         schema = pq.read_schema(path)
     wanted = [chosen(name, schema.names) for name in (*texts, *others)]
     fields = {part: _field(path, part, schema, texts) for parts in wanted for part in parts}
-    for table, n_source_bytes in _tables(path, list(fields)):
+    for table, n_source_bytes in _tables(path, [_read_name(part, schema) for part in fields]):
         cells = {
             part: arrow_cells(_column(table, part), kind, path, part, any_type=part in others)
             for part, kind in fields.items()
@@ -61,7 +61,7 @@ def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bo
     import pyarrow as pa
 
     test = pa.types
-    if test.is_list(kind) or test.is_large_list(kind) or test.is_fixed_size_list(kind):
+    if _is_list(kind):
         if str(_strings_of(kind.value_type)) not in ("string", "large_string"):
             raise not_text(path, column, str(kind))
         return [list_cell(cell or ()) for cell in values.to_pylist()]
@@ -87,12 +87,31 @@ def _field(path: Path, column: str, schema: Any, texts: Sequence[str]) -> Any:
     if schema.names.count(column) > 1:
         raise twice(path, column)
     kind: Any = pa.struct(list(schema))
+    in_list = False
     for part in [column] if column in schema.names else column.split("."):
+        in_list, kind = in_list or _is_list(kind), kind.value_type if _is_list(kind) else kind
         place = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
         if place < 0:
             raise missing_column(path, column, list(_names(schema)), texts)
         kind = kind.field(place).type
-    return _strings_of(kind)
+    return pa.list_(kind.value_type if _is_list(kind) else kind) if in_list else _strings_of(kind)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as test
+
+    return bool(test.is_list(kind) or test.is_large_list(kind) or test.is_fixed_size_list(kind))
+
+
+def _read_name(column: str, schema: Any) -> str:
+    """What to ask Arrow for: a field of objects in a list has another name in the file, so all of them are read."""
+    root = column if column in schema.names else column.split(".")[0]
+    kind = schema.field(root).type
+    for part in column.split(".")[1:] if root != column else ():
+        if _is_list(kind):
+            return root
+        kind = kind.field(part).type
+    return column
 
 
 def _names(fields: Any, before: str = "") -> Iterator[str]:
@@ -100,19 +119,31 @@ def _names(fields: Any, before: str = "") -> Iterator[str]:
     import pyarrow as pa
 
     for each in fields:
-        if pa.types.is_struct(each.type):
-            yield from _names(each.type, f"{before}{each.name}.")
+        kind = each.type.value_type if _is_list(each.type) else each.type
+        if pa.types.is_struct(kind):
+            yield from _names(kind, f"{before}{each.name}.")
         else:
             yield before + each.name
 
 
 def _column(table: Any, column: str) -> Any:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if column in table.schema.names:
         return table.column(column)
     first, *inner = column.split(".")
+    if _read_name(column, table.schema) == first:
+        lists = [_inside(value, inner) for value in table.column(first).to_pylist()]
+        return pa.array(lists) if any(lists) else pa.array(lists, pa.list_(pa.string()))
     return pc.struct_field(table.column(first), inner)
+
+
+def _inside(value: Any, path: Sequence[str]) -> list[Any]:
+    """All values at the end of a path: `_inside([{"a": "x"}, {"a": "y"}], ["a"])` -> ['x', 'y']."""
+    if isinstance(value, list):
+        return [each for item in value for each in _inside(item, path)]
+    return [value] if value is None or not path else _inside(value.get(path[0]), path[1:])
 
 
 # A few rows at a time
@@ -193,6 +224,8 @@ def _decoded_size(values: Any) -> int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if isinstance(values, pa.MapArray):
+        return int(values.nbytes)
     if isinstance(values, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
         return _decoded_size(values.flatten()) + 4 * len(values)
     if isinstance(values, pa.StructArray):

@@ -25,7 +25,7 @@ from siamese_cbow.text.folders import Walk
 from siamese_cbow.text.inputs import Inputs, encoded, lines_bytes
 from siamese_cbow.text.languages import AUTO, Detected, detect, language
 from siamese_cbow.text.layout import rejoined, unwrapped
-from siamese_cbow.text.opening import ending_of
+from siamese_cbow.text.opening import check_is_plain, ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, NoText, RawBlock, TextSettings
 
 # What a view chooses: a layout, and what becomes of overlong lines. By a sample, the name of its source, and what its
@@ -49,12 +49,6 @@ def walk_of(settings: TextSettings) -> Walk:
     return Walk(settings.globs, lambda path: bool(getattr(format_of(path), settings.kind)))
 
 
-def _cells_reader(path: Path, kind: Literal["text", "groups"]) -> ReadCells | None:
-    """What reads the cells of a file; None where each line is a record."""
-    read: ReadCells | None = _function(path, kind)
-    return read
-
-
 def _function(path: Path, kind: Literal["text", "groups", "document", "rows"]) -> Any:
     """`_function(Path("a.pdf"), "document")` -> `documents.pdf_paragraphs`; None where the format has no such one."""
     module, _, function = getattr(format_of(path), kind).rpartition(".")
@@ -69,9 +63,9 @@ def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decod
     if path and settings.kind == "text" and format_of(path).document:
         yield document_block(path, settings, choose, decoding)
         return
-    read = _cells_reader(path, settings.kind) if path else None
+    read: ReadCells | None = _function(path, settings.kind) if path else None
     if path is None or read is None:
-        yield from line_blocks(path, choose, decoding)
+        yield from line_blocks(path, choose, decoding, settings.text_column if settings.kind == "text" else "")
         return
     yield from record_blocks(_marked(read(path, [settings.text_column], [], decoding)), str(path), choose)
 
@@ -86,9 +80,14 @@ def document_block(path: Path, settings: TextSettings, choose: Choose, decoding:
     return RawBlock(data + MARK, str(path), layout, path.stat().st_size, numbers=numbers)
 
 
-def line_blocks(path: Path | None, choose: Choose, decoding: Decoding) -> Iterator[RawBlock]:
-    """The blocks of a file as plain text, whatever its ending; the last one ends with a mark."""
+def line_blocks(path: Path | None, choose: Choose, decoding: Decoding, column: str = "") -> Iterator[RawBlock]:
+    """The blocks of a file as plain text, whatever its ending; the last one ends with a mark.
+
+    column  by whose name in the first line a table is told from plain text; "": take anything for lines
+    """
     with open_text(path, decoding) as text:
+        if column:
+            check_is_plain(text.head, text.name, column)
         layout, overlong = choose(text.sample, text.name, "lines")
         last = RawBlock(b"", text.name, layout, 0)
         by: Literal["line", "paragraph", "document"] = "line"
@@ -123,7 +122,7 @@ def language_of(
 ) -> tuple[Detected, Iterator[RawBlock]]:
     """The language that the settings name, or else that the text is in, and the blocks, of which none is lost.
 
-    Of files, it looks all over some of them; of what can be read only once, at the first block.
+    Of files, it looks all over some; of what can be read only once, at the first block.
     """
     named = settings.languages[0] if settings.languages else settings.language
     if named != AUTO:
@@ -177,7 +176,7 @@ def read_columns(
     `read_columns("films.csv", ["text"], ["label"])` -> ("great film", "good"), ("dull film", "bad")
     """
     path = Path(path).expanduser()
-    read = _cells_reader(path, "text")
+    read: ReadCells | None = _function(path, "text")
     if read is None:
         raise InputError(f"{path} is plain text, which has no columns; expected JSON lines, CSV, TSV or Parquet")
     decoding = decoding or Decoding()
@@ -192,8 +191,10 @@ def read_columns(
 
 
 def chosen(column: str, names: Sequence[str]) -> list[str]:
-    """The columns that one name stands for: `chosen("title,body", ["id", "title", "body"])` -> ['title', 'body']."""
-    return [column] if column in names or "," not in column else [part.strip() for part in column.split(",")]
+    """The columns that one name stands for: `chosen("title,body", ["id", "Title ", "body"])` -> ['Title ', 'body']."""
+    parts = [column] if column in names or "," not in column else [part.strip() for part in column.split(",")]
+    alike = [[name for name in names if name.strip().lower() == part.lower()] for part in parts]
+    return [like[0] if part not in names and len(like) == 1 else part for part, like in zip(parts, alike, strict=True)]
 
 
 def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
@@ -203,24 +204,14 @@ def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
     return [b"\n\n".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
 
 
-def unique(names: Sequence[str]) -> list[str]:
-    """["a", "b", "a"] -> ["a", "b", "a_2"]."""
-    seen: dict[str, None] = {}
-    for name in names:
-        n, new = 1, name
-        while new in seen:
-            n += 1
-            new = f"{name}_{n}"
-        seen[new] = None
-    return list(seen)
-
-
 def missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequence[str]) -> NoText:
     """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
-    there = ", ".join(repr(name[:40]) for name in columns[:20]) or "none"
+    if not columns:
+        return NoText(f"{path} has no column {column!r}: it has no columns at all; check the file")
+    there = ", ".join(repr(name[:40]) for name in columns[:20])
     is_text = any(column in text.split(",") or column == text for text in texts)
     advice = ": choose one with --text-column" if is_text else f"; expected {' and '.join((*texts, column))}"
-    if ending_of(path) in (".csv", ".tsv"):
+    if format_of(path).name in ("CSV", "TSV"):
         advice += " (its first line is the header; for lines of plain text rename it to .txt)"
     return NoText(f"{path} has no column {column!r}; it has {there}{advice}")
 

@@ -138,9 +138,13 @@ class RowReader:
         yield from self._inputs.blocks(self._blocks_of)
         if self._say is not None:
             for remark in self.remarks:
-                if remark not in self._said:  # text that is read again needs no second word
-                    self._said.add(remark)
-                    self._say(remark)
+                self._say_once(remark)
+
+    def _say_once(self, remark: str) -> None:
+        """Text that is read again needs no second word."""
+        if self._say is not None and remark not in self._said:
+            self._said.add(remark)
+            self._say(remark)
 
     def _blocks_of(self, path: Path | None) -> Iterator[RawBlock]:
         try:
@@ -151,7 +155,7 @@ class RowReader:
         except InputError as error:
             if self._say is None or self._inputs.is_named(path):
                 raise
-            self._say(f"skipped: {error}")
+            self._say_once(f"skipped: {error}")
 
     @property
     def remarks(self) -> list[str]:

@@ -25,7 +25,7 @@ from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.chunks import TextStream, line_chunks, open_text
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of
-from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice, unique
+from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice
 from siamese_cbow.text.records import MAX_LINE_BYTES, MAX_ROW_BYTES
 
 Cells: TypeAlias = list[bytes]  # of one column
@@ -65,12 +65,19 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 class Dialect(NamedTuple):
-    """How a file separates its cells: `Dialect(";", '"', ["id", "text"])`; n_skipped lines come before the header."""
+    r"""How a file separates its cells: `Dialect(";", '"', ["id", "text"])`.
+
+    n_skipped  lines before the header
+    spaced     a space follows the delimiter: `id, text`
+    escaped    a quotation mark inside of a cell is written as `\"`, not as `""`
+    """
 
     delimiter: str
     quote: str | None
     header: list[str]
     n_skipped: int = 0
+    spaced: bool = False
+    escaped: bool = False
 
 
 class NamedRecords(list[dict[str, Any]]):
@@ -89,6 +96,7 @@ _HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[\t\r\n]|\Z)')
 _PLAIN_CELL = re.compile(r"[^\t\r\n]*")
 _EXCEL_HINT = re.compile(r"sep=([\t -!#-~])\r?\n")  # a first line that spreadsheets write
+_ESCAPED_QUOTE = re.compile(rb'(?<!\\)\\"[^"\r\n,;\t|]')  # where a backslash ends a cell, something else follows
 _TOO_LONG = "expected one document per record; look for an unclosed quotation mark before it"
 
 
@@ -122,24 +130,37 @@ def csv_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
             yield [dict(zip(names, map(_text, row), strict=True)) for row in rows]
 
 
+def unique(names: Sequence[str]) -> list[str]:
+    """["a", "b", "a"] -> ["a", "b", "a_2"]."""
+    seen: dict[str, None] = {}
+    for name in names:
+        n, new = 1, name
+        while new in seen:
+            n += 1
+            new = f"{name}_{n}"
+        seen[new] = None
+    return list(seen)
+
+
 def _text(cell: str) -> str:
     return cell if cell.isascii() else cell.encode("latin-1").decode("utf-8", "replace")
 
 
 @with_clear_errors
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
-    """All rows of a small file, also the header; what ends neither in .csv nor in .tsv has tabs and no quoting."""
+    """All rows of a small file, also the header; what does not end like a table has tabs and no quoting."""
     with open_text(path, decoding) as text:
-        dialect = dialect_of(text, path) if ending_of(path) in (".csv", ".tsv") else Dialect("\t", None, [])
+        is_table = ending_of(path) in (".csv", ".psv", ".tsv", ".tab")
+        dialect = dialect_of(text, path) if is_table else Dialect("\t", None, [])
         chunks = line_chunks(text.reads(), text.name, overlong="refuse", advice="expected short rows of a table")
         whole = b"".join(chunk.data for chunk in chunks).decode("utf-8", "replace").lstrip("\r\n")
-        yield from list(_rows(whole, dialect.delimiter, dialect.quote))[dialect.n_skipped :]
+        yield from list(_rows(whole, dialect))[dialect.n_skipped :]
 
 
 def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]]:
     """Some rows after others, without the header; the letters of their cells are the bytes of the file."""
     lines, n_cells = _Lines(text), len(dialect.header)
-    reader = _reader(iter(lines), dialect.delimiter, dialect.quote)
+    reader = _reader(iter(lines), dialect)
     rows: list[list[str]] = []
     n_pieces = 0
     try:
@@ -151,9 +172,14 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
             if lines.is_over:  # the module makes a row of what is left at the end of a file
                 start = _text(row[-1].rstrip())[:60]
                 raise InputError(f"{text.name} ends inside a cell with an unclosed quotation mark: {start!r}; close it")
+            if len(row) > n_cells and not any(row[n_cells:]):  # delimiters at the end of rows, but not of the header
+                del row[n_cells:]
             if len(row) != n_cells:
-                start = _text(dialect.delimiter.join(row))[:60]
-                raise ValueError(f"Expected {n_cells} columns, got {len(row)} in line {reader.line_num:,}: {start!r}")
+                start, sign = _text(dialect.delimiter.join(row))[:60], repr(dialect.delimiter)
+                why = f"; a cell with {sign} or a line end in it needs quotation marks" if dialect.quote else ""
+                raise ValueError(
+                    f"Expected {n_cells} columns, got {len(row)} in line {reader.line_num:,}: {start!r}{why}"
+                )
             rows.append(row)
             lines.n_waiting = 0
     except csv.Error as error:
@@ -194,21 +220,31 @@ class _Lines:
 def dialect_of(text: TextStream, path: Path) -> Dialect:
     """By the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
-    if ending_of(path) == ".tsv":
+    if ending_of(path) in (".tsv", ".tab"):
         quote = _quote_of_tabbed(start, is_whole=len(text.head) <= _HEAD_BYTES)
-        return Dialect("\t", quote, next(_rows(start, "\t", quote), []))
+        return _with_header(Dialect("\t", quote, []), start)
     if hint := _EXCEL_HINT.match(start):
-        header = next(_rows(start[hint.end() :], hint[1], '"'), [])
-        return Dialect(hint[1], '"', header, n_skipped=1)
+        return _with_header(Dialect(hint[1], '"', [], n_skipped=1), start[hint.end() :])
+    escaped = bool(_ESCAPED_QUOTE.search(text.sample))
     is_whole = len(text.head) <= _HEAD_BYTES
-    best = (0.0, 1, Dialect(_NO_DELIMITER, '"', next(_rows(start, _NO_DELIMITER, '"'), [])))
+    best = (0.0, 1, _with_header(Dialect(_NO_DELIMITER, '"', []), start))
     for delimiter in _DELIMITERS:
-        rows = [row for _, row in zip(range(_LOOK_AT), _rows(start, delimiter, '"'), strict=False)]
+        dialect = _with_header(Dialect(delimiter, '"', [], escaped=escaped), start)
+        rows = [row for _, row in zip(range(_LOOK_AT), _rows(start, dialect), strict=False)]
         header, *others = (rows if is_whole or len(rows) == _LOOK_AT else rows[:-1]) or rows or [[]]
         share = sum(len(row) == len(header) for row in others) / max(len(others), 1)
         if len(header) > 1 and (best[1] == 1 or (share, len(header)) > best[:2]):
-            best = (share, len(header), Dialect(delimiter, '"', header))
+            best = (share, len(header), dialect)
     return best[2]
+
+
+def _with_header(dialect: Dialect, start: str) -> Dialect:
+    """The same with the names in the first row, where the text begins with that; where each follows a space, spaced."""
+    header = next(_rows(start, dialect), [])
+    if len(header) > 1 and all(name[:1] == " " and name.strip() for name in header[1:]):
+        dialect = dialect._replace(spaced=True)
+        header = next(_rows(start, dialect), [])
+    return dialect._replace(header=header)
 
 
 def _quote_of_tabbed(start: str, *, is_whole: bool) -> str | None:
@@ -231,13 +267,14 @@ def _quote_of_tabbed(start: str, *, is_whole: bool) -> str | None:
     return '"' if is_quoted else None
 
 
-def _rows(text: str, delimiter: str, quote: str | None) -> Iterator[list[str]]:
-    return filter(None, _reader(io.StringIO(text, newline=""), delimiter, quote))
+def _rows(text: str, dialect: Dialect) -> Iterator[list[str]]:
+    return filter(None, _reader(io.StringIO(text, newline=""), dialect))
 
 
-def _reader(lines: Iterable[str], delimiter: str, quote: str | None) -> Any:
+def _reader(lines: Iterable[str], dialect: Dialect) -> Any:
     """The csv module's reader. Its limit is one for the whole process: it is raised, never lowered."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    if quote:
-        return csv.reader(lines, delimiter=delimiter, quotechar=quote)
-    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    if not dialect.quote:
+        return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote, skipinitialspace=dialect.spaced,
+                      escapechar="\\" if dialect.escaped else None)  # fmt: skip

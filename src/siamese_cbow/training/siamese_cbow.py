@@ -151,8 +151,9 @@ def _documents(source: Any) -> Any:
     import io
 
     from siamese_cbow.text.corpus import Corpus
-    from siamese_cbow.text.inputs import Texts
+    from siamese_cbow.text.inputs import Texts, check_is_no_table
 
+    check_is_no_table(source)
     if isinstance(source, io.TextIOBase | Texts | Corpus | Mapping | bytes) or not hasattr(source, "__iter__"):
         return source
     return ([text] if isinstance(text, str) and "\n" not in text else text for text in source)
