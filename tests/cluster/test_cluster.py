@@ -22,7 +22,7 @@ import pytest
 import siamese_cbow as sc
 from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
 from siamese_cbow.cli import main
-from siamese_cbow.cluster.averaging import ThreadExchange
+from siamese_cbow.cluster.node import ThreadExchange
 from siamese_cbow.cluster.session import clear_errors
 from siamese_cbow.cluster.sources import PLAN, Source, scratch_of, sources_of
 from siamese_cbow.cluster.training_job import TrainingJob, training_job
@@ -265,7 +265,7 @@ def together(cluster: sc.RayCluster, lesson: Path, tmp_path_factory: pytest.Temp
 
 
 def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None:
-    """No Ray and no gloo: the same workers, as threads of one process, come to the same numbers."""
+    """No Ray and no sockets: the same workers, as threads of one process, come to the same numbers."""
     job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, EVERY)
     workers = [TrainingWorker(job, i) for i in range(2)]
     with ThreadPoolExecutor(2) as pool:
