@@ -46,7 +46,7 @@ from benchmarks.tables import machine, markdown, report
 from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
 from siamese_cbow.cluster.averaging import BLOCK
 from siamese_cbow.cluster.node import Listener
-from siamese_cbow.cluster.training_job import bytes_of_state
+from siamese_cbow.cluster.training_job import bytes_of_state, expected_rows, row_shares
 from siamese_cbow.training.plan import plan_of
 
 FIGURES = Path(__file__).with_name("cluster_figures.json")
@@ -354,7 +354,7 @@ def memory(options: argparse.Namespace) -> None:
     report(
         "cluster_memory",
         "Memory of a training on two nodes",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
+        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray")]),
         write=options.write,
         script="cluster memory",
     )
@@ -380,14 +380,17 @@ def scale(options: argparse.Namespace) -> None:
             Watch() as watch,
         ):
             start = time.perf_counter()
-            settings, words = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
-            cluster.prepare(text, output=folder / "stream", tokenizer=words, text=settings)
+            settings, tokenizer = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
+            cluster.prepare(text, output=folder / "stream", tokenizer=tokenizer, text=settings)
             done("two nodes of one core", "prepare", start)
             start, notes = time.perf_counter(), Notes()
             cluster.train(recipe, folder / "stream", output=folder / "model", progress=notes)
             done("two nodes of one core", "train", start)
-        stream = Stream.load(folder / "stream")
-        state = bytes_of_state(plan_of(recipe, stream)) / 1e6
+        plan = plan_of(recipe, Stream.load(folder / "stream"))
+        state, n_words = bytes_of_state(plan) / 1e6, len(plan.vocabulary)
+        rounds, shares = [numbers_of(note) for note in notes.notes], row_shares(plan)
+        tokens = int(plan.vocabulary.counts.sum())
+        expected = 2 * expected_rows(shares, tokens / 2 / len(rounds), 2) * state / len(shares)
         sizes = [text.stat().st_size, sum(path.stat().st_size for path in (folder / "stream").iterdir())]
         shutil.rmtree(folder / "model")
         shutil.rmtree(folder / "stream")
@@ -406,12 +409,19 @@ def scale(options: argparse.Namespace) -> None:
         f"{peaks['driver']:,} MB, while the text has {sizes[0] / 1e6:,.0f} MB and "
         f"the stream {sizes[1] / 1e6:,.0f} MB."
     )
+    words, megabytes, averaging, waiting = np.mean(rounds, axis=0).tolist()
+    training = (
+        f"{n_words:,} words. The two workers trained in {len(rounds):,} rounds, at {words:.2f} million words a second "
+        f"each; averaging {megabytes:.0f} MB took {averaging:.0f}% of a round, waiting for the slower {waiting:.0f}%."
+    )
     if options.write:
-        keep("scale", {"rows": rows, "peaks": peaks, "state": state, "averaging": notes.notes[-1:]})
+        figures = {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
+        figures |= {"rounds": len(rounds), "tokens": tokens, "n_words": n_words, "expected_megabytes": expected}
+        keep("scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
     report(
         "cluster_scale",
         "The paper's corpus size on two nodes of one core",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
+        "\n\n".join([markdown(header, rows), training, note, machine("numpy", "numba", "ray")]),
         write=options.write,
         script="cluster scale",
     )
