@@ -223,6 +223,7 @@ for i, part in list(enumerate(parts_of(source, TextSettings(), PART_ROWS, PART_B
 
 def bare_seconds(code: str, given: Path, n: int, epochs: int, folder: Path) -> float:
     """Of n processes without an engine, each on a core of its own and with its part of the work."""
+    os.sync()
     start, processes = time.perf_counter(), []
     for i in range(n):
         arguments = map(str, (given, folder / f"bare{i}", i, n, epochs))
@@ -258,7 +259,8 @@ def speed(options: argparse.Namespace) -> None:
                 cluster.train(recipe, folder / "few", output=folder / f"first{n}")
             for turn, n in itertools.product(range(options.turns), (1, 2)):
                 cluster._session.wanted = n
-                for what, given in (("few", folder / "few"), ("encode", text), ("train", options.stream)):
+                for what, given in (("few", folder / "few"), ("train", options.stream), ("encode", text)):
+                    os.sync()  # what others have written would be written to the disk meanwhile
                     target, notes, start = folder / f"{what}{turn}{n}", Notes(), time.perf_counter()
                     if what == "encode":
                         cluster.encode(given, output=target)

@@ -148,8 +148,9 @@ LINES = sc.TextSettings(layout="sentences")
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_stream_has_the_bytes_of_a_local_one(
-    cluster: sc.RayCluster, texts: Path, stream: Path, tmp_path: Path, workers: int
+    cluster: sc.RayCluster, texts: Path, stream: Path, tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("siamese_cbow.cluster.parallel_prepare.COUNTED", 1000 * workers)  # so that counts are divided
     with_workers(cluster, workers).prepare(texts, output=tmp_path / "stream", text=LINES)
     assert content(tmp_path / "stream") == content(stream)
     assert [path.name for path in tmp_path.iterdir()] == ["stream"]
