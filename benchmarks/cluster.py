@@ -1,6 +1,6 @@
 """Jobs on two nodes of one core each: speed against one node, memory, and the paper's corpus size.
 
-    python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--write]
+    python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--lines 1000000] [--write]
     python -m benchmarks.cluster memory STREAM [--epochs 1] [--write]
     python -m benchmarks.cluster scale [--text FILE] [--share 1.0] [--folder DIR] [--write]
 
@@ -8,7 +8,9 @@ Two raylets on this machine, each bound to one core. What is timed is the whole 
 files) on disk.
 
 speed    one worker and two take turns; training of some epochs, and encoding of the stream's sentences as text. The
-         engine's own cost: a training of almost no text. Rows by gloo against Ray's objects.
+         bound of the machine: the same work by one process and by two without any engine, each on its core; of two,
+         each has half of the text and never hears of the other. The engine's own cost: a training of almost no text.
+         Rows by our sockets against gloo and Ray's objects.
 memory   the most memory that training takes in a worker of one and of two, and in the driver. No clock is looked at, so
          that other programs may run.
 scale    the text of `benchmarks.paper_scale` (or a file that it wrote) through prepare and train, by one process of two
@@ -42,8 +44,9 @@ import psutil
 from benchmarks.paper_scale import PREPARE, TRAIN, write_text
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
-from siamese_cbow.cluster.averaging import GlooExchange, Meeting
-from siamese_cbow.cluster.training_job import bytes_of_state
+from siamese_cbow.cluster.averaging import BLOCK
+from siamese_cbow.cluster.node import Listener
+from siamese_cbow.cluster.training_job import bytes_of_state, expected_rows, row_shares
 from siamese_cbow.training.plan import plan_of
 
 FIGURES = Path(__file__).with_name("cluster_figures.json")
@@ -96,12 +99,10 @@ class Notes:
 
 
 class Watch:
-    """Watches processes: the most memory that each kind has had, in MB, without pages of mapped files; CPU seconds."""
+    """Watches processes: the most memory that each kind has had, in MB, without pages of mapped files."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, float] = {}
-        self.cpu: dict[str, float] = {}  # of the one of its kind that took most
-        self._before, self._began = dict[int, float](), time.time()
         self._over = threading.Event()
 
     def __enter__(self) -> Watch:
@@ -122,9 +123,6 @@ class Watch:
                     kind = "driver" if process.pid == os.getpid() else kind
                     if kind in ("driver", "ray::TrainingWorker", "ray::LoneWorker", "ray::_guarded"):
                         self.peaks[kind] = max(self.peaks.get(kind, 0), anonymous(process.pid))
-                        cpu = sum(process.cpu_times()[:2])
-                        before = self._before.setdefault(process.pid, cpu if process.create_time() < self._began else 0)
-                        self.cpu[kind] = max(self.cpu.get(kind, 0), cpu - before)
                 except (psutil.Error, OSError):
                     continue
 
@@ -142,13 +140,16 @@ class Sender:
 
     def __init__(self, number: int) -> None:
         self._number, self._rows = number, np.ones((EXCHANGED, 305), np.float32)
+        self._listener = Listener("127.0.0.1")
 
-    def meet(self) -> tuple[str, int]:
-        self._meeting = Meeting("127.0.0.1")
-        return self._meeting.address
+    def address(self) -> tuple[str, int]:
+        return self._listener.address
 
-    def begin(self, meeting: tuple[str, int]) -> None:
-        self._exchange = GlooExchange(self._number, 2, meeting, "127.0.0.1")
+    def begin(self, addresses: Sequence[tuple[str, int]], port: int) -> None:
+        import torch.distributed as distributed
+
+        self._exchange = self._listener.exchange(self._number, addresses, b"secret")
+        distributed.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=self._number, world_size=2)
 
     def share(self) -> Any:
         return self._rows
@@ -156,31 +157,83 @@ class Sender:
     def take(self, rows: Any) -> None:
         self._rows[...] = rows
 
-    def swap(self) -> None:
-        own, got = list[Any]([[], []]), list[Any]([[], []])
-        own[1 - self._number], got[1 - self._number] = [self._rows], [np.empty_like(self._rows)]
-        self._exchange.swap(own, got)
-        self._rows[...] = got[1 - self._number][0]
+    def swap(self, by: str) -> None:
+        """In blocks, as `averaging` sends them."""
+        got = np.empty((BLOCK, 305), np.float32)
+        for first in range(0, EXCHANGED, BLOCK):
+            block = self._rows[first : first + BLOCK]
+            (self._by_gloo if by == "gloo" else self._by_sockets)(block, got[: len(block)])
+            block[...] = got[: len(block)]
+
+    def _by_sockets(self, own: Any, got: Any) -> None:
+        both = [[own], []] if self._number else [[], [own]], [[got], []] if self._number else [[], [got]]
+        self._exchange.swap(*both)
+
+    def _by_gloo(self, own: Any, got: Any) -> None:
+        import torch.distributed as distributed
+        from torch import from_numpy
+
+        calls = [distributed.irecv(from_numpy(got), 1 - self._number)]
+        calls.append(distributed.isend(from_numpy(own), 1 - self._number))
+        for call in calls:
+            call.wait()
 
 
 def exchange_seconds(ray: Any, n: int = 5) -> dict[str, float]:
-    """To exchange 98 MB each way between two nodes: by Ray's objects, and by gloo."""
+    """To exchange 98 MB each way between two nodes: by Ray's objects, by gloo, and by sockets."""
     remote = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Sender)
     senders = [remote.remote(i) for i in range(2)]
-    meeting = ray.get(senders[0].meet.remote())
-    ray.get([sender.begin.remote(meeting) for sender in senders])
-    seconds: dict[str, list[float]] = {"objects": [], "gloo": []}
+    addresses = ray.get([sender.address.remote() for sender in senders])
+    ray.get([sender.begin.remote(addresses, 20000 + (os.getpid() + 1) % 20000) for sender in senders])
+    seconds: dict[str, list[float]] = {"objects": [], "gloo": [], "sockets": []}
     for _ in range(n + 1):
         start = time.perf_counter()
         shares = [sender.share.remote() for sender in senders]
         ray.get([sender.take.remote(shares[1 - i]) for i, sender in enumerate(senders)])
         seconds["objects"].append(time.perf_counter() - start)
-        start = time.perf_counter()
-        ray.get([sender.swap.remote() for sender in senders])
-        seconds["gloo"].append(time.perf_counter() - start)
+        for by in ("gloo", "sockets"):
+            start = time.perf_counter()
+            ray.get([sender.swap.remote(by) for sender in senders])
+            seconds[by].append(time.perf_counter() - start)
     for sender in senders:
         ray.kill(sender)
     return {name: statistics.median(each[1:]) for name, each in seconds.items()}
+
+
+BARE_TRAIN = """
+import sys
+from siamese_cbow import SiameseCBOW, Stream
+from siamese_cbow.training.saved_run import train_into
+number, n, epochs = map(int, sys.argv[3:])
+train_into(sys.argv[2], SiameseCBOW(epochs=epochs), Stream.load(sys.argv[1], part=(number, n)), threads=1)
+"""
+BARE_ENCODE = """
+import sys
+from pathlib import Path
+from siamese_cbow import TextSettings
+from siamese_cbow.cluster.parallel_encode import PART_BYTES, PART_ROWS, EncodeSettings, encode_part, parts_of
+from siamese_cbow.cluster.sources import sources_of
+number, n, _ = map(int, sys.argv[3:])
+[source], target = sources_of(sys.argv[1], TextSettings()).files, Path(sys.argv[2])
+target.mkdir()
+for i, part in list(enumerate(parts_of(source, TextSettings(), PART_ROWS, PART_BYTES)))[number::n]:
+    encode_part(target, i, part, EncodeSettings(None, TextSettings()))
+"""
+
+
+def bare_seconds(code: str, given: Path, n: int, epochs: int, folder: Path) -> float:
+    """Of n processes without an engine, each on a core of its own and with its part of the work."""
+    os.sync()
+    start, processes = time.perf_counter(), []
+    for i in range(n):
+        arguments = map(str, (given, folder / f"bare{i}", i, n, epochs))
+        processes.append(subprocess.Popen(["taskset", "-c", str(i), sys.executable, "-c", code, *arguments]))
+    if sum(process.wait() for process in processes):
+        raise SystemExit("a process without an engine has failed")
+    seconds = time.perf_counter() - start
+    for i in range(n):
+        shutil.rmtree(folder / f"bare{i}")
+    return seconds
 
 
 def speed(options: argparse.Namespace) -> None:
@@ -190,7 +243,12 @@ def speed(options: argparse.Namespace) -> None:
     write_lines(stream, folder / "few.txt", 2000)
     prepare(folder / "few.txt", output=folder / "few", text=TextSettings(layout="sentences", language="en"))
     seconds: dict[tuple[str, int], list[float]] = {}
-    cpu: dict[tuple[str, int], list[float]] = {}
+    rounds: list[tuple[float, float, float, float]] = []
+
+    def done(what: str, n: int, spent: float) -> None:
+        seconds.setdefault((what, n), []).append(spent)
+        print(what, n, f"{spent:.1f} s", flush=True)
+
     try:
         with two_nodes(options.niceness) as address, RayCluster(address, workers=2) as cluster:
             assert cluster._session is not None
@@ -201,66 +259,63 @@ def speed(options: argparse.Namespace) -> None:
                 cluster.train(recipe, folder / "few", output=folder / f"first{n}")
             for turn, n in itertools.product(range(options.turns), (1, 2)):
                 cluster._session.wanted = n
-                for what in ("few", "encode", "train"):
-                    target, start = folder / f"{what}{turn}{n}", time.perf_counter()
-                    notes = Notes()
-                    with Watch() as watch:
-                        if what == "encode":
-                            cluster.encode(text, output=target)
-                        else:
-                            given = options.stream if what == "train" else folder / "few"
-                            cluster.train(recipe, given, output=target, progress=notes)
-                    seconds.setdefault((what, n), []).append(time.perf_counter() - start)
-                    cpu.setdefault((what, n), []).append(max(v for k, v in watch.cpu.items() if k != "driver"))
-                    print(what, n, f"{seconds[what, n][-1]:.1f} s, {cpu[what, n][-1]:.1f} s CPU", flush=True)
+                for what, given in (("few", folder / "few"), ("train", options.stream), ("encode", text)):
+                    os.sync()  # what others have written would be written to the disk meanwhile
+                    target, notes, start = folder / f"{what}{turn}{n}", Notes(), time.perf_counter()
+                    if what == "encode":
+                        cluster.encode(given, output=target)
+                    else:
+                        cluster.train(recipe, given, output=target, progress=notes)
+                    done(what, n, time.perf_counter() - start)
+                    if what == "train" and n == 2:
+                        rounds += [numbers_of(note) for note in notes.notes]
                     shutil.rmtree(target)
+        for _, n in itertools.product(range(options.turns), (1, 2)):
+            done("bare encode", n, bare_seconds(BARE_ENCODE, text, n, 0, folder))
+            done("bare train", n, bare_seconds(BARE_TRAIN, options.stream, n, options.epochs, folder))
     finally:
         shutil.rmtree(folder)
-    write_speed(options, seconds, cpu, exchange, notes, stream, n_lines)
+    write_speed(options, {key: statistics.median(each) for key, each in seconds.items()}, exchange, rounds, n_lines)
 
 
 def write_speed(
-    options: argparse.Namespace, seconds: dict[tuple[str, int], list[float]], cpu: dict[tuple[str, int], list[float]],
-    exchange: dict[str, float], notes: Notes, stream: Stream, n_lines: int,
+    options: argparse.Namespace, medians: dict[tuple[str, int], float], exchange: dict[str, float],
+    rounds: Sequence[tuple[float, float, float, float]], n_lines: int,
 ) -> None:  # fmt: skip
-    rows, medians = [], {key: statistics.median(each) for key, each in seconds.items()}
+    stream, rows = Stream.load(options.stream), list[list[str]]()
+    words, megabytes, averaging, waiting = np.mean(rounds, axis=0).tolist()
     figures: dict[str, Any] = {"epochs": options.epochs, "tokens": stream.n_tokens, "exchange": exchange}
+    figures |= {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
+    figures |= {"rounds": len(rounds), "few": [medians["few", n] for n in (1, 2)]}
     amounts = {"train": options.epochs * stream.n_tokens, "encode": n_lines}
     for what, amount in amounts.items():
-        one, two = (medians[what, n] for n in (1, 2))
-        figures[what] = {"one": one, "two": two, "amount": amount}
-        speeds = [f"{amount / each / 1e6:.2f}" for each in (one, two)]
-        rows.append([what, f"{one:.1f}", f"{two:.1f}", *speeds, f"{one / two:.2f}x"])
-        one, two = (statistics.median(cpu[what, n]) for n in (1, 2))
-        figures[what] |= {"one_cpu": one, "two_cpu": two}
-        rows[-1] += [f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}x"]
-    rounds = [[float(each) for each in numbers_of(note)] for note in notes.notes]
-    words, megabytes, averaging, waiting = np.mean(rounds, axis=0)
-    figures |= {
-        "rounds": len(rounds),
-        "worker_words": words,
-        "megabytes": megabytes,
-        "averaging": averaging,
-        "waiting": waiting,
-    }
-    header = ["", "one worker, s", "two workers, s", "one, M words (rows)/s", "two", "ratio"]
-    header += ["one, CPU s", "two, CPU s of the one that took more", "ratio"]
+        for who in ("", "bare "):
+            one, two = (medians[f"{who}{what}", n] for n in (1, 2))
+            figures[f"{who}{what}"] = {"one": one, "two": two, "amount": amount}
+            speeds = [f"{amount / each / 1e6:.3g}" for each in (one, two)]
+            name = f"{what}, {'processes without an engine' if who else 'cluster'}"
+            rows.append([name, f"{one:.1f}", f"{two:.1f}", *speeds, f"{one / two:.2f}x"])
+    header = ["", "one, s", "two, s", "one, M words (rows)/s", "two", "ratio"]
     size = EXCHANGED * 305 * 4 / 1e6
     text = [
         markdown(header, rows),
         f"Training: {options.epochs} epochs of {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words; encoding: "
         f"{n_lines:,} lines. Medians of {options.turns} turn{'s' if options.turns > 1 else ''}.",
-        f"In training, two workers spend {averaging:.0f}% of the time on averaging ({megabytes:.0f} MB a round) and "
+        "Without an engine: what this machine can give. Two processes, each on its core, with half of the text each; "
+        "they exchange nothing, so their two models are of no use.",
+        f"In training, two workers spend {averaging:.0f}% of the rounds on averaging ({megabytes:.0f} MB a round) and "
         f"{waiting:.0f}% on waiting for the slower one; a worker trains on {words:.2f} million words a second.",
         f"The engine and the start of the workers: a training of 2,000 sentences takes {medians['few', 1]:.1f} s with "
         f"one worker and {medians['few', 2]:.1f} s with two. It is part of the seconds above.",
-        f"Rows between two nodes, {size:.0f} MB each way at once: gloo {exchange['gloo']:.3f} s, Ray's objects "
-        f"{exchange['objects']:.3f} s.",
+        f"Rows between two nodes, {size:.0f} MB each way at once: sockets {exchange['sockets']:.3f} s, gloo "
+        f"{exchange['gloo']:.3f} s, Ray's objects {exchange['objects']:.3f} s.",
         f"{machine('numpy', 'numba', 'ray', 'torch')}; workers of niceness {options.niceness}",
     ]
     if options.write:
         keep("speed", figures)
-    report("cluster", "Two nodes of one core against one", "\n\n".join(text), write=options.write)
+    report(
+        "cluster", "Two nodes of one core against one", "\n\n".join(text), write=options.write, script="cluster speed"
+    )
 
 
 def numbers_of(note: str) -> tuple[float, float, float, float]:
@@ -301,7 +356,7 @@ def memory(options: argparse.Namespace) -> None:
     report(
         "cluster_memory",
         "Memory of a training on two nodes",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
+        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray")]),
         write=options.write,
         script="cluster memory",
     )
@@ -327,14 +382,17 @@ def scale(options: argparse.Namespace) -> None:
             Watch() as watch,
         ):
             start = time.perf_counter()
-            settings, words = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
-            cluster.prepare(text, output=folder / "stream", tokenizer=words, text=settings)
+            settings, tokenizer = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
+            cluster.prepare(text, output=folder / "stream", tokenizer=tokenizer, text=settings)
             done("two nodes of one core", "prepare", start)
             start, notes = time.perf_counter(), Notes()
             cluster.train(recipe, folder / "stream", output=folder / "model", progress=notes)
             done("two nodes of one core", "train", start)
-        stream = Stream.load(folder / "stream")
-        state = bytes_of_state(plan_of(recipe, stream)) / 1e6
+        plan = plan_of(recipe, Stream.load(folder / "stream"))
+        state, n_words = bytes_of_state(plan) / 1e6, len(plan.vocabulary)
+        rounds, shares = [numbers_of(note) for note in notes.notes], row_shares(plan)
+        tokens = int(plan.vocabulary.counts.sum())
+        expected = 2 * expected_rows(shares, tokens / 2 / len(rounds), 2) * state / len(shares)
         sizes = [text.stat().st_size, sum(path.stat().st_size for path in (folder / "stream").iterdir())]
         shutil.rmtree(folder / "model")
         shutil.rmtree(folder / "stream")
@@ -353,12 +411,19 @@ def scale(options: argparse.Namespace) -> None:
         f"{peaks['driver']:,} MB, while the text has {sizes[0] / 1e6:,.0f} MB and "
         f"the stream {sizes[1] / 1e6:,.0f} MB."
     )
+    words, megabytes, averaging, waiting = np.mean(rounds, axis=0).tolist()
+    training = (
+        f"{n_words:,} words. The two workers trained in {len(rounds):,} rounds, at {words:.2f} million words a second "
+        f"each; averaging {megabytes:.0f} MB took {averaging:.0f}% of a round, waiting for the slower {waiting:.0f}%."
+    )
     if options.write:
-        keep("scale", {"rows": rows, "peaks": peaks, "state": state, "averaging": notes.notes[-1:]})
+        figures = {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
+        figures |= {"rounds": len(rounds), "tokens": tokens, "n_words": n_words, "expected_megabytes": expected}
+        keep("scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
     report(
         "cluster_scale",
         "The paper's corpus size on two nodes of one core",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray", "torch")]),
+        "\n\n".join([markdown(header, rows), training, note, machine("numpy", "numba", "ray")]),
         write=options.write,
         script="cluster scale",
     )

@@ -34,7 +34,7 @@ from benchmarks.scoring import mean_pearson
 from benchmarks.tables import machine, markdown, report
 from siamese_cbow import SiameseCBOW, Stream, evaluate, sts
 from siamese_cbow.cluster import averaging, training_worker
-from siamese_cbow.cluster.averaging import ThreadExchange
+from siamese_cbow.cluster.node import ThreadExchange
 from siamese_cbow.cluster.training_job import TrainingJob
 from siamese_cbow.cluster.training_worker import RoundReport, TrainingWorker
 from siamese_cbow.model.model import Model

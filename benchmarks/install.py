@@ -87,9 +87,18 @@ def listed(sizes: dict[str, float], names: Iterable[str], most: int) -> str:
     return ", ".join(f"{name} {mb:.0f}" for mb, name in large[:most])
 
 
+def rows_of_page() -> dict[str, list[str]]:
+    """What was measured last time, by extra."""
+    lines = (ROOT / "results" / "install.md").read_text("utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| `")]
+    return {row[0].strip("`"): row for row in cells}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(EXTRAS), help="just these extras")
+    parser.add_argument(
+        "--only", action="append", choices=list(EXTRAS), help="just these extras; rows of others stay as they are"
+    )
     parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
     brings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -100,16 +109,18 @@ def main() -> None:
         base = set(sizes)
         named = listed(sizes, base, len(base))
         print(f"base: {whole:.0f} MB: {named}", flush=True)
-        rows = []
+        rows = rows_of_page() if options.only else {}
         for extra in options.only or EXTRAS:
             environment.install(extra)
             sizes, new = environment.sizes(), environment.needed(extra) - base
             asked = ", ".join(f"`{re.split('[<>=;]', each)[0]}`" for each in brings[extra])
             more = f"{sum(sizes[each] for each in new):.0f}"
             about = EXTRAS[extra]
-            rows.append([f"`{extra}`", about.purpose, about.where, asked, more, listed(sizes, new, 4) or "small ones"])
-            print(*rows[-1], sep=" | ", flush=True)
-    table = markdown(["extra", "purpose", "needed by", "installs", "adds MB", "largest parts"], rows)
+            parts = listed(sizes, new, 4) or "small ones"
+            rows[extra] = [f"`{extra}`", about.purpose, about.where, asked, more, parts]
+            print(*rows[extra], sep=" | ", flush=True)
+    header = ["extra", "purpose", "needed by", "installs", "adds MB", "largest parts"]
+    table = markdown(header, [rows[extra] for extra in EXTRAS if extra in rows])
     text = (
         f"The base install, without extras, takes **{whole:.0f} MB** of site-packages: {named}, and "
         f"smaller ones. The table shows how much each extra adds; extras share what they have in common.\n\n{table}"

@@ -167,3 +167,15 @@ def test_columns_of_parameters_become_lists() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "docs_parameters.py"))["listed"]
     text = "Reads text.\n\na, b   one\n         and more\nlong_name  two\n\nNot  so.\nNor this."
     assert tool(text) == ("Reads text.\n\n- **a, b**: one and more\n- **long_name**: two\n\nNot  so.\nNor this.")
+
+
+@pytest.mark.parametrize("name", ["cluster", "scaling"])
+def test_tables_of_figures_are_those_of_the_results(name: str) -> None:
+    """A table that has the header of a table in results/ has rows of that page only."""
+    pages = [path.read_text("utf-8").splitlines() for path in sorted((ROOT / "results").glob("*.md"))]
+    measured = {line for page in pages for line in page if line.startswith("|")}
+    text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    tables = [table.splitlines() for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)]
+    taken = [table for table in tables if table[0] in measured]
+    assert len(taken) >= 2
+    assert [line for table in taken for line in table if line not in measured] == []

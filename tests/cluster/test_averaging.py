@@ -1,7 +1,9 @@
-"""The rows of several workers become one: by threads and by gloo, in the kernel and in NumPy."""
+"""The rows of several workers become one: by threads and by sockets, in the kernel and in NumPy."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,16 +11,8 @@ import pytest
 
 import siamese_cbow as sc
 from siamese_cbow.cluster import averaging
-from siamese_cbow.cluster.averaging import (
-    Averager,
-    Exchange,
-    GlooExchange,
-    Meeting,
-    ThreadExchange,
-    adagrad_scales,
-    periods_of,
-    row_arrays,
-)
+from siamese_cbow.cluster.averaging import Averager, adagrad_scales, periods_of, row_arrays
+from siamese_cbow.cluster.node import Listener, PeerLostError, SocketExchange, ThreadExchange
 from siamese_cbow.kernels.merging import NOBODY, merge_reference
 from siamese_cbow.training.state import TrainingState, first_state
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -27,11 +21,22 @@ N_ROWS = 331
 WORDS = Vocabulary([f"w{i}" for i in range(N_ROWS)], np.arange(N_ROWS, 0, -1))
 
 
-def by_gloo(n: int) -> list[Exchange]:
-    meeting = Meeting("127.0.0.1")
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Connections are closed at the end of each test."""
+    made: list[SocketExchange] = []
+    first = SocketExchange.__init__
+    monkeypatch.setattr(SocketExchange, "__init__", lambda self, *given: made.append(self) or first(self, *given))
+    yield
+    for exchange in made:
+        exchange.close()
+
+
+def by_sockets(n: int) -> list[SocketExchange]:
+    listeners = [Listener("127.0.0.1") for _ in range(n)]
+    addresses = [each.address for each in listeners]
     with ThreadPoolExecutor(n) as pool:
-        made = pool.map(lambda i: GlooExchange(i, n, meeting.address, "127.0.0.1"), range(n))
-        return list(made)
+        return list(pool.map(lambda i: listeners[i].exchange(i, addresses, b"secret"), range(n)))
 
 
 def worlds(recipe: sc.SiameseCBOW, n: int, seed: int) -> tuple[list[TrainingState], list[np.ndarray]]:
@@ -71,7 +76,9 @@ def expected(befores: list[np.ndarray], states: list[TrainingState], touched: li
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "nesterov", "adam"])
-@pytest.mark.parametrize(("n", "exchanges"), [(2, ThreadExchange.several), (3, ThreadExchange.several), (3, by_gloo)])
+@pytest.mark.parametrize(
+    ("n", "exchanges"), [(2, ThreadExchange.several), (3, ThreadExchange.several), (2, by_sockets), (3, by_sockets)]
+)
 def test_all_go_on_from_the_same_rows(optimizer, n, exchanges, monkeypatch):  # type: ignore[no-untyped-def]
     monkeypatch.setattr(averaging, "BLOCK", 64)
     recipe = sc.SiameseCBOW.paper(dim=200, optimizer=optimizer)
@@ -100,3 +107,42 @@ def test_rare_rows_are_averaged_rarely() -> None:
     periods = periods_of(np.array([0.5, 0.006, 0.004, 0.002, 0.0001, 0.0]), 1000)
     assert periods.tolist() == [1, 2, 2, 4, 8, 8]
     assert (1004 % periods).tolist() == [0, 0, 0, 0, 4, 4]  # a job may have thousands of rounds
+
+
+def test_much_travels_both_ways_at_once() -> None:
+    """More than the buffers hold, of different sizes, and nothing at all to some."""
+    rng = np.random.default_rng(1)
+    sizes = [[0, 5_000_000, 3], [4_000_000, 0, 0], [7, 1_000_000, 0]]
+    sent = [[[rng.integers(0, 255, (n, 2), np.uint8)] for n in row] for row in sizes]
+    received = [[[np.zeros((row[i], 2), np.uint8)] for row in sizes] for i in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda exchange, *both: exchange.swap(*both), by_sockets(3), sent, received))
+    for i in range(3):
+        for j in range(3):
+            assert i == j or np.array_equal(received[i][j][0], sent[j][i][0])
+
+
+def test_strangers_are_not_listened_to() -> None:
+    listeners = [Listener("127.0.0.1") for _ in range(2)]
+    addresses = [each.address for each in listeners]
+    strangers = [socket.create_connection(addresses[0]) for _ in range(3)]
+    strangers[0].sendall(b"wrongs" + (1).to_bytes(4, "big"))
+    strangers[1].sendall(b"secret" + (7).to_bytes(4, "big"))  # no such worker
+    strangers[2].close()
+    with ThreadPoolExecutor(2) as pool:
+        exchanges = list(pool.map(lambda i: listeners[i].exchange(i, addresses, b"secret"), range(2)))
+        both = list(pool.map(lambda e: e.gather(np.array([e.number], np.uint8)).tolist(), exchanges))
+    assert both == [[[0], [1]]] * 2
+    for stranger in strangers:
+        stranger.close()
+    with pytest.raises(OSError, match=r".*"):
+        socket.create_connection(addresses[0])  # the door is closed
+
+
+def test_a_peer_that_is_gone() -> None:
+    first, second = by_sockets(2)
+    second.close()
+    with pytest.raises(PeerLostError):
+        first.gather(np.zeros(1, np.uint8))
+    with pytest.raises(PeerLostError, match="no connection"):
+        Listener("127.0.0.1").exchange(1, [("127.0.0.1", 1), ("127.0.0.1", 2)], b"secret")

@@ -22,8 +22,9 @@ import pytest
 import siamese_cbow as sc
 from cluster_world import Accident, Nodes, free_port, kill_node, kill_worker
 from siamese_cbow.cli import main
-from siamese_cbow.cluster.averaging import ThreadExchange
+from siamese_cbow.cluster.node import ThreadExchange
 from siamese_cbow.cluster.session import clear_errors
+from siamese_cbow.cluster.shards import gathered_letters
 from siamese_cbow.cluster.sources import PLAN, Source, scratch_of, sources_of
 from siamese_cbow.cluster.training_job import TrainingJob, training_job
 from siamese_cbow.cluster.training_worker import TrainingWorker
@@ -147,8 +148,9 @@ LINES = sc.TextSettings(layout="sentences")
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_stream_has_the_bytes_of_a_local_one(
-    cluster: sc.RayCluster, texts: Path, stream: Path, tmp_path: Path, workers: int
+    cluster: sc.RayCluster, texts: Path, stream: Path, tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("siamese_cbow.cluster.parallel_prepare.COUNTED", 1000 * workers)  # so that counts are divided
     with_workers(cluster, workers).prepare(texts, output=tmp_path / "stream", text=LINES)
     assert content(tmp_path / "stream") == content(stream)
     assert [path.name for path in tmp_path.iterdir()] == ["stream"]
@@ -265,7 +267,7 @@ def together(cluster: sc.RayCluster, lesson: Path, tmp_path_factory: pytest.Temp
 
 
 def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None:
-    """No Ray and no gloo: the same workers, as threads of one process, come to the same numbers."""
+    """No Ray and no sockets: the same workers, as threads of one process, come to the same numbers."""
     job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, EVERY)
     workers = [TrainingWorker(job, i) for i in range(2)]
     with ThreadPoolExecutor(2) as pool:
@@ -581,3 +583,30 @@ def test_wrong_credentials(
         s3fs.S3FileSystem.clear_instance_cache()
     assert "no permission to read s3://crawl/a.txt" in said
     assert "check the credentials on every node" in said
+
+
+def test_a_node_with_wrong_credentials(
+    cluster: sc.RayCluster, nodes: Nodes, store: str, refusing: str, tmp_path: Path
+) -> None:
+    """The driver may read the store, a node may not: it is named, and without it the same command goes on."""
+    third = nodes.start(AWS_ENDPOINT_URL=refusing)
+    try:
+        with_nodes(cluster, 3)
+        expected = r"no permission to read s3://crawl/\S+ .*check the credentials on every node \[node \S+ \(.*\)\]"
+        with pytest.raises(sc.ClusterError, match=expected):
+            with_workers(cluster, 3).prepare(f"{store}/a-large.txt", output=tmp_path / "stream", text=LINES)
+    finally:
+        kill_node(third)
+        with_nodes(cluster, 2)
+    with_workers(cluster, 2).prepare(f"{store}/a-large.txt", output=tmp_path / "stream", text=LINES)
+    assert [path.name for path in tmp_path.iterdir()] == ["stream"]
+
+
+def test_letters_of_chosen_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters, starts = np.frombuffer(b"catdoge", np.uint8), np.array([[3, 6], [0, 3], [6, 7]])
+    for at_a_time in (1, 2, 5):
+        monkeypatch.setattr("siamese_cbow.cluster.shards.GATHERED", at_a_time)
+        gathered, places = gathered_letters(letters, starts)
+        assert (gathered.tobytes(), places.tolist()) == (b"dogcate", [[0, 3], [3, 6], [6, 7]])
+        gathered, places = gathered_letters(letters, starts[:0])
+        assert (gathered.tobytes(), places.shape) == (b"", (0, 2))

@@ -7,12 +7,12 @@
 
 In the order of the flow:
 
-    node              helpers that run on a node: errors with the node's name
+    node              what runs on a node: errors with its name, arrays that nodes exchange
     session           connects, checks the nodes, runs work that survives losing some of them
     sources           files in shared folders and object stores (s3, gs, hdfs, ...)
     shards            how text is split: file layouts, language, split points; counts to exchange
     parallel_prepare  text -> stream, shard by shard
-    averaging         how workers exchange arrays and merge their rows
+    averaging         how workers merge their rows
     training_job      what a training will do and cost
     training_worker   a process that trains on its part of the text
     rounds            coordinates training, round after round

@@ -26,134 +26,17 @@ Optimisers with momentum (Nesterov, Adam, ...) keep the mean over the workers th
 
 from __future__ import annotations
 
-import threading
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Bytes, Counts, Floats, Ids, Offsets, Vectors
-from siamese_cbow.errors import needs
+from siamese_cbow.cluster.node import Exchange
 from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_rows, take_rows
 from siamese_cbow.machine.intrinsics import Scratch
 from siamese_cbow.training.state import TrainingState
-
-# How workers exchange arrays: with gloo, which comes with torch, or by copying between threads of one process.
-#
-#     a, b = exchanges of workers 0 and 1
-#     a.gather(x0), b.gather(x1)                     both get [x0, x1]
-#     a.swap([[], [x]], [[], [y]])                   a sends x to 1 and gets y from it
-#     b.swap([[v], []], [[w], []])                   b sends v to 0 and gets w: y becomes v, w becomes x
-#
-# All workers call the same methods in the same order. Arrays arrive in the order of the workers, so that nothing
-# depends on who is faster.
-#
-# Rejected: Ray's objects. Between two raylets on one machine, 98 MB each way took .34 s with them and .06 s with gloo
-# (results/cluster.md).
-
-Arrays = Sequence[NDArray[Any]]
-
-# Ray tells the driver about a lost worker, and the driver ends those that wait for it; these limits are a fallback.
-MEET_SECONDS, WAIT_SECONDS = 120, 3600
-
-
-class PeerLostError(Exception):
-    """Another worker does not answer; Ray will say which one is lost."""
-
-
-class Exchange(ABC):
-    """Worker `number` of n, and its connections to the others."""
-
-    def __init__(self, number: int, n: int) -> None:
-        self.number, self.n = number, n
-
-    @abstractmethod
-    def swap(self, outgoing: Sequence[Arrays], incoming: Sequence[Arrays]) -> None:
-        """Send outgoing[i] to worker i and fill incoming[i] with what it sends; nothing to and from itself."""
-
-    def gather(self, own: Bytes) -> Bytes:
-        """(size,) of each worker -> (n, size) for all."""
-        everyone = np.empty((self.n, len(own)), np.uint8)
-        self.swap([[own]] * self.n, [[each] for each in everyone])
-        everyone[self.number] = own
-        return everyone
-
-
-class Meeting:
-    """The meeting point of the workers: the first one opens it, the others connect to its address."""
-
-    def __init__(self, host: str) -> None:
-        store: Any = load_torch().TCPStore
-        self._store = store(host, 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=MEET_SECONDS))
-        self.address = host, int(self._store.port)
-
-
-class GlooExchange(Exchange):
-    """Between processes on any nodes."""
-
-    def __init__(self, number: int, n: int, meeting: tuple[str, int], host: str) -> None:
-        super().__init__(number, n)
-        distributed = load_torch()
-        kind = distributed.ProcessGroupGloo
-        options = kind._Options()
-        # Use the address that Ray knows: gloo guesses by host name, which may belong to another network.
-        options._devices = [kind.create_device(hostname=host)]
-        options._timeout = timedelta(seconds=WAIT_SECONDS)
-        try:
-            store = distributed.TCPStore(*meeting, is_master=False, timeout=timedelta(seconds=MEET_SECONDS))
-            self._group = kind(distributed.PrefixStore("rows", store), number, n, options)
-        except RuntimeError as error:
-            raise PeerLostError(str(error)) from error
-
-    def swap(self, outgoing: Sequence[Arrays], incoming: Sequence[Arrays]) -> None:
-        """All at once."""
-        from torch import from_numpy
-
-        group, others = self._group, [i for i in range(self.n) if i != self.number]
-        try:
-            calls = [group.recv([from_numpy(a)], i, tag) for i in others for tag, a in enumerate(incoming[i]) if a.size]
-            calls += [
-                group.send([from_numpy(a)], i, tag) for i in others for tag, a in enumerate(outgoing[i]) if a.size
-            ]
-            for call in calls:
-                call.wait()
-        except RuntimeError as error:
-            raise PeerLostError(str(error)) from error
-
-
-class ThreadExchange(Exchange):
-    """Between threads of one process: the reference for the other, and for tests without a cluster."""
-
-    def __init__(self, number: int, table: list[Any], barrier: threading.Barrier) -> None:
-        super().__init__(number, barrier.parties)
-        self._table, self._barrier = table, barrier
-
-    @classmethod
-    def several(cls, n: int) -> list[ThreadExchange]:
-        """Connected exchanges of n workers."""
-        table, barrier = [None] * n, threading.Barrier(n)
-        return [cls(i, table, barrier) for i in range(n)]
-
-    def swap(self, outgoing: Sequence[Arrays], incoming: Sequence[Arrays]) -> None:
-        """Each worker publishes its outgoing arrays, copies those meant for it, and waits for the others."""
-        self._table[self.number] = outgoing
-        self._barrier.wait()
-        for i in range(self.n):
-            if i != self.number:
-                for target, source in zip(incoming[i], self._table[i][self.number], strict=True):
-                    target[...] = source
-        self._barrier.wait()
-
-
-def load_torch() -> Any:
-    """torch.distributed."""
-    with needs("torch", "ray"):
-        import torch.distributed
-    return torch.distributed
-
 
 # Rows exchanged at a time. Fewer cost time: 32,000 rows of two workers took 45 ms of CPU in blocks of 2**15, 49 in
 # blocks of 2**13 and 65 in blocks of 2**12. More cost memory: about 4 KB per row.

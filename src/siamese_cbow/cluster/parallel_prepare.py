@@ -53,6 +53,7 @@ from siamese_cbow.text.records import RawBlock
 
 TABLE = "table"
 NO_LIMIT = 1 << 62
+COUNTED = 1 << 22  # words of all shards that a process adds up at a time: about 500 MB
 
 
 def prepare(
@@ -195,7 +196,8 @@ def _scan(
 
 def _count(session: Session, shards: Sequence[Shard], settings: Settings, scratch: Path) -> Merged:
     """The vocabulary; writes `table/`: hash of a word -> id."""
-    n_parts = min(session.workers, 64)
+    n_counted = sum((scratch / f"counts-{i:06d}" / "hashes.npy").stat().st_size // 8 for i in range(len(shards)))
+    n_parts = max(min(session.workers, 64), -(-n_counted // COUNTED))
     least = 1 if settings.vocabulary else settings.min_count or 1  # None: set by the size of the text, at the end
     parts = in_order(session, count, [(scratch, len(shards), i, n_parts, least) for i in range(n_parts)])
     words = CountedWords.sum_of([CountedWords(**arrays) for arrays, _ in parts])

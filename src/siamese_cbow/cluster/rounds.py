@@ -11,6 +11,7 @@ the command does the same. A single worker is local training on a node.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.files import one_writer
-from siamese_cbow.cluster.averaging import LONGEST, PeerLostError
-from siamese_cbow.cluster.node import Failure
+from siamese_cbow.cluster.averaging import LONGEST
+from siamese_cbow.cluster.node import Failure, PeerLostError
 from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
 from siamese_cbow.cluster.training_job import TrainingJob, check_content, threads_of, together, training_job
 from siamese_cbow.cluster.training_worker import LoneWorker, Lost, RoundReport, TrainingWorker
@@ -174,7 +175,7 @@ class _Rounds:
     def run(self) -> Counters:
         """Run all remaining rounds; return the combined counters of all workers."""
         job, progress = self._job, self._progress
-        begun = self._all("begin", self._checked(self._workers[0].meet.remote()))
+        begun = self._all("begin", self._all("listen"), secrets.token_bytes(32))
         if len({number for number, _, _ in begun}) > 1:
             raise ClusterError(
                 f"the nodes see different checkpoints in {job.output}; write to storage that all nodes share"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Counts, Ids, save_array
+from siamese_cbow.base.arrays import Bytes, Counts, Ids, save_array
 from siamese_cbow.cluster.session import Session
 from siamese_cbow.cluster.sources import Source, paths_of
 from siamese_cbow.stream.counting import WordCounter
@@ -29,6 +29,7 @@ from siamese_cbow.text.records import BLOCK_BYTES, AnyLayout, NoText, TextSettin
 
 SHARD_BYTES = 64 << 20
 LOOKS = 32  # files per piece of work
+GATHERED = 1 << 20  # words at a time
 
 
 @dataclass(frozen=True)
@@ -166,23 +167,24 @@ class CountedWords:
         return cls(hashes, counts, columns, starts, np.concatenate([part._letters for part in parts]))
 
     def between(self, part: int, n_parts: int) -> CountedWords:
-        """The words whose hashes fall into one of n equal ranges."""
+        """The words of one counter whose hashes fall into one of n equal ranges."""
         edges = [np.uint64(i * ((1 << 64) - 1) // n_parts) for i in (part, part + 1)]
         first = int(np.searchsorted(self._hashes, edges[0], "right" if part else "left"))
         last = int(np.searchsorted(self._hashes, edges[1], "right"))
-        return self.some(np.arange(first, last))
+        starts = np.asarray(self._starts[first:last])  # in the order of the hashes, as are the letters
+        begin, end = (int(starts[0, 0]), int(starts[-1, 1])) if len(starts) else (0, 0)
+        each = (np.asarray(array[first:last]) for array in (self._hashes, self.counts, self.columns))
+        return CountedWords(*each, starts - begin, np.asarray(self._letters[begin:end]))
 
     def some(self, chosen: NDArray[np.int64]) -> CountedWords:
         """A selection of the words."""
-        starts = np.asarray(self._starts[chosen]).reshape(-1, 2)
-        letters = [self._letters[a:b] for a, b in starts.tolist()]
-        ends = np.cumsum([len(each) for each in letters], dtype=np.int64)
+        letters, starts = gathered_letters(self._letters, np.asarray(self._starts[chosen]).reshape(-1, 2))
         return CountedWords(
             np.asarray(self._hashes[chosen]),
             np.asarray(self.counts[chosen]),
             np.asarray(self.columns[chosen]),
-            np.stack([np.append(0, ends)[:-1], ends], axis=1).reshape(-1, 2),
-            np.concatenate([np.zeros(0, np.uint8), *letters]),
+            starts,
+            letters,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -203,6 +205,22 @@ class CountedWords:
     def remaps(self, last: Ids) -> list[Ids]:
         """Only the given one: no words were dropped."""
         return [last]
+
+
+def gathered_letters(letters: Bytes, starts: NDArray[np.int64]) -> tuple[Bytes, NDArray[np.int64]]:
+    """The letters of some words, one after the other, and where each word is now.
+
+    b"catdog", [[3, 6], [0, 3]] -> b"dogcat", [[0, 3], [3, 6]]
+    """
+    sizes = starts[:, 1] - starts[:, 0]
+    ends = np.cumsum(sizes)
+    gathered = np.empty(int(sizes.sum()), np.uint8)
+    for first in range(0, len(starts), GATHERED):  # an index of 8 bytes per letter, of some words at a time
+        some = slice(first, first + GATHERED)
+        begins, last = ends[some] - sizes[some], int(ends[some][-1])
+        shifts = np.repeat(starts[some, 0] - begins, sizes[some])
+        gathered[begins[0] : last] = letters[np.arange(begins[0], last) + shifts]
+    return gathered, np.stack([ends - sizes, ends], axis=1)
 
 
 def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -7,8 +7,7 @@ its value or a `Failure`, so that the driver learns what went wrong on which nod
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,18 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siamese_cbow.base.arrays import Bytes
-from siamese_cbow.cluster.averaging import (
-    Averager,
-    Exchange,
-    GlooExchange,
-    Meeting,
-    PeerLostError,
-    load_torch,
-    periods_of,
-)
-from siamese_cbow.cluster.node import guarded, node_address
+from siamese_cbow.cluster.averaging import Averager, periods_of
+from siamese_cbow.cluster.node import Exchange, Listener, PeerLostError, guarded, node_address
 from siamese_cbow.cluster.training_job import TrainingJob, row_shares, together
-from siamese_cbow.errors import InputError, MissingExtra
+from siamese_cbow.errors import InputError
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.storage import RUN, save
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
@@ -73,22 +64,20 @@ class TrainingWorker:
         self._job, self._number = job, number
 
     def ready(self) -> bool:
-        """Called once the worker has a node: load torch, on all workers at the same time."""
-        with suppress(MissingExtra):  # reported by `meet`
-            load_torch()
+        """Called once the worker has a node."""
         return True
 
-    def meet(self) -> Any:
-        """Open the meeting point of the workers; return its address, or a Failure."""
-        return guarded(self._meet)
+    def listen(self) -> Any:
+        """Wait for other workers to connect; return the address, or a Failure."""
+        return guarded(self._listen)
 
-    def _meet(self) -> tuple[str, int]:
-        self._meeting = Meeting(node_address())
-        return self._meeting.address
+    def _listen(self) -> tuple[str, int]:
+        self._listener = Listener(node_address())
+        return self._listener.address
 
-    def begin(self, meeting: tuple[str, int]) -> Any:
-        """Load its part and the newest checkpoint; return its counters and batches, a Failure, or Lost."""
-        return _kept(lambda: self.start(GlooExchange(self._number, self._job.n_workers, meeting, node_address())))
+    def begin(self, addresses: Sequence[tuple[str, int]], secret: bytes) -> Any:
+        """Connect, load its part and the newest checkpoint; return its counters and batches, a Failure, or Lost."""
+        return _kept(lambda: self.start(self._listener.exchange(self._number, addresses, secret)))
 
     def start(self, exchange: Exchange) -> tuple[int, int, list[dict[str, Any]]]:
         """The number of the last round, of batches, and the counters of all workers."""
@@ -156,6 +145,7 @@ class TrainingWorker:
         job, state = self._job, self.state
         plan = replace(self._trainer.run.plan, mix=job.part(0, 1))
         state.counters = counters
+        self._exchange.close()
         del self._trainer, self._averager, self._exchange  # makes room for the model
         model = Run(plan, state).model(**together(job.n_workers, job.average_every))
         save(model, job.output, log=Path(job.output) / RUN / LOG)
