@@ -258,7 +258,7 @@ def count(
                 first, last = np.int64(waiting[position, 1]), np.int64(waiting[position, 2])
                 full = 2 * (n_words + 1) > len(slots) or n_words == len(counts)
                 if full or n_letters + 2 * (last - first) > len(letters):
-                    return Cursor(first, n_ids, line, n_words, n_letters)
+                    return Cursor(int(first), n_ids, line, n_words, n_letters)
                 slots[place, 0], slots[place, 1] = waiting[position, 0], np.uint64(n_words + 1)
                 columns[n_words] = line % len(seeds)
                 n_letters = _write_folded(text, first, last, tables.folds, letters, n_letters)
