@@ -1,6 +1,6 @@
 """What the rules for words and the language are worth: models of rule 1 and 2, and the speed of both.
 
-    python -m benchmarks.word_rules DATA [--megabytes N] [--before SRC] [--speed-only] [--write]
+    python -m benchmarks.word_rules DATA [--megabytes N] [--before SRC] [--only speed] [--write]
 
 DATA is the folder with `languages/`, `corpora/` and `sts/`. Each model is learnt with the default settings from a text
 of its language, at most N megabytes of it, and scored on the STS-b dev pairs of that language; English on STS 2012 and
@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -116,39 +116,50 @@ def speed(text: bytes, folder: Path, before: Path | None, processes: int = 4) ->
     return [*(f"{number:.0f}" for number in best), *(f"{best[-1] / number:.2f}" for number in best[:-1])]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--megabytes", type=int, default=60)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--before", type=Path)
-    parser.add_argument("--speed-only", action="store_true")
-    options = parser.parse_args()
-    data, corpus = options.data, options.data / "corpora" / "wikipedia-en-2015.txt.xz"
+def speeds(data: Path, corpus: Path, before: Path | None) -> str:
+    """The section on speed."""
     with tempfile.TemporaryDirectory() as temporary:
         english = "\n".join(paragraphs(corpus, 16)) + "\n"
         texts = {"ASCII only": english.encode("ascii", "ignore"), "English Wikipedia": english.encode()}
         for language in LANGUAGES:
             text = "\n".join(paragraphs(data / "languages" / f"{language}.txt.xz", 16)) + "\n"
             texts[language] = text.encode()
-        speeds = [[name, *speed(text, Path(temporary), options.before)] for name, text in texts.items()]
-    ways = [*(["0.1.0"] if options.before else []), "rule 1", "rule 2"]
-    table = markdown(["text", *(f"{way}, MB/s" for way in ways), *(f"rule 2 / {way}" for way in ways[:-1])], speeds)
+        rows = [[name, *speed(text, Path(temporary), before)] for name, text in texts.items()]
+    ways = [*(["0.1.0"] if before else []), "rule 1", "rule 2"]
+    header = ["text", *(f"{way}, MB/s" for way in ways), *(f"rule 2 / {way}" for way in ways[:-1])]
     about = f"Megabytes of text per second of processor time, one thread. {machine('numba')}"
-    print(table)
-    if options.write:
-        write_section("word_rules", "Speed", f"{about}\n\n{table}\n\nMade by `python -m benchmarks.word_rules`.")
-    if options.speed_only:
-        return
-    rows = [row("en", corpus, None, data, options.megabytes)]
+    return f"{about}\n\n{markdown(header, rows)}"
+
+
+def quality(data: Path, corpus: Path, megabytes: int) -> str:
+    """The section on quality."""
+    rows = [row("en", corpus, None, data, megabytes)]
     for language in LANGUAGES:
         text, pairs = data / "languages" / f"{language}.txt.xz", data / "languages" / f"stsb-{language}-dev.csv"
-        rows.append(row(language, text, pairs, data, options.megabytes))
-    quality = markdown(["language", "rule 1, as English", "rule 1", "rule 2"], rows)
-    about = f"At most {options.megabytes} MB of text, seed {SEED}, default settings; Pearson. {machine('py3langid')}"
-    print(quality)
-    if options.write:
-        write_section("word_rules", "Quality", f"{about}\n\n{quality}\n\nMade by `python -m benchmarks.word_rules`.")
+        rows.append(row(language, text, pairs, data, megabytes))
+    about = f"At most {megabytes} MB of text, seed {SEED}, default settings; Pearson. {machine('py3langid')}"
+    return f"{about}\n\n{markdown(['language', 'rule 1, as English', 'rule 1', 'rule 2'], rows)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--megabytes", type=int, default=60)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--only", choices=("speed", "quality"))
+    options = parser.parse_args()
+    corpus = options.data / "corpora" / "wikipedia-en-2015.txt.xz"
+    sections: dict[str, Callable[[], str]] = {
+        "Quality": lambda: quality(options.data, corpus, options.megabytes),
+        "Speed": lambda: speeds(options.data, corpus, options.before),
+    }
+    for heading, made in sections.items():
+        if options.only in (None, heading.lower()):
+            text = f"{made()}\n\nMade by `python -m benchmarks.word_rules`."
+            print(text)
+            if options.write:
+                write_section("word_rules", heading, text)
 
 
 if __name__ == "__main__":
