@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow import Model, Vocabulary, load
+from siamese_cbow import Model, Tokenizer, Vocabulary, load
 from siamese_cbow.cli import main
 from siamese_cbow.stream import counting
 from siamese_cbow.stream.counting import min_count_of
@@ -192,6 +192,13 @@ def test_models_of_other_languages(text: Path, capsys: pytest.CaptureFixture[str
     assert "the text is Turkish (tr), but pretrained is English (en): its words say" in said(capsys, "tr", *further)
     assert LITTLE in said(capsys, "en", *new)
     assert "but pretrained is" not in said(capsys, "en", *further)
+
+
+def test_a_stream_of_an_older_rule(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = TextSettings(layout="sentences", language="en")
+    prepare(text, output="old", min_count=None, text=settings, tokenizer=Tokenizer(punctuation=False, rule=1))
+    error = said(capsys, "old", "-o", "m", "--dry-run", "--init", "pretrained", "--dim", str(load().dim))
+    assert "the stream splits words by rule 1 of the tokenizer, pretrained by rule 2: the new model keeps" in error
 
 
 def test_one_epoch_needs_no_remark(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,15 +93,27 @@ def remarks_on_fit(recipe: Recipe, fitted: Recipe, mix: Mix) -> list[str]:
         is_english = own is None or own.code == PRETRAINED_LANGUAGE
         remarks.append(LITTLE if is_english else LITTLE_OTHER.format(own))
     if recipe.init is not None and not is_vector_file(recipe.init):
-        start = find_language(open_model(recipe.init).info.language or "")
-        if own is not None and start is not None and own != start:
-            remarks.append(
-                f"the text is {own}, but {recipe.init} is {start}: its words say little about this text; start from a "
-                "model of the same language, or train without --init"
-            )
+        remarks += _remarks_on_start(recipe.init, open_model(recipe.init), mix)
     if recipe.learning_rate is None and fitted.rate != NEW_RATE:
         spoil = f"low enough that {n:,} words don't overwrite {recipe.init}"
         remarks.append(f"learning rate: {fitted.rate:g}, {spoil} (--learning-rate)")
+    return remarks
+
+
+def _remarks_on_start(name: str, model: Model, mix: Mix) -> list[str]:
+    """What to say of a model to start from that is of another language than the text, or of a newer rule."""
+    remarks, rule = [], getattr(model.tokenizer, "rule", 0)  # tokenizers of other programs have none
+    own, start = (find_language(code or "") for code in (mix.known_language, model.info.language))
+    if own is not None and start is not None and own != start:
+        remarks.append(
+            f"the text is {own}, but {name} is {start}: its words say little about this text; start from a model of "
+            "the same language, or train without --init"
+        )
+    if mix.tokenizer.rule < rule:
+        remarks.append(
+            f"the stream splits words by rule {mix.tokenizer.rule} of the tokenizer, {name} by rule {rule}: the new "
+            "model keeps the older rule, which splits c++ or a mail address; to avoid it, prepare the text again"
+        )
     return remarks
 
 
