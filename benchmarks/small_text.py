@@ -1,17 +1,22 @@
-"""Small text of one's own: the pretrained model as it is, adapted, trained further (`--init`), a new one, and tf-idf.
+"""Small text of one's own: a finished model as it is, adapted, trained further (`--init`), a new one, and tf-idf.
 
-    python -m benchmarks.small_text TEXT [--sizes 1000 10000 100000] [--documents 400] [--seeds 1 2 3] [--write]
+    python -m benchmarks.small_text TEXT=MODEL [TEXT=MODEL ...] [--sizes 1000 10000 100000] [--seeds 1 2 3] [--write]
 
-TEXT has a paragraph a line and a blank line between documents, and is not of the kind that the pretrained model was
-trained on. Its first documents, as many as make up so many sentences, are all that a system may read. The task: one
-sentence is taken out of each of some documents, and the document it came from is to be found among all of them by the
-mean of its other sentences. The share of first places, and the mean reciprocal rank. Each seed draws other documents
-and sentences, and is that of the trainings; differences from the pretrained model are of the same seeds.
+TEXT is a file with one paragraph per line and a blank line between documents, a .tsv file with a column `text`, or a
+folder with a .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair answer,
+MODEL has read neither TEXT nor text of its kind. Long documents count as several, of 30 sentences each. The first
+documents of TEXT, as many as make up so many sentences, are all that a system may read.
+
+The task: one sentence is taken out of each of some documents, and the document it came from is to be found among all of
+them by the mean of its other sentences. The share of first places, and the mean reciprocal rank. Each seed draws other
+documents and sentences, and is that of the trainings. Differences from the model as it is are of the same sentences;
+intervals are of a bootstrap over sentences.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import itertools
 import lzma
 from collections.abc import Callable, Iterator, Sequence
@@ -27,17 +32,40 @@ from siamese_cbow.text.splitters import split_lines
 
 SIZES = (1_000, 10_000, 100_000)
 LEAST, MOST = 6, 30  # sentences of a document that a page is made of
+N_RESAMPLES = 2_000
 Encode = Callable[[Sequence[str]], Any]  # rows of length 1, dense or sparse
-PRETRAINED = "pretrained"
+START = "the model as it is"
+CELLS = ("text", "starts from", "sentences", "asked", "system", "first places", "mean reciprocal rank", "difference")
 
 
-def documents(path: Path) -> Iterator[list[str]]:
-    """The sentences of each document."""
-    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-        for is_blank, lines in itertools.groupby(file, key=lambda line: not line.strip()):
-            if not is_blank:
-                split, _ = split_lines(b"".join(lines), "en")
-                yield [sentence for sentence in split.decode().splitlines() if sentence.strip()]
+def sources(path: Path) -> Iterator[bytes]:
+    """The paragraphs of each document."""
+    if path.is_dir():
+        for file in sorted(path.glob("*.txt")):
+            yield file.read_bytes()
+    elif path.suffix == ".tsv":
+        with path.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                yield row["text"].encode()
+    else:
+        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as paragraphs:
+            for is_blank, listed in itertools.groupby(paragraphs, key=lambda line: not line.strip()):
+                if not is_blank:
+                    yield b"".join(listed)
+
+
+def documents(path: Path, size: int) -> list[list[str]]:
+    """The sentences of the first documents, at least `size` of them where the text has so many."""
+    pages: list[list[str]] = []
+    n = 0
+    for paragraphs in sources(path):
+        split, _ = split_lines(paragraphs.rstrip() + b"\n", "en")
+        sentences = [sentence for sentence in split.decode().splitlines() if sentence.strip()]
+        pages += (sentences[i : i + MOST] for i in range(0, len(sentences), MOST))
+        n += len(sentences)
+        if n >= size:
+            break
+    return pages
 
 
 class Task:
@@ -47,15 +75,15 @@ class Task:
         rng = np.random.default_rng(seed)
         long = [i for i, document in enumerate(listed) if len(document) >= LEAST]
         chosen = sorted(rng.choice(long, min(n, len(long)), replace=False).tolist())
-        taken = {i: int(rng.integers(min(len(listed[i]), MOST))) for i in chosen}
+        taken = {i: int(rng.integers(len(listed[i]))) for i in chosen}
         self.queries = [listed[i][taken[i]] for i in chosen]
-        self.pages = [[s for j, s in enumerate(listed[i][:MOST]) if j != taken[i]] for i in chosen]
         self.text = [  # what systems may read: without the sentences that are asked for
             [s for j, s in enumerate(document) if taken.get(i) != j] for i, document in enumerate(listed)
         ]
+        self.pages = [self.text[i] for i in chosen]
 
-    def score(self, encode: Encode) -> tuple[float, float]:
-        """Share of first places, mean reciprocal rank."""
+    def ranks(self, encode: Encode) -> np.ndarray:
+        """How many pages are nearer to each query than its own: 0 where that is found."""
         queries = encode(self.queries)
         rows = encode([sentence for page in self.pages for sentence in page])
         ends = np.cumsum([0, *map(len, self.pages)])
@@ -63,8 +91,7 @@ class Task:
         lengths = np.sqrt(np.asarray((pages * pages).sum(axis=1))).reshape(-1)
         cosines = queries @ pages.T
         cosines = np.asarray(cosines.toarray() if sparse.issparse(cosines) else cosines) / np.maximum(lengths, 1e-12)
-        ranks = (cosines > np.diag(cosines)[:, None]).sum(axis=1)
-        return float((ranks == 0).mean()), float((1 / (1 + ranks)).mean())
+        return np.asarray((cosines > np.diag(cosines)[:, None]).sum(axis=1))
 
 
 def of_model(model: Model) -> Encode:
@@ -85,60 +112,63 @@ def lines_of(listed: Sequence[list[str]]) -> list[str]:
     return [line for document in listed for line in (*document, "")]
 
 
-def systems(task: Task, seed: int) -> dict[str, Encode]:
+def systems(task: Task, start: str, seed: int) -> Iterator[tuple[str, Encode]]:
     """Each with its defaults."""
-    listed = lines_of(task.text)
+    listed, model = lines_of(task.text), load(start)
     sentences = [line for line in listed if line]
     stream = prepare(Texts(listed))
-    return {
-        PRETRAINED: of_model(load()),
-        "pretrained, adapted": of_model(load().adapt(sentences)),
-        "trained": of_model(SiameseCBOW(seed=seed).train(stream)),
-        "`--init pretrained`": of_model(SiameseCBOW(init="pretrained", dim=load().dim, seed=seed).train(stream)),
-        "tf-idf of words": of_tfidf(sentences),
-        "tf-idf of character 2- to 4-grams": of_tfidf(sentences, analyzer="char_wb", ngram_range=(2, 4)),
-    }
+    yield START, of_model(model)
+    yield "adapted", of_model(model.adapt(sentences))
+    yield "trained anew", of_model(SiameseCBOW(seed=seed).train(stream))
+    yield "trained further (`--init`)", of_model(SiameseCBOW(init=start, dim=model.dim, seed=seed).train(stream))
+    yield "tf-idf of words", of_tfidf(sentences)
+    yield "tf-idf of character 2- to 4-grams", of_tfidf(sentences, analyzer="char_wb", ngram_range=(2, 4))
 
 
-def table(path: Path, sizes: Sequence[int], n_documents: int, seeds: Sequence[int]) -> list[list[str]]:
-    """A line for each size and system, with the mean over seeds."""
-    rows = []
-    for size in sizes:
-        listed, n = [], 0
-        for document in documents(path):
-            if n >= size:
-                break
-            listed.append(document)
-            n += len(document)
-        scores: dict[str, list[tuple[float, float]]] = {}
-        for seed in seeds:
-            task = Task(listed, n_documents, seed)
-            for name, encode in systems(task, seed).items():
-                scores.setdefault(name, []).append(task.score(encode))
-                print(f"{n:,}", seed, name, *(f"{number:.4f}" for number in scores[name][-1]), flush=True)
-        for name, by_way in scores.items():
-            first, rank = np.mean(by_way, axis=0)
-            more = np.array(by_way)[:, 1] - np.array(scores[PRETRAINED])[:, 1]
-            against = "" if name == PRETRAINED else f"{more.mean():+.3f} ({more.min():+.3f} to {more.max():+.3f})"
-            rows.append([f"{n:,}", f"{len(task.queries):,}", name, f"{first:.3f}", f"{rank:.3f}", against])
-    return rows
+def interval(more: np.ndarray) -> str:
+    """'+.012 [+.003, +.021]': a mean, and where it lies in 95% of the bootstrap's samples."""
+    chosen = np.random.default_rng(1).integers(0, len(more), (N_RESAMPLES, len(more)))
+    low, high = np.quantile(more[chosen].mean(axis=1), (0.025, 0.975))
+    return f"{more.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def rows(path: Path, start: str, size: int, n_documents: int, seeds: Sequence[int]) -> Iterator[list[str]]:
+    """A line for each system, with the mean over seeds."""
+    listed = documents(path, size)
+    n, ranks = sum(map(len, listed)), dict[str, list[np.ndarray]]()
+    if n < size * 0.7:
+        return
+    for seed in seeds:
+        task = Task(listed, n_documents, seed)
+        for name, encode in systems(task, start, seed):
+            ranks.setdefault(name, []).append(task.ranks(encode))
+            print(path.name, f"{n:,}", seed, name, f"{(1 / (1 + ranks[name][-1])).mean():.4f}", flush=True)
+    asked, first = f"{len(seeds)} x {len(task.queries)}", 1 / (1 + np.concatenate(ranks[START]))
+    for name, by_seed in ranks.items():
+        together = np.concatenate(by_seed)
+        reciprocal = 1 / (1 + together)
+        against = "" if name == START else interval(reciprocal - first)
+        scores = (f"{(together == 0).mean():.3f}", f"{reciprocal.mean():.3f}")
+        yield [path.name, Path(start).name, f"{n:,}", asked, name, *scores, against]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("text", type=Path)
+    parser.add_argument("text", nargs="+", metavar="TEXT=MODEL")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--documents", type=int, default=400)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    rows = table(options.text, options.sizes, options.documents, options.seeds)
-    header = ["sentences", "documents", "system", "first places", "mean reciprocal rank", "against the pretrained"]
+    table = []
+    for text, size in itertools.product(options.text, options.sizes):
+        path, _, start = text.partition("=")
+        table += rows(Path(path), start or "pretrained", size, options.documents, options.seeds)
     text = (
-        f"The document that a sentence was taken from, found among all by the mean of its other sentences; text: "
-        f"{options.text.name}, which is not Wikipedia. Defaults throughout; the mean of {len(options.seeds)} seeds, "
-        "and the smallest and largest difference of reciprocal ranks from the pretrained model.\n\n"
-        f"{markdown(header, rows)}\n\n{machine('numpy', 'scikit-learn')}"
+        "The document that a sentence was taken from, found among all by the mean of its other sentences. Defaults "
+        f"throughout; {len(options.seeds)} seeds. No model to start from has read the text it is asked about. Last "
+        "column: reciprocal ranks against the model as it is, with a 95% interval over the sentences asked.\n\n"
+        f"{markdown(CELLS, table)}\n\n{machine('numpy', 'scikit-learn')}"
     )
     report("small_text", "Small text", text, write=options.write)
 

@@ -19,10 +19,10 @@ import unicodedata
 from ctypes.util import find_library
 from pathlib import Path
 
-from benchmarks.tables import RESULTS, markdown
+from benchmarks.tables import markdown, write_section
 from siamese_cbow import Tokenizer
 
-SECTION = "## Scripts without spaces"
+SECTION = "Scripts without spaces"
 SCRIPTS = {"th": "Thai", "lo": "Lao", "km": "Khmer", "my": "Burmese"}
 RANGES = {"th": "\u0e01-\u0e4e", "lo": "\u0e81-\u0ecd", "km": "\u1780-\u17d3", "my": "\u1000-\u1049"}
 ZERO_WIDTH_SPACE = "\u200b"  # some writers put it between words: everybody is to do without
@@ -94,14 +94,13 @@ def main() -> None:
     rows = [row(code, options.folder / f"{code}.txt", rule, name) for code in SCRIPTS for rule, name in ways]
     header = ["script", "words", "tokens are", "recall", "precision", "F1", "words of whole tokens"]
     section = (
-        f"{SECTION}\n\nEnds of tokens against ends of the words that ICU's dictionaries find, inside phrases "
+        "Ends of tokens against ends of the words that ICU's dictionaries find, inside phrases "
         f"(`python -m benchmarks.syllables DIR`). Tokens need not be as long as words, but none should reach across "
         f"the end of one: see the last column.\n\n{markdown(header, rows)}\n"
     )
     print(section)
     if options.write:
-        page = RESULTS / "word_rules.md"
-        page.write_text(f"{page.read_text('utf-8').partition(SECTION)[0].rstrip()}\n\n{section}", "utf-8")
+        write_section("word_rules", SECTION, section)
 
 
 if __name__ == "__main__":

@@ -78,3 +78,12 @@ def report(name: str, title: str, text: str, *, write: bool, script: str | None 
     if write:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
+
+
+def write_section(name: str, heading: str, text: str) -> None:
+    """Writes one section of `results/name.md`, `heading` being its name; the others stay as they are."""
+    page = RESULTS / f"{name}.md"
+    before, found, rest = page.read_text(encoding="utf-8").partition(f"## {heading}\n")
+    _, next_heading, after = rest.partition("\n## ") if found else ("", "", "")
+    section = f"{before.rstrip()}\n\n## {heading}\n\n{text.strip()}\n"
+    page.write_text(section + next_heading + after, encoding="utf-8")

@@ -18,19 +18,21 @@ import lzma
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.compress import scores
-from benchmarks.tables import RESULTS, machine, markdown, report
+from benchmarks.tables import machine, markdown, write_section
 from siamese_cbow import Model, Vocabulary, load, sts
 from siamese_cbow.evaluation.systems import words_of
 
 SIZES = (20_000, 60_000, 140_000)
 N_TEXTS, LENGTH, UNKNOWN_SHARE, ROUNDS = 30_000, 20, 0.2, 9  # texts, words of each, and how often each is timed
-COST = "## What they cost"  # the section of the page that --text writes
+COST = "What they cost"  # the section of the page that --text writes
+NGRAMS = "**n-gram vectors and a part of its own (`ngrams`, default)**"
 Guess = Callable[[Model, Sequence[str]], dict[str, np.ndarray]]  # vectors for unknown words
 
 
@@ -95,7 +97,7 @@ def regression(model: Model, unknown: Sequence[str]) -> dict[str, np.ndarray]:
 
 WAYS: dict[str, Guess] = {
     "left out": lambda model, unknown: {},
-    "the known word that begins alike, 3 letters or more (taken)": near_words(1, 3),
+    "the known word that begins alike, 3 letters or more (`prefix`)": near_words(1, 3),
     "the same, 4 letters or more": near_words(1, 4),
     "the same, 5 letters or more": near_words(1, 5),
     "the mean of five such words, 4 letters or more": near_words(5, 4),
@@ -110,6 +112,12 @@ def extended(model: Model, guess: Guess, words: Sequence[str]) -> tuple[Model, i
     listed, rows = [*model.vocabulary.words, *guesses], [np.asarray(model.vectors)]
     rows += [np.array(list(guesses.values()), np.float32)] if guesses else []
     return Model(Vocabulary.of_words(listed), np.concatenate(rows), model.tokenizer), len(guesses)
+
+
+def fitted(model: Model) -> Model:
+    """The model with n-gram vectors that are fitted to the rows it has; its own may know of rows that were cut off."""
+    info = replace(model.info, unknown_words="ngrams")
+    return Model(model.vocabulary, model.rows, model.tokenizer, info, undo=model.undo)
 
 
 def texts_of(path: Path) -> list[list[str]]:
@@ -164,15 +172,14 @@ def speed(whole: Model, path: Path, write: bool) -> None:
         ),
     }
     section = (
-        f"{COST}\n\n{whole!r}, {len(real):,} texts of {LENGTH} words. Speed with unknown words divided by the speed "
+        f"{whole!r}, {len(real):,} texts of {LENGTH} words. Speed with unknown words divided by the speed "
         "without: processor time, one thread, by turns (`--text`).\n\n"
         f"{markdown(['text', 'speed'], [[name, f'{figure:.2f}'] for name, figure in figures.items()])}\n\n"
         f"{machine('numpy', 'numba')}\n"
     )
     print(section)
     if write:
-        page = RESULTS / "unknown_words.md"
-        page.write_text(f"{page.read_text('utf-8').partition(COST)[0].rstrip()}\n\n{section}", "utf-8")
+        write_section("unknown_words", COST, section)
 
 
 def main() -> None:
@@ -199,12 +206,17 @@ def main() -> None:
             rows.append([f"{size:,}", name, f"{n:,} of {lacking:,}", *(f"{x:.4f}" for x in scores(changed, sets))])
         check = scores(model.with_fallback("prefix"), sets)
         rows.append([f"{size:,}", '`with_fallback("prefix")`, as a check', "", *(f"{x:.4f}" for x in check)])
+        rows.append(
+            [f"{size:,}", NGRAMS, f"{lacking:,} of {lacking:,}", *(f"{x:.4f}" for x in scores(fitted(model), sets))]
+        )
     text = (
         f"{whole!r}, its vocabulary cut; mean Pearson over {len(sets)} STS sets, protocol official.\n\n"
         f"{markdown(['words', 'unknown words', 'get a vector', '2012-13', '2014-15', 'all'], rows)}\n\n"
         f"{machine('numpy')}"
     )
-    report("unknown_words", "Unknown words", text, write=options.write)
+    print(text)
+    if options.write:
+        write_section("unknown_words", "Quality", f"{text}\n\nMade by `python -m benchmarks.unknown_words --sts`.")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""What the rules for words and the language are worth: models of rule 1 and 2, and the speed of both on ASCII text.
+"""What the rules for words and the language are worth: models of rule 1 and 2, and the speed of both.
 
-    python -m benchmarks.word_rules DATA [--megabytes N] [--write]
+    python -m benchmarks.word_rules DATA [--megabytes N] [--before SRC] [--only speed] [--write]
 
 DATA is the folder with `languages/`, `corpora/` and `sts/`. Each model is learnt with the default settings from a text
 of its language, at most N megabytes of it, and scored on the STS-b dev pairs of that language; English on STS 2012 and
 2013. "As English" is what was done with any text unless told: English sentences and stems.
+
+Speed is that of counting words in blocks as `prepare` reads them, in processor time of one thread. SRC is the source of
+version 0.1.0, whose own code counts by rule 1; processes of both take turns, and the fastest round of each counts.
 """
 
 from __future__ import annotations
@@ -12,22 +15,24 @@ from __future__ import annotations
 import argparse
 import csv
 import lzma
+import os
+import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.scoring import mean_pearson
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import machine, markdown, write_section
 from siamese_cbow import Model, SiameseCBOW, TextSettings, Tokenizer, evaluate, prepare, sts
 from siamese_cbow.evaluation.correlation import pearson
 from siamese_cbow.model.geometry import paired_cosines
-from siamese_cbow.stream.counting import WordCounter
 
 LANGUAGES = ("de", "ru", "ja", "zh")
 SEED = 1
+SOURCE = Path(__file__).parents[1] / "src"
 
 
 def paragraphs(path: Path, megabytes: int) -> Iterator[str]:
@@ -69,18 +74,71 @@ def on_pairs(model: Model, path: Path) -> float | None:
     return pearson(paired_cosines(first, second), np.array([float(row[2]) for row in rows]))
 
 
-def speed(text: bytes, folder: Path, rounds: int = 7) -> list[str]:
-    """Megabytes a second of CPU time that one thread counts, in turns; the best of each."""
-    best = {1: 0.0, 2: 0.0}
-    for _ in range(rounds):
-        for rule in best:
-            tokenizer = Tokenizer(punctuation=False, rule=rule)
-            counter = WordCounter(tokenizer, max_distinct=10_000_000, folder=folder)
-            counter.scan(text)  # the table has grown
-            start = time.process_time()
-            counter.scan(text)
-            best[rule] = max(best[rule], len(text) / 1e6 / (time.process_time() - start))
-    return [f"{best[1]:.0f}", f"{best[2]:.0f}", f"{best[2] / best[1]:.2f}"]
+SCAN = """
+import sys, tempfile, time
+from pathlib import Path
+from siamese_cbow import Tokenizer
+from siamese_cbow.stream.counting import WordCounter
+
+text, blocks, start = Path(sys.argv[1]).read_bytes(), [], 0
+while start < len(text):
+    end = text.rfind(b"\\n", start, start + (4 << 20)) + 1 or len(text)
+    blocks.append(text[start:end])
+    start = end
+folder = Path(tempfile.gettempdir())
+made = [Tokenizer(punctuation=False, rule=int(rule)) for rule in sys.argv[2:]]
+counters = [WordCounter(tokenizer, max_distinct=10_000_000, folder=folder) for tokenizer in made]
+best = [float("inf")] * len(counters)
+for turn in range(16):  # in the first, tables grow
+    for i, counter in enumerate(counters):
+        begin = time.process_time()
+        for block in blocks:
+            counter.scan(block)
+        if turn:
+            best[i] = min(best[i], time.process_time() - begin)
+print(*(len(text) / 1e6 / seconds for seconds in best))
+"""
+
+
+def speed(text: bytes, folder: Path, before: Path | None, processes: int = 4) -> list[str]:
+    """Megabytes a second that version 0.1.0, rule 1 and rule 2 count, and ratios."""
+    path = folder / "text"
+    path.write_bytes(text)
+
+    def scanned(source: Path, *rules: str) -> list[float]:
+        command = [sys.executable, "-c", SCAN, str(path), *rules]
+        environment = {**os.environ, "PYTHONPATH": str(source)}
+        output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        return [float(number) for number in output.split()]
+
+    rounds = [[*(scanned(before, "1") if before else []), *scanned(SOURCE, "1", "2")] for _ in range(processes)]
+    best = np.max(rounds, axis=0)
+    return [*(f"{number:.0f}" for number in best), *(f"{best[-1] / number:.2f}" for number in best[:-1])]
+
+
+def speeds(data: Path, corpus: Path, before: Path | None) -> str:
+    """The section on speed."""
+    with tempfile.TemporaryDirectory() as temporary:
+        english = "\n".join(paragraphs(corpus, 16)) + "\n"
+        texts = {"ASCII only": english.encode("ascii", "ignore"), "English Wikipedia": english.encode()}
+        for language in LANGUAGES:
+            text = "\n".join(paragraphs(data / "languages" / f"{language}.txt.xz", 16)) + "\n"
+            texts[language] = text.encode()
+        rows = [[name, *speed(text, Path(temporary), before)] for name, text in texts.items()]
+    ways = [*(["0.1.0"] if before else []), "rule 1", "rule 2"]
+    header = ["text", *(f"{way}, MB/s" for way in ways), *(f"rule 2 / {way}" for way in ways[:-1])]
+    about = f"Megabytes of text per second of processor time, one thread. {machine('numba')}"
+    return f"{about}\n\n{markdown(header, rows)}"
+
+
+def quality(data: Path, corpus: Path, megabytes: int) -> str:
+    """The section on quality."""
+    rows = [row("en", corpus, None, data, megabytes)]
+    for language in LANGUAGES:
+        text, pairs = data / "languages" / f"{language}.txt.xz", data / "languages" / f"stsb-{language}-dev.csv"
+        rows.append(row(language, text, pairs, data, megabytes))
+    about = f"At most {megabytes} MB of text, seed {SEED}, default settings; Pearson. {machine('py3langid')}"
+    return f"{about}\n\n{markdown(['language', 'rule 1, as English', 'rule 1', 'rule 2'], rows)}"
 
 
 def main() -> None:
@@ -88,28 +146,20 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--megabytes", type=int, default=60)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--speed-only", action="store_true")
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--only", choices=("speed", "quality"))
     options = parser.parse_args()
-    data, corpus = options.data, options.data / "corpora" / "wikipedia-en-2015.txt.xz"
-    with tempfile.TemporaryDirectory() as temporary:
-        english = "\n".join(paragraphs(corpus, 16)) + "\n"
-        ascii_only = english.encode("ascii", "ignore")
-        speeds = [["ASCII only", *speed(ascii_only, Path(temporary))]]
-        speeds.append(["English Wikipedia", *speed(english.encode(), Path(temporary))])
-        for language in LANGUAGES:
-            text = "\n".join(paragraphs(data / "languages" / f"{language}.txt.xz", 16)) + "\n"
-            speeds.append([language, *speed(text.encode(), Path(temporary))])
-    table = markdown(["text", "rule 1, MB/s", "rule 2, MB/s", "ratio"], speeds)
-    print(table)
-    if options.speed_only:
-        return
-    rows = [row("en", corpus, None, data, options.megabytes)]
-    for language in LANGUAGES:
-        text, pairs = data / "languages" / f"{language}.txt.xz", data / "languages" / f"stsb-{language}-dev.csv"
-        rows.append(row(language, text, pairs, data, options.megabytes))
-    quality = markdown(["language", "rule 1, as English", "rule 1", "rule 2"], rows)
-    about = f"At most {options.megabytes} MB of text, seed {SEED}, default settings; Pearson. {machine('py3langid')}"
-    report("word_rules", "What the rules for words are worth", f"{about}\n\n{quality}\n\n{table}", write=options.write)
+    corpus = options.data / "corpora" / "wikipedia-en-2015.txt.xz"
+    sections: dict[str, Callable[[], str]] = {
+        "Quality": lambda: quality(options.data, corpus, options.megabytes),
+        "Speed": lambda: speeds(options.data, corpus, options.before),
+    }
+    for heading, made in sections.items():
+        if options.only in (None, heading.lower()):
+            text = f"{made()}\n\nMade by `python -m benchmarks.word_rules`."
+            print(text)
+            if options.write:
+                write_section("word_rules", heading, text)
 
 
 if __name__ == "__main__":

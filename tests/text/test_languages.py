@@ -195,3 +195,45 @@ def test_a_few_sentences_of_several_languages() -> None:
     found = detect([(french * 2 + greek * 2).encode()])
     assert {language.code for language, share in found.shares if share > 0.3} == {"fr", "el"}
     assert "mixed" in found.message()
+
+
+OWN = {
+    "nl": "Gisteravond regende het zo hard dat de kelder onder water liep. Mijn oma geeft elke dag de bloemen water.",
+    "pl": "Pociąg do Krakowa odjeżdża z trzeciego peronu za dziesięć minut. Sąsiedzi sadzą w ogrodzie same dynie.",
+    "tr": "Annem bu sabah pazardan taze sebze ve meyve aldı. Otobüs durağında yarım saat bekledik ama kimse gelmedi.",
+    "he": "סבתא שלי משקה את הפרחים בגינה בכל בוקר. מחר ניסע ברכבת לבקר את הדוד שלי בחיפה, אם לא ירד שוב גשם חזק.",
+    "hi": "मेरी दादी हर सुबह मंदिर जाकर फूल चढ़ाती हैं। दुकानदार ने कहा कि ताज़ा दूध शाम को आएगा। अगले हफ्ते हम गाँव जाएँगे।",
+    "ko": "할머니는 매일 아침 정원의 꽃에 물을 주십니다. 내일 우리는 기차를 타고 부산에 있는 삼촌 댁에 갑니다.",
+    "en": "My grandmother waters the flowers every morning. Tomorrow we will take the train to see my uncle in Leeds.",
+}
+
+
+@pytest.mark.parametrize("first", OWN)
+@pytest.mark.parametrize("times", [1, 40])
+def test_languages_that_alternate_line_by_line_are_mixed(first: str, times: int) -> None:
+    for second in sorted({*OWN} - {first}):
+        lines = f"{OWN[first]}\n{OWN[second]}\n" * times
+        found = detect([lines.encode()])
+        assert {language.code for language, share in found.shares if share > 0.2} == {first, second}
+        assert found.message().startswith("language: mixed, ")
+
+
+def test_records_that_alternate_are_mixed(tmp_path: Path) -> None:
+    rows = [f'{i},"{OWN["pl" if i % 2 else "tr"]}"\n' for i in range(60)]
+    (tmp_path / "notes.csv").write_text("number,body\n" + "".join(rows), encoding="utf-8")
+    corpus = sc.Corpus(tmp_path / "notes.csv", sc.TextSettings(text_column="body"))
+    assert "mixed" in corpus.language.message()
+
+
+@pytest.mark.parametrize("code", OWN)
+def test_a_few_foreign_names_and_quotes_are_not_a_mixture(code: str) -> None:
+    other = "The Old Curiosity Shop" if code != "en" else "À la recherche du temps perdu, Der Zauberberg"
+    found = detect([(f"{OWN[code]}\n" * 12 + f"{OWN[code]} «{other}» (Dostoevsky, Saint-Exupéry)\n" * 4).encode()])
+    assert found.language.code == code
+    assert "mixed" not in found.message()
+
+
+def test_code_is_not_a_mixture() -> None:
+    found = detect([Path(languages.__file__).read_bytes()])
+    assert found.language.code == "en"
+    assert "mixed" not in found.message()

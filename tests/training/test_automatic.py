@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow import Model, Vocabulary, load
+from siamese_cbow import Model, Tokenizer, Vocabulary, load
 from siamese_cbow.cli import main
 from siamese_cbow.stream import counting
 from siamese_cbow.stream.counting import min_count_of
@@ -20,13 +20,20 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.training import plan
 from siamese_cbow.training.batches import batch_shape, epoch_keys
 from siamese_cbow.training.loop import Callback, Run
-from siamese_cbow.training.plan import LITTLE_TEXT, epochs_of, fitted_to, rate_of_init, remarks_on_fit
+from siamese_cbow.training.plan import (
+    LITTLE,
+    LITTLE_TEXT,
+    PRETRAINED_LANGUAGE,
+    epochs_of,
+    fitted_to,
+    rate_of_init,
+    remarks_on_fit,
+)
 from siamese_cbow.training.recipe import NEW_RATE, Saving
 from siamese_cbow.training.saved_run import train_into
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe
 
 SMALL = ["--dim", "8", "--batch-size", "16", "--run-length", "2", "--subsample", "0", "--threads", "1"]
-LITTLE = "this is little text; `siamese-cbow adapt TEXT` or --init pretrained may give better vectors"
 LINES = [
     "the cat sat here",
     "then it slept",
@@ -168,15 +175,38 @@ def test_little_text_names_other_ways(
 ) -> None:
     monkeypatch.setattr(Mix, "n_tokens", n_tokens)
     recipe = SiameseCBOW()
-    remarks = remarks_on_fit(recipe, fitted_to(recipe, Mix([stream])), n_tokens)
+    mix = Mix([stream])
+    remarks = remarks_on_fit(recipe, fitted_to(recipe, mix), mix)
     assert (LITTLE in remarks) == little
+
+
+def test_models_of_other_languages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pretrained model is not recommended for Turkish, and starting from it is remarked on."""
+    assert load().info.language == PRETRAINED_LANGUAGE
+    for language in ("tr", "en"):
+        prepare(text, output=language, min_count=None, text=TextSettings(layout="sentences", language=language))
+    new, further = ("-o", "m", "--dry-run"), ("-o", "m", "--dry-run", "--init", "pretrained", "--dim", str(load().dim))
+    error = said(capsys, "tr", *new)
+    assert "expect weak vectors: add more, or --init a model of Turkish (tr) (`pretrained` is English)" in error
+    assert LITTLE not in error
+    assert "the text is Turkish (tr), but pretrained is English (en): its words say" in said(capsys, "tr", *further)
+    assert LITTLE in said(capsys, "en", *new)
+    assert "but pretrained is" not in said(capsys, "en", *further)
+
+
+def test_a_stream_of_an_older_rule(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = TextSettings(layout="sentences", language="en")
+    prepare(text, output="old", min_count=None, text=settings, tokenizer=Tokenizer(punctuation=False, rule=1))
+    error = said(capsys, "old", "-o", "m", "--dry-run", "--init", "pretrained", "--dim", str(load().dim))
+    assert "the stream splits words by rule 1 of the tokenizer, pretrained by rule 2: the new model keeps" in error
 
 
 def test_one_epoch_needs_no_remark(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mix, "n_tokens", 64_000_000)
-    recipe = fitted_to(SiameseCBOW(), Mix([stream]))
+    mix = Mix([stream])
+    recipe = fitted_to(SiameseCBOW(), mix)
     assert recipe == SiameseCBOW(epochs=1, learning_rate=NEW_RATE)
-    assert remarks_on_fit(SiameseCBOW(), recipe, 64_000_000) == []
+    assert remarks_on_fit(SiameseCBOW(), recipe, mix) == []
 
 
 def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,9 +227,10 @@ def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str
 def test_a_file_of_vectors_takes_the_rate_of_a_new_model(stream: Stream) -> None:
     Path("vectors.txt").write_text("1 2\ncat 1 0\n")
     recipe = SiameseCBOW(init="vectors.txt", dim=2)
-    fitted = fitted_to(recipe, Mix([stream]))
+    mix = Mix([stream])
+    fitted = fitted_to(recipe, mix)
     assert (fitted.n_epochs, fitted.rate) == (1, NEW_RATE)
-    assert remarks_on_fit(recipe, fitted, stream.n_tokens) == []
+    assert remarks_on_fit(recipe, fitted, mix) == []
 
 
 # the same bytes

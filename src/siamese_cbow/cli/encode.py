@@ -31,6 +31,7 @@ from siamese_cbow.cli.options import (
     threads_option,
 )
 from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows, plain_records, refuse_input
+from siamese_cbow.errors import counted
 from siamese_cbow.progress import SILENT
 from siamese_cbow.text.reader import RecordColumns, format_of
 from siamese_cbow.text.records import TextSettings
@@ -204,4 +205,4 @@ def _write_unknown(path: Path, counts: Counter[str], model: Model) -> None:
     lines = [f"{n} {word}{counts_as.get(word, '')}\n" for word, n in listed]
     with atomic_file(path) as file:
         file.write_text("".join(lines), encoding="utf-8", newline="\n")
-    click.echo(f"{counts.total():,} out-of-vocabulary words, {len(listed):,} distinct: {path}", err=True)
+    click.echo(f"{counted(counts.total(), 'out-of-vocabulary word')}, {len(listed):,} distinct: {path}", err=True)

@@ -165,7 +165,7 @@ def train(
         streams = [Stream.load(folder) for folder in inputs]
     mix = Mix(streams, _numbers(passes))
     given, recipe = recipe, fitted_to(recipe, mix)
-    for remark in remarks_on_fit(given, recipe, mix.n_tokens):
+    for remark in remarks_on_fit(given, recipe, mix):
         say(remark)
     if recipe_file is not None:
         write_recipe(recipe, recipe_file)

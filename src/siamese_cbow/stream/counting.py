@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Counts, Ids, Offsets, as_mapped
 from siamese_cbow.errors import InputError
 from siamese_cbow.words.hash_table import empty_slots, fill_slots, seeds
-from siamese_cbow.words.scanner import Cursor, WordTable, count, normal_lines, tables, word_table
+from siamese_cbow.words.scanner import Cursor, WordTable, count, normal_lines, scratch, tables, word_table
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -60,6 +60,7 @@ class WordCounter:
         self._max_distinct, self._folder = max_distinct, folder
         self._seeds = seeds(n_languages + 1)  # a group ends with an empty line
         self._table = word_table(1 << 15)
+        self._scratch = scratch()
         self._ids: Ids = np.empty(0, np.int32)  # room for those of a block
         self.n_words = 0
         self.n_forgotten = 0
@@ -96,7 +97,7 @@ class WordCounter:
         ends = np.empty(np.count_nonzero(text == NEWLINE), np.int64)  # bytes.count takes five times as long
         cursor = Cursor(0, 0, 0, self.n_words, int(self._table.starts[self.n_words]))
         while True:
-            cursor = count(text, self._tables, self._table, self._seeds, ids, ends, cursor)
+            cursor = count(text, self._tables, self._table, self._seeds, self._scratch, ids, ends, cursor)
             self.n_words = int(cursor.n_words)
             if cursor.position == len(text):
                 return ids[: cursor.n_ids].copy(), ends

@@ -25,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.formats.resolver import is_vector_file
+from siamese_cbow.formats.resolver import is_vector_file, open_model
 from siamese_cbow.kernels.batch.batch_records import Shape
 from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix, joined
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.text.languages import find_language
 from siamese_cbow.training.batches import ALL_ALIKE, batch_shape, batches_per_epoch
 from siamese_cbow.training.recipe import NEW_RATE, Recipe
 from siamese_cbow.training.state import initial_model
@@ -44,6 +45,11 @@ R = TypeVar("R", bound=Recipe)
 
 ROUND = 256  # batches
 LITTLE_TEXT = 50_000  # words: below, the pretrained model as it is does better than a new one
+PRETRAINED_LANGUAGE = "en"
+LITTLE = "this is little text; `siamese-cbow adapt TEXT` or --init pretrained may give better vectors"
+LITTLE_OTHER = (
+    "this is little text, so expect weak vectors: add more, or --init a model of {} (`pretrained` is English)"
+)
 
 
 def epochs_of(n_tokens: int) -> int:
@@ -78,16 +84,36 @@ def fitted_to(recipe: R, mix: Mix) -> R:
     return recipe
 
 
-def remarks_on_fit(recipe: Recipe, fitted: Recipe, n: int) -> list[str]:
-    """What to say of a recipe that `fitted_to` has fitted to a text of n words."""
-    remarks = []
+def remarks_on_fit(recipe: Recipe, fitted: Recipe, mix: Mix) -> list[str]:
+    """What to say of a recipe that `fitted_to` has fitted to a text."""
+    remarks, n, own = [], mix.n_tokens, find_language(mix.known_language or "")
     if recipe.epochs is None and fitted.n_epochs > 1:
         remarks.append(f"epochs: {fitted.epochs}, chosen for {n:,} words (--epochs)")
     if recipe.epochs is None and recipe.init is None and n < LITTLE_TEXT:
-        remarks.append("this is little text; `siamese-cbow adapt TEXT` or --init pretrained may give better vectors")
+        is_english = own is None or own.code == PRETRAINED_LANGUAGE
+        remarks.append(LITTLE if is_english else LITTLE_OTHER.format(own))
+    if recipe.init is not None and not is_vector_file(recipe.init):
+        remarks += _remarks_on_start(recipe.init, open_model(recipe.init), mix)
     if recipe.learning_rate is None and fitted.rate != NEW_RATE:
         spoil = f"low enough that {n:,} words don't overwrite {recipe.init}"
         remarks.append(f"learning rate: {fitted.rate:g}, {spoil} (--learning-rate)")
+    return remarks
+
+
+def _remarks_on_start(name: str, model: Model, mix: Mix) -> list[str]:
+    """What to say of a model to start from that is of another language than the text, or of a newer rule."""
+    remarks, rule = [], getattr(model.tokenizer, "rule", 0)  # tokenizers of other programs have none
+    own, start = (find_language(code or "") for code in (mix.known_language, model.info.language))
+    if own is not None and start is not None and own != start:
+        remarks.append(
+            f"the text is {own}, but {name} is {start}: its words say little about this text; start from a model of "
+            "the same language, or train without --init"
+        )
+    if mix.tokenizer.rule < rule:
+        remarks.append(
+            f"the stream splits words by rule {mix.tokenizer.rule} of the tokenizer, {name} by rule {rule}: the new "
+            "model keeps the older rule, which splits c++ or a mail address; to avoid it, prepare the text again"
+        )
     return remarks
 
 

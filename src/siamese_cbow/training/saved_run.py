@@ -63,7 +63,7 @@ def train_into(
     """
     mix = Mix.of(streams)
     given, recipe = recipe, fitted_to(recipe, mix)
-    for remark in remarks_on_fit(given, recipe, mix.n_tokens):
+    for remark in remarks_on_fit(given, recipe, mix):
         progress.say(remark)
     folder, about = Path(output), about_run(recipe, mix)
     if not restart and is_finished(folder, about):

@@ -71,7 +71,7 @@ class SiameseCBOW(Recipe):
             plan = plan_of(self, mix)
             kernels.wait()
             with shown(progress, "training", plan.recipe.n_epochs * mix.n_tokens, unit="words") as shown_progress:
-                for remark in remarks_on_fit(self, plan.recipe, mix.n_tokens):
+                for remark in remarks_on_fit(self, plan.recipe, mix):
                     shown_progress.say(remark)
                 run = train(plan, threads=threads, progress=shown_progress, callbacks=callbacks)
                 return run.model()

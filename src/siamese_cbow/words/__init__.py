@@ -16,7 +16,7 @@ and on every code point. Its version is the rule (`tokenizer.RULES`), which stre
     cutting         the same shape in kernels: where the next word ends
     word_parts      hashes of beginnings and n-grams, for unknown words in bulk [ngrams_of]
     scanner         UTF-8 bytes -> ids at the speed of memory
-      [Cursor, WordTable, count, normal_lines, tables, word_table]
+      [Cursor, WordTable, count, normal_lines, scratch, tables, word_table]
     lookup          many texts -> ids, through the scanner [AnyLookup, Lookup, as_lines, lookup_of, written_out]
 
 The last five load numba; small calls do without. Does not read or split text (`text`) or count a corpus (`stream`).

@@ -26,8 +26,7 @@ FLAG, SYLLABIC, LEADING, TRAILING = of.FLAG, of.SYLLABIC, of.LEADING, of.TRAILIN
 ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS, LOOK = range(4)  # what a byte behind plain letters says about their word
 DOT, HASH, PLUS, HYPHEN, UNDERSCORE, PERCENT, COMMERCIAL_AT = (np.uint8(ord(each)) for each in ".#+-_%@")
 STRAIGHT_APOSTROPHE = ord("'")
-N_ELISION = 8  # bytes of a key
-N_LINKS = 8  # between the runs of letters in the first part of a mail address
+N_ELISION, N_LINKS = 8, 8  # bytes of a key; signs between the letters in the first part of a mail address
 
 
 @inner(**INLINE)
@@ -247,7 +246,7 @@ def _syllable(text: Bytes, i: int, kind: int, tables: Tables) -> int:
 
 @inner(**LEAN)
 def _special(text: Bytes, i: int, kind: int, tables: Tables) -> int:
-    """End of the word at `i` that begins with neither a letter nor a digit; `i` itself where there is none."""
+    """End of the word at `i` that begins with neither a letter nor a digit, nor is single; `i` where there is none."""
     _, size = hash_table.decode(text, i)
     if kind == SYLLABIC or kind == LEADING or kind == TRAILING:
         return _syllable(text, i, kind, tables)
@@ -258,7 +257,7 @@ def _special(text: Bytes, i: int, kind: int, tables: Tables) -> int:
         end = _handle(text, i) if kind == AT else _dot_net(text, i, tables.kinds)
         if end > i:
             return end
-    return i + size if kind == SINGLE or tables.punctuation else i
+    return i + size if tables.punctuation else i
 
 
 @inner(**INLINE)
@@ -273,11 +272,12 @@ def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int,
             break
         if kind == NEWLINE:
             return i, i, seed
-        # A mark or a quote without a letter before it is no word. Most points are followed by white space, and none by
-        # an n.
-        is_word = kind != SEPARATOR and kind != MARK
+        if kind == SINGLE:  # which Chinese and Japanese text is full of
+            letter, n = hash_table.utf8(np.int64(tables.folds[code_point]))
+            return i, i + size, hash_table.finish(seed, np.uint64(letter), n)
+        # A mark or a quote without a letter before it is no word. Most points are not followed by an n.
         may_begin = kind != QUOTE and (kind != POINT or text[i + 1] | 0x20 == 0x6E)
-        if is_word and (tables.punctuation or may_begin):
+        if kind != SEPARATOR and kind != MARK and (tables.punctuation or may_begin):
             end = _special(text, i, kind, tables)
             if end > i:
                 return i, end, _hash_of(text, i, end, tables, seed)

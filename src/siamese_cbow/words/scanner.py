@@ -127,7 +127,7 @@ def unstable_lines(text: Bytes, i: int, flags: NDArray[np.uint8], bounds: Offset
 
 
 class ScanScratch(NamedTuple):
-    """What `look_up` works in."""
+    """What `look_up` and `count` work in."""
 
     waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
     hashes: Hashes  # (word_parts.N_BEGINNINGS,) of a word out of the vocabulary
@@ -224,7 +224,14 @@ class Cursor(NamedTuple):
 
 @njit(**LEAN)
 def count(
-    text: Bytes, tables: Tables, words: WordTable, seeds: Hashes, ids: Ids, ends: Offsets, cursor: Cursor
+    text: Bytes,
+    tables: Tables,
+    words: WordTable,
+    seeds: Hashes,
+    scratch: ScanScratch,
+    ids: Ids,
+    ends: Offsets,
+    cursor: Cursor,
 ) -> Cursor:
     """Like `look_up`, but a word that was never seen gets the next id, and each word is counted.
 
@@ -234,33 +241,40 @@ def count(
     """
     slots, counts, columns, starts, letters = words
     i, n_ids, line, n_words, n_letters = cursor
-    seed = seeds[line % len(seeds)]
+    seed, n_waiting, waiting = seeds[line % len(seeds)], 0, scratch.waiting
     while i < len(text):
-        start, end, hashed = next_word(text, i, tables, seed)
-        if start == end:
-            empty = end == 0 or text[end - 1] == NEWLINE_BYTE
+        start, i, hashed = next_word(text, i, tables, seed)
+        if start < i:
+            prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
+            waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
+            n_waiting += 1
+            if n_waiting < AHEAD:
+                continue
+        for position in range(n_waiting):
+            place = slot_of(slots, waiting[position, 0])
+            if slots[place, 1] == 0:
+                # At most half full, so that a search for a free slot stays short; a word may grow by half when
+                # it is folded (Ⱥ has two bytes, its lower case three).
+                first, last = np.int64(waiting[position, 1]), np.int64(waiting[position, 2])
+                full = 2 * (n_words + 1) > len(slots) or n_words == len(counts)
+                if full or n_letters + 2 * (last - first) > len(letters):
+                    return Cursor(int(first), n_ids, line, n_words, n_letters)
+                slots[place, 0], slots[place, 1] = waiting[position, 0], np.uint64(n_words + 1)
+                columns[n_words] = line % len(seeds)
+                n_letters = _write_folded(text, first, last, tables.folds, letters, n_letters)
+                n_words += 1
+                starts[n_words] = n_letters
+            word = np.int64(slots[place, 1]) - 1
+            counts[word] += 1
+            ids[n_ids] = np.int32(word)
+            n_ids += 1
+        n_waiting = 0
+        if start == i:
+            empty = i == 0 or text[i - 1] == NEWLINE_BYTE
             ends[line] = -1 - n_ids if empty else n_ids
             line += 1
             seed = seeds[line % len(seeds)]
-            i = end + 1
-            continue
-        place = slot_of(slots, hashed)
-        if slots[place, 1] == 0:
-            # At most half full, so that a search for a free slot stays short; a word may grow by half when
-            # it is folded (Ⱥ has two bytes, its lower case three).
-            full = 2 * (n_words + 1) > len(slots) or n_words == len(counts)
-            if full or n_letters + 2 * (end - start) > len(letters):
-                return Cursor(start, n_ids, line, n_words, n_letters)
-            slots[place, 0], slots[place, 1] = hashed, np.uint64(n_words + 1)
-            columns[n_words] = line % len(seeds)
-            n_letters = _write_folded(text, start, end, tables.folds, letters, n_letters)
-            n_words += 1
-            starts[n_words] = n_letters
-        word = np.int64(slots[place, 1]) - 1
-        counts[word] += 1
-        ids[n_ids] = np.int32(word)
-        n_ids += 1
-        i = end
+            i += 1
     return Cursor(i, n_ids, line, n_words, n_letters)
 
 
