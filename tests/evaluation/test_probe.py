@@ -90,3 +90,6 @@ def test_labels_before_the_texts_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("".join(f"{i % 2}\ta film of {i} hours\n" for i in range(20)))
     with pytest.raises(InputError, match=r"a\.tsv has 2 different texts .* but 20 labels .*; expected the text first"):
         read_labelled(tmp_path / "a.tsv")
+    (tmp_path / "b.tsv").write_text("".join(f"{i % 2}\tfilm {'ab'[i % 2]}\n" for i in range(20)))
+    with pytest.raises(InputError, match=r"b\.tsv: empty vocabulary; .*; expected texts, got '0'"):
+        probe(None, read_labelled(tmp_path / "b.tsv"))

@@ -147,7 +147,11 @@ def classified(
         one_thread()
     ):  # on a busy machine, BLAS threads spend a hundred times longer waiting for each other than working
         for fold, (learnt, tested) in enumerate(cut):
-            pipeline.fit(features[learnt], labels[learnt])
+            try:
+                pipeline.fit(features[learnt], labels[learnt])
+            except ValueError as error:  # no text has a word of two letters
+                start = data.texts[0][:40]
+                raise InputError(f"{data.name}: {error}; expected texts, got {start!r}, ...: check the file") from error
             fold_of[tested], is_correct[tested] = fold, pipeline.predict(features[tested]) == labels[tested]
     return fold_of[fold_of >= 0], is_correct[fold_of >= 0]
 
