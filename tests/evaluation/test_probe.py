@@ -84,3 +84,12 @@ def test_command(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in CliRunner().invoke(group, [*base, "--json"]).output.splitlines()]
     assert [row["name"] for row in rows] == ["m", "tf-idf"]
     assert rows[0]["accuracy"] == probe(model, data, folds=5).mean
+
+
+def test_labels_before_the_texts_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("".join(f"{i % 2}\ta film of {i} hours\n" for i in range(20)))
+    with pytest.raises(InputError, match=r"a\.tsv has 2 different texts .* but 20 labels .*; expected the text first"):
+        read_labelled(tmp_path / "a.tsv")
+    (tmp_path / "b.tsv").write_text("".join(f"{i % 2}\tfilm {'ab'[i % 2]}\n" for i in range(20)))
+    with pytest.raises(InputError, match=r"b\.tsv: empty vocabulary; .*; expected texts, got '0'"):
+        probe(None, read_labelled(tmp_path / "b.tsv"))

@@ -82,7 +82,13 @@ def read_labelled(path: str | Path, *, text_column: str = TEXT, decoding: Decodi
             raise InputError(
                 f"{path}: the text {text[:60]!r} (number {number:,}) has no label; expected one label per text"
             )
-    return Labelled(path.name, [text for text, _ in rows], [label for _, label in rows])
+    texts, labels = [text for text, _ in rows], [label for _, label in rows]
+    if len(set(texts)) < len(set(labels)):
+        raise InputError(
+            f"{path} has {len(set(texts)):,} different texts ({texts[0][:40]!r}, ...) but {len(set(labels)):,} labels "
+            f"({labels[0][:40]!r}, ...); expected the text first and the label last: swap them"
+        )
+    return Labelled(path.name, texts, labels)
 
 
 def _tab_rows(path: Path, decoding: Decoding) -> Iterator[tuple[str, ...]]:
@@ -141,7 +147,11 @@ def classified(
         one_thread()
     ):  # on a busy machine, BLAS threads spend a hundred times longer waiting for each other than working
         for fold, (learnt, tested) in enumerate(cut):
-            pipeline.fit(features[learnt], labels[learnt])
+            try:
+                pipeline.fit(features[learnt], labels[learnt])
+            except ValueError as error:  # no text has a word of two letters
+                start = data.texts[0][:40]
+                raise InputError(f"{data.name}: {error}; expected texts, got {start!r}, ...: check the file") from error
             fold_of[tested], is_correct[tested] = fold, pipeline.predict(features[tested]) == labels[tested]
     return fold_of[fold_of >= 0], is_correct[fold_of >= 0]
 
