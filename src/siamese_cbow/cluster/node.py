@@ -233,7 +233,7 @@ class SocketExchange(Exchange):
 
 def _views(arrays: Arrays) -> list[memoryview]:
     """The bytes of arrays, last array first."""
-    return [memoryview(array).cast("B") for array in reversed(arrays) if array.size]
+    return [array.data.cast("B") for array in reversed(arrays) if array.size]
 
 
 class _Transfer:

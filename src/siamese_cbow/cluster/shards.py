@@ -173,8 +173,8 @@ class CountedWords:
         last = int(np.searchsorted(self._hashes, edges[1], "right"))
         starts = np.asarray(self._starts[first:last])  # in the order of the hashes, as are the letters
         begin, end = (int(starts[0, 0]), int(starts[-1, 1])) if len(starts) else (0, 0)
-        each = (np.asarray(array[first:last]) for array in (self._hashes, self.counts, self.columns))
-        return CountedWords(*each, starts - begin, np.asarray(self._letters[begin:end]))
+        hashes, counts, columns = (np.asarray(a[first:last]) for a in (self._hashes, self.counts, self.columns))
+        return CountedWords(hashes, counts, columns, starts - begin, np.asarray(self._letters[begin:end]))
 
     def some(self, chosen: NDArray[np.int64]) -> CountedWords:
         """A selection of the words."""
