@@ -114,6 +114,8 @@ def encode(
                 unknown_counts.update(model.unknown_counts(texts))
     for line in reader.remarks:
         say(line)
+    if not n_rows:
+        say(f"{'standard input' if source == '-' else source} contains no text: 0 rows")
     if n_zero:
         say(f"zero vectors for rows without a known word: {n_zero:,} of {n_rows:,}")
     if unknown is not None:
