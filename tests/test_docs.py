@@ -103,6 +103,28 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in slugs, target
 
 
+SCORE = re.compile(r"(?<![\w.])\.\d{3,4}(?!\d)")  # .709, .7091
+QUOTED = {"evaluation.md"}  # the paper's figures, and what `evaluate random` prints
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in QUOTED], ids=lambda page: page.name)
+def test_scores_are_those_of_the_results(page: Path) -> None:
+    """Each score in the text or in a table is in a page of results/ that is named on the same page, up to rounding."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+    named = {ROOT / "results" / path for name in re.findall(r"results/([\w-]+)", text)
+             for path in (f"{name}.md", f"{name}/report.md")}  # fmt: skip
+    known = "".join(path.read_text("utf-8") for path in named if path.is_file())
+    measured = [float(number) for number in re.findall(r"(?<![\d.])\d*\.\d+", known)]
+    shown = {score for score in SCORE.findall(text) if 0.1 <= float(score) <= 0.95}  # others are settings, too
+    stale = [
+        score
+        for score in shown
+        if all(abs(number - float(score)) > 0.501 * 10 ** (1 - len(score)) for number in measured)
+    ]
+    assert stale == []
+
+
 FEW = sc.Vocabulary.of_words(["east", "north", "between"])
 VECTORS = np.array([[1, 0, 0.5], [0, 1, -0.25], [0.6, -1.0, 0.25]], np.float32)
 

@@ -46,8 +46,6 @@ SKIPPED = {
     "sentence-transformers/": "needs a network",
     "SentenceTransformer(": "takes long to import: tests/integrations/test_docs_interop.py",
     "OpenAI(": "needs a server: below",
-    "--words 140000": "needs a large model: tests/transform/test_compress.py",
-    "words=140_000": "needs a large model: tests/transform/test_compress.py",
     "pyarrow is not installed": "needs an environment without the extra: tests/test_extras.py",
 }
 SHOWN = ("pretrained.md",)  # pages whose output depends on the packaged model alone, and must be up to date

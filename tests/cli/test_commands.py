@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import runpy
+import shlex
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from siamese_cbow.cli import COMMANDS, group, main
+from siamese_cbow.cli import COMMANDS, EXAMPLES, group, main
 from siamese_cbow.errors import MissingExtra, counted, install_command
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +33,18 @@ def test_every_option_has_help_and_its_default_is_shown(name: str) -> None:
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.name != "help":
             assert parameter.help, f"{name} {parameter.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples_that_parse(name: str) -> None:
+    shown = CliRunner().invoke(group, [name, "--help"]).output.partition("\nExamples:\n")[2]
+    assert shown.splitlines() == [f"  siamese-cbow {example}" for example in EXAMPLES[name]]
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    for example in EXAMPLES[name]:
+        first, *arguments = shlex.split(example.partition(" > ")[0].partition(" < ")[0])
+        assert first == name
+        command.make_context(name, arguments)  # raises a usage error if an option does not exist
 
 
 def test_the_reference_page_is_what_help_says() -> None:
@@ -57,6 +70,34 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
         main(["prepare", "no-such-file.txt", "-o", "x"])
     assert stopped.value.code == 2
     assert "no-such-file.txt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("similarity one", "got 1 text; expected two texts, or --file FILE alone"),
+        ("similarity one two --file a.txt", "got 2 texts and --file; expected two texts, or --file FILE alone"),
+        ("train a.txt -o m --recipe fast", "there is no recipe fast; expected contrastive, paper, paper-program, or a"),
+        ("train a.txt -o m --dim 0", "dim is 0; expected a whole number from 1 to 65536"),
+        ("index -o ix", "got no files, and ix is not an index yet; expected FILES to index"),
+    ],
+)
+def test_a_mistake_is_explained(
+    arguments: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments.split())
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_empty_file_is_remarked_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("")
+    main(["encode", str(tmp_path / "a.txt")])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"{tmp_path / 'a.txt'} contains no text: 0 rows\n"
 
 
 def test_a_misspelt_command_is_told_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:

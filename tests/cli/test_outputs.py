@@ -165,7 +165,7 @@ def test_encode_replaces_its_own_output_only(
     for strange in (b"years of work\n", b"a,b\n1,2\n", b'{"text": "cat"}\n'):
         output.write_bytes(strange)
         assert code_of("encode", folder / "in.txt", "--model", small, "-o", output) == 2, strange
-        assert "is there already" in capsys.readouterr().err
+        assert "already exists" in capsys.readouterr().err
         assert output.read_bytes() == strange
     output.write_bytes(b"")  # as mktemp makes it
     assert code_of("encode", folder / "in.txt", "--model", small, "-o", output) == 0
@@ -212,7 +212,7 @@ def test_convert_replaces_word_vectors_only(
     for strange in (b"years of work\nand more of it\n", b"\xfd7zXZ\x00no", b"PAR1"):
         output.write_bytes(strange)
         assert code_of("convert", small, output) == 2, strange
-        assert "is there already" in capsys.readouterr().err
+        assert "already exists" in capsys.readouterr().err
         assert output.read_bytes() == strange
 
 
@@ -223,7 +223,7 @@ def test_a_recipe_replaces_no_hand_written_one(folder: Path) -> None:
     sc.write_recipe(sc.SiameseCBOW(dim=8), recipe)
     sc.write_recipe(sc.SiameseCBOW(dim=9), recipe)
     assert sc.read_recipe(recipe).dim == 9
-    with pytest.raises(sc.InputError, match="is there already"):
+    with pytest.raises(sc.InputError, match="already exists"):
         sc.write_recipe(sc.SiameseCBOW(dim=8), mine)
     assert "why 50" in mine.read_text()
 

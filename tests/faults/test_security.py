@@ -32,7 +32,8 @@ FORBIDDEN_CALLS = {"eval", "exec", "__import__", "os.system", "os.popen", "torch
                    "pickle.load", "numpy.load", "np.load"}  # fmt: skip
 FORBIDDEN_BEGINNINGS = ("os.exec", "os.spawn", "os.posix_spawn")
 # Each with its reason. Whatever is added here runs code or starts programs: look twice.
-ALLOWED_MODULES = {("text.splitters", "subprocess")}  # this Python, with a fixed program, to split text on all cores
+# This Python, with a fixed program: to split text on all cores, and to compile kernels while text is read.
+ALLOWED_MODULES = {("text.splitters", "subprocess"), ("training.ahead", "subprocess")}
 SAFE_OPTIONS = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", True)}
 
 # What would run, or change the page, if it were not text. `window.owned` is what it would set.

@@ -252,6 +252,8 @@ def test_cluster_prints_labels(
     entry = json.loads(capsys.readouterr().out.splitlines()[0])
     assert (entry["group"], entry["size"]) == (0, 3)
     assert set(entry["examples"][0]) == {"score", "source", "line", "text"}
+    main(["cluster", "b.txt", "-k", "9"])
+    assert "4 groups instead of 9: there are too few lines that differ enough" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "b.txt").read_bytes() + b"\n")))
     main(["cluster", "-", "-k", "2", "--lines"])
     out, err = capsys.readouterr()

@@ -188,7 +188,7 @@ def check_file_replaceable(path: Path, is_ours: Callable[[Path], bool], otherwis
     with suppress(Exception):
         if is_ours(path):
             return
-    raise InputError(f"{path} is there already and {otherwise}; choose another name, or delete it first")
+    raise InputError(f"{path} already exists and {otherwise}; choose another name, or delete it first")
 
 
 def strangers(folder: Path, ours: Collection[str]) -> list[str]:

@@ -60,6 +60,8 @@ class Option(NamedTuple):
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+        if math.isfinite(self.at_least) and math.isfinite(self.at_most):
+            return f"{kinds[self.kind]} from {self.at_least:g} to {_shown(self.at_most)}"
         above = f" above {self.above:g}" if math.isfinite(self.above) else ""
         at_least = f", {self.at_least:g} or more" if math.isfinite(self.at_least) else ""
         at_most = f" and at most {_shown(self.at_most)}" if math.isfinite(self.at_most) else ""

@@ -16,7 +16,8 @@ imported only when that command runs, so that `siamese-cbow similarity` never wa
     evaluating    evaluate, download, reproduce: scores on STS, the paper's tables and figures
     serve         models over HTTP
 
-To add a command, write a function in one of these modules, or in a new one, and add a line to `HEADINGS`.
+To add a command, write a function in one of these modules, or in a new one, and add a line to `HEADINGS` and one to
+`EXAMPLES`.
 """
 
 from __future__ import annotations
@@ -67,11 +68,65 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 COMMANDS = {name: command for commands in HEADINGS.values() for name, command in commands.items()}
+
+# what help shows below the options
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "demo": ("demo", "demo --text speeches"),
+    "prepare": ("prepare books/ -o data/books", "prepare captions.tsv --kind groups -o data/captions"),
+    "train": (
+        "train books/ -o models/books",
+        "train tickets.csv --text-column body --init pretrained -o models/tickets",
+        "train models/books@stream --recipe paper -o models/paper",
+    ),
+    "encode": (
+        "encode sentences.txt -o vectors.npy",
+        "encode tickets.csv --text-column body -o tickets.jsonl",
+        "encode - < sentences.txt",
+    ),
+    "similarity": (
+        'similarity "A man plays a guitar" "Someone is playing an instrument"',
+        "similarity --file faq.csv --text-column question,answer",
+    ),
+    "neighbours": ("neighbours guitar -k 5", "neighbours king woman --negative man"),
+    "search": (
+        'search "how do I restart the server" docs/ -k 5',
+        'search "late delivery" tickets.csv --text-column body --json',
+        'search "restart" --index docs-index',
+    ),
+    "index": ("index docs/ -o docs-index", "index -o docs-index --check"),
+    "dedup": (
+        "dedup notes.txt > kept.txt",
+        "dedup notes.txt --review",
+        "dedup tickets.csv --text-column body -o kept.csv",
+    ),
+    "cluster": ("cluster notes/ -k 8", "cluster tickets.csv --text-column body --json"),
+    "info": ("info", "info models/books --verify"),
+    "serve": ("serve", "serve models/books news=models/2026 --port 9000"),
+    "convert": ("convert models/books books.bin", "convert glove.6B.300d.txt models/glove"),
+    "adapt": (
+        "adapt headlines.txt -o models/headlines",
+        "adapt notes/ --sentences --model models/books -o models/notes",
+    ),
+    "combine": ("combine models/1 models/2 models/3 -o models/all",),
+    "compress": (
+        "compress models/books -o models/small --dtype int8",
+        "compress models/books -o models/tiny --dtype int4 --dim 200 --words 50000",
+    ),
+    "evaluate": (
+        "evaluate models/books --sts data/sts",
+        "evaluate pretrained models/books --pairs scored.csv --compare",
+        "evaluate models/books --probe labelled.tsv",
+    ),
+    "reproduce": ("reproduce data/books --sts data/sts -o report --quick",),
+    "download": ("download sts --to data/sts",),
+}
 ALIASES = {"neighbors": "neighbours"}
 
 
 # heading -> option names; a command shows the headings it has options for
 SHARED = {
+    "Test data": {"folders", "files", "columns", "task_folder", "probes", "folds"},
+    "Limits": {"max_megabytes", "max_inputs", "max_seconds", "max_concurrent", "max_idle"},
     "Model": {"folder", "fallback", "language"},
     "Reading text": {
         "unit", "sentences", "sentence_language", "text_column", "encoding", "globs", "code",
@@ -95,6 +150,11 @@ class Grouped(click.Command):
             if lines := [record for name, record in records.items() if name in names]:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, one per line and never wrapped, so that they can be copied."""
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  siamese-cbow {example}\n" for example in EXAMPLES[str(self.name)]))
 
 
 class WideContext(click.Context):
@@ -167,7 +227,10 @@ _CONTEXT = {
 @click.group(cls=LazyGroup, context_settings=_CONTEXT)
 @click.version_option(package_name="siamese-cbow")
 def group() -> None:
-    """Word vectors trained to be averaged."""
+    """Word vectors trained to be averaged.
+
+    `siamese-cbow COMMAND --help` shows the options of a command, with examples.
+    """
 
 
 def _open_streams() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import threads_option
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.model import Model
@@ -34,7 +35,7 @@ PAIRS = (
 )
 
 
-@click.command(name="demo")
+@click.command(name="demo", cls=Grouped)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the model to this folder.")
 @click.option("--text", "copy", type=click.Path(path_type=Path),
               help="Only copy the speeches to this new folder, to try other commands on them.")  # fmt: skip

@@ -116,6 +116,8 @@ def encode(
                 unknown_counts.update(model.unknown_counts(texts))
     for line in reader.remarks:
         say(line)
+    if not n_rows:
+        say(f"{'standard input' if source == '-' else source} contains no text: 0 rows")
     if n_zero:
         _say_zeros(n_rows, n_empty, n_zero - n_empty, of_lines=_has_lines(reader))
     if unknown is not None:

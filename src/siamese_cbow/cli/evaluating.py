@@ -51,7 +51,7 @@ def sts_option(text: str) -> Callable[[Function], Function]:
 @click.option("--pairs", "files", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
               help="Your own test set, instead of --sts or in addition: a table of two texts and a score. "
                    "Adds tf-idf baselines and significance tests against the first model. Repeatable.")  # fmt: skip
-@click.option("--columns", metavar="LIST", default="",
+@click.option("--columns", metavar="LIST", default="", show_default=False,
               help="Columns of --pairs, by name or number: text,text,score.  [default: detected]")  # fmt: skip
 @click.option("--compare", is_flag=True, help="Test the first model against each of the others on every set.")
 @click.option("--bootstrap", metavar="N", type=click.IntRange(min=0), default=0, show_default=True,
@@ -233,10 +233,10 @@ def _wide_console() -> Console:
     return console if console.is_terminal else Console(width=240)  # in a pipe, rich would truncate tables at 80
 
 
-@click.command(name="download")
+@click.command(name="download", cls=Grouped)
 @click.argument("what", type=click.Choice(["sts"]))
-@click.option("--to", "folder", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Destination folder.")
-def download(what: str, folder: str) -> None:
+@click.option("--to", "target", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Destination folder.")
+def download(what: str, target: str) -> None:
     """Download the public STS sets of SemEval, STS-Benchmark and SICK.
 
     An interrupted download resumes where it stopped; existing files stay untouched.
@@ -244,12 +244,12 @@ def download(what: str, folder: str) -> None:
     from siamese_cbow.evaluation.sts import sts
 
     with bar(f"download {what}", None, unit="B") as progress:
-        download_sts(folder, progress=progress)
-        sets = sts(folder, progress=progress)
-    click.echo(f"{counted(len(sets), 'set')} in {folder}; try: siamese-cbow evaluate random --sts {folder}")
+        download_sts(target, progress=progress)
+        sets = sts(target, progress=progress)
+    click.echo(f"{counted(len(sets), 'set')} in {target}; try: siamese-cbow evaluate random --sts {target}")
 
 
-@click.command(name="reproduce", context_settings={"show_default": True})
+@click.command(name="reproduce", cls=Grouped, context_settings={"show_default": True})
 @click.argument("folder", metavar="STREAM", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Output folder.")
 @sts_option("Folder of STS sets. Repeatable.")
@@ -266,7 +266,7 @@ def download(what: str, folder: str) -> None:
 @threads_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed.")
 @click.option("--restart", is_flag=True, help="Discard finished work and start over.")
-@click.option("--finished", "finished_only", is_flag=True, help="Train nothing; report finished work, name the rest.")
+@click.option("--finished", "finished_only", is_flag=True, help="Train nothing; report what is finished and missing.")
 def reproduce(
     folder: Path,
     output: Path,

@@ -183,6 +183,8 @@ def cluster(
             list(files), model=open_model(folder), k=k, text=text, seed=seed, threads=threads,
             progress=progress, assigned=show if lines else None,
         )  # fmt: skip
+    if k is not None and len(groups) < k:
+        say(f"{counted(len(groups), 'group')} instead of {k:,}: there are too few lines that differ enough")
     for i, cluster in enumerate(groups):
         label = f"{i}\t{cluster.size:,}\t{', '.join(cluster.words)}"
         if lines:

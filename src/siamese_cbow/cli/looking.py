@@ -57,7 +57,8 @@ def similarity(
     With --file, print one number per line of plain text or record of a table.
     """
     if (len(texts) != 2) if path is None else texts:
-        raise click.UsageError(f"got {counted(len(texts), 'text')}; expected two, or --file FILE and none")
+        given = counted(len(texts), "text") + (" and --file" if path else "")
+        raise click.UsageError(f"got {given}; expected two texts, or --file FILE alone")
     import_numpy_quickly()
     model = open_model(folder)
     other = open_model(folder, language=other_language) if other_language else model

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from siamese_cbow.cli import SHARED, Grouped
 from siamese_cbow.cli.options import (
     AUTO,
     Function,
@@ -87,7 +88,7 @@ def preparing(options: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, "tokenizer": Tokenizer(options.pop("tokenizer"), **marks), **passed}
 
 
-@click.command(name="prepare", context_settings={"show_default": True})
+@click.command(name="prepare", cls=Grouped, context_settings={"show_default": True})
 @click.argument("text", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Output folder.")
 @preparing_options
@@ -114,3 +115,10 @@ def prepare(text: tuple[str, ...], output: Path, cluster: str | None, workers: i
         return
     prepare_stream(list(text), output=output, progress=True, **settings, **options)
     click.echo(output)
+
+
+prepare.headings = {
+    "Reading text": {"layout", "boundary", "language", "text_column", "encoding", "code", "globs", "kind", "languages"},
+    "Words": {"min_count", "max_words", "vocabulary", "tokenizer", "lowercase", "punctuation", "max_distinct"},
+    "Ray cluster": SHARED["Ray cluster"],
+}

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 )
 @click.option("-H/-I", "--with-filename/--no-filename", "with_file", default=None,
               help="Print the file name of each hit.  [default: if there are several files]")  # fmt: skip
-@click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True,
-              help="Print the line or record number of each hit.")  # fmt: skip
+@click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True, show_default=False,
+              help="Print the line or record number of each hit.  [default: on]")  # fmt: skip
 @text_options_of("auto")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
@@ -278,6 +278,8 @@ def index(
     from siamese_cbow.retrieval.updating import update
 
     is_new = not (folder_of_index / NAME).exists()
+    if is_new and not files:
+        raise click.UsageError(f"got no files, and {folder_of_index} is not an index yet; expected FILES to index")
     model_folder, fallback = kept_model(folder_of_index, forgiving=rebuild or is_new)
     folder = folder or model_folder
     model = open_model(folder, fallback=fallback)

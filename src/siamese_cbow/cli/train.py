@@ -45,7 +45,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
             flag = f"--{option.name.replace('_', '-')}"
             kind = click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str)
             command = click.option(
-                (option.switch or f"{flag}/--no-{flag[2:]}") if option.kind is bool else flag,
+                _switch(option) if option.kind is bool else flag,
                 *filter(None, [option.short]),
                 option.name,
                 default=None,
@@ -68,11 +68,19 @@ def flat_options(recipe: type) -> Iterator[Option]:
             yield option
 
 
+def _switch(option: Option) -> str:
+    """'--share-stems/--no-share-stems'."""
+    name = option.name.replace("_", "-")
+    return option.switch or f"--{name}/--no-{name}"
+
+
 def _defaults(option: Option) -> str:
-    """'  [default: 256; paper: 100]'."""
+    """'  [default: 256; paper: 100]', or '  [default: share-stems; paper: no-share-stems]' for a switch."""
+    on, off = (switch.removeprefix("--") for switch in _switch(option).split("/"))
     default = AUTO_WORD if option.name in AUTOMATIC else option.default
-    shown = [] if default is None else [f"default: {default}"]
-    shown += [] if option.paper is None else [f"paper: {option.paper}"]
+    values = {"default": default, "paper": option.paper}
+    names = {True: on, False: off} if option.kind is bool else {}
+    shown = [f"{name}: {names.get(value, value)}" for name, value in values.items() if value is not None]
     return f"  [{'; '.join(shown)}]" if shown else ""
 
 
@@ -234,6 +242,8 @@ def _refuse_options_of_text(context: click.Context, stream: str) -> None:
 
 
 def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:
+    if name not in PRESETS and not Path(name).exists():
+        raise InputError(f"there is no recipe {name}; expected {', '.join(PRESETS)}, or a TOML file that exists")
     recipe = SiameseCBOW.preset(name) if name in PRESETS else read_recipe(name)
     if steps:
         changes = {**changes, "postprocess": replace(recipe.postprocess or Postprocess(), **steps)}

@@ -57,7 +57,7 @@ def adapt(
     click.echo(output)
 
 
-@click.command(name="combine")
+@click.command(name="combine", cls=Grouped)
 @click.argument("folders", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
 @click.option("--dim", type=int, metavar="N", help="Dimensions of the result.  [default: as in the first model]")
@@ -121,7 +121,7 @@ def _size(model: Model) -> str:
     return f"{len(model.vocabulary):,} x {model.dim} {model.dtype}, {model.rows.nbytes / 1e6:.1f} MB"
 
 
-@click.command(name="convert")
+@click.command(name="convert", cls=Grouped)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--from", "source_format", type=click.Choice(READABLE), help="Format of IN.  [default: detected]")

@@ -170,6 +170,7 @@ def _explained(doing: str) -> Iterator[None]:
     try:
         yield
     except (*theirs, OSError) as error:
-        reason = " ".join(str(error).split())[:300].rstrip(".")
+        reason = " ".join(str(error).split()).removeprefix("Got: ")
+        reason = reason.partition(" An error happened while")[0][:300].rstrip(".")  # their advice repeats ours
         advice = "check the name (user/name), the token (`hf auth login`) and the connection"
         raise InputError(f"can't {doing}: {reason}; {advice}") from error

@@ -1,18 +1,18 @@
 """Kernels: arrays and scalars in, arrays and scalars out. Each fast one has a plain NumPy reference.
 
-    tables           tables of objectives and optimisers, from which all else about them is derived
+    tables           tables of objectives and optimisers, the source of everything else about them
           [OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName, sampled_objectives, users_of]
     batch/           what a batch is made of, and how rows move after it
     objectives/      losses, gradients and the kernels that train
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]
-    ngram_rows       rows of unknown words, made of their n-grams
+    ngram_rows       rows of unknown words, composed of their n-grams
           [BLOCK, UnknownRows, compose_rows, normal_product, padded, rows_as_asked_for, transposed_product]
-    means            means at the speed of the memory, and a bound that spares most of them [bounds, means]
-    bm25             what words that stand in a row say about it, in NumPy [MOST, idf, norms, saturated]
-    row_scores       rows compared with a query, by postings and by vectors of one byte a number
+    means            means at memory speed, and a bound that avoids computing most of them [bounds, means]
+    bm25             scores of rows by the query words they contain, in NumPy [MOST, idf, norms, saturated]
+    row_scores       rows compared with a query, by postings and by int8 vectors
           [GROUP, add_scores, code_scores, count_rows, count_terms]
-    merging          rows that several workers have moved become one
+    merging          merges rows that several workers have updated
           [NOBODY, merge_means, merge_moves, put_rows, take_rows]
 
 Does not read files, recipes or text, and does not start threads or allocate: see `training.engine` for the memory that

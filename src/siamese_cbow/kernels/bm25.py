@@ -1,4 +1,4 @@
-"""BM25 (Robertson et al. 1994): what the words of a query that stand in a row say about it. No numba.
+"""BM25 (Robertson et al. 1994): scores of rows by the query words they contain. No numba.
 
 score of a row = sum over words of idf(word) * count * (k1 + 1) / (count + k1 (1 - b + b length / mean length))
 """
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats
 
-# As everybody has them; on Cranfield and passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
+# The usual values; on Cranfield and passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
 K1, B = 1.5, 0.75
-MOST = 255  # occurrences of a word in a row that count, as an index keeps them
+MOST = 255  # occurrences of a word in a row that count; an index stores no more
 
 
 def idf(n_with: NDArray[np.int64], n_rows: int) -> Floats:
-    """The weight of words that stand in so many of all rows, as Lucene has it: 1 of 1 -> ln 1.33, never below 0."""
+    """The weight of words that occur in this many of all rows, as in Lucene: 1 of 1 -> ln 1.33, never below 0."""
     weights: Floats = np.log1p((n_rows - n_with + 0.5) / (n_with + 0.5))
     return weights
 
 
 def norms(relative: Floats, k1: float = K1, b: float = B) -> Floats:
-    """What the length of a row asks for; of lengths divided by their mean."""
+    """Length normalisation of rows; takes lengths divided by their mean."""
     asked: Floats = k1 * (1 - b + b * relative)
     return asked
 
 
 def saturated(counts: NDArray[np.integer] | Floats, norms: Floats, k1: float = K1) -> Floats:
-    """What a word that stands so often in a row counts, times its idf: once in a row of mean length -> 1."""
+    """The term-frequency factor, to be multiplied by idf: a word that occurs once in a row of mean length -> 1."""
     counted: Floats = counts * (k1 + 1) / (counts + norms)
     return counted

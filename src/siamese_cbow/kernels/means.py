@@ -1,6 +1,6 @@
-"""Means of rows at the speed of the memory, and a bound of their cosines with a query that spares most of them.
+"""Means of rows at memory speed, and a bound on their cosines with a query that avoids computing most of them.
 
-The means are equal to those of `means_reference` in every bit: each row is added in the order of its text, in float32,
+The means are bit-identical to those of `means_reference`: each row is added in the order of its text, in float32,
 vectorised along the row, so the order stays. Nothing here starts threads or holds a lock: callers give each thread its
 own texts.
 
@@ -8,7 +8,7 @@ The bound says which texts may come near a query, so that the others need no mea
 
     q       the query at length 1                    B   an orthonormal basis, (dim, COLUMNS), whose first vector is q
     v_w     the vector of word w                     s   the sum of v_w over the words of a text
-    low     v_w B, a row of COLUMNS numbers a word
+    low     v_w B, a row of COLUMNS numbers per word
 
     cosine = q.s / |s|  <=  q.s / |s B|              as |s B| <= |s|; and q.s is the first number of s B
 
@@ -27,7 +27,7 @@ from siamese_cbow.kernels.ngram_rows import UnknownRows, made_rows, row_of
 from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_item
 
-AHEAD = 12  # words; rows lie all over the memory, and asking for them beforehand makes it 1.7 times as fast
+AHEAD = 12  # words; rows are scattered over memory, and prefetching them makes it 1.7 times as fast
 
 
 def means(
@@ -38,7 +38,7 @@ def means(
     out: Vectors,
     unknown: UnknownRows | None = None,
 ) -> None:
-    """out[i] becomes the mean of the rows of text i, and of length 1 if `normalize`; zeros where it has no ids.
+    """out[i] becomes the mean of the rows of text i, and of length 1 if `normalize`; zeros if it has no ids.
 
     vectors  (n_words, at least dim) float32
     offsets  (n_texts + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
@@ -89,7 +89,7 @@ def _add(unknown: UnknownRows, first: int, last: int, out: Vectors, row: int) ->
 def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -> None:
     """out[row] becomes the sum of the rows ids[i:end].
 
-    Some rows at a time: fewer reads and writes of the sum, and several reads of memory under way at once.
+    Some rows at a time: fewer reads and writes of the sum, and several memory reads in flight.
     """
     dim = out.shape[1]
     if end - i >= 8:
@@ -157,7 +157,7 @@ def _to_unit(out: Vectors, row: int) -> None:
 
 @inner(**LEAN, fastmath={"reassoc"})
 def _squares(out: Vectors, row: int) -> float:
-    # In any order, four or eight at once: float64 has digits to spare, and hardly ever does the order show in float32.
+    # In any order, four or eight at once: float64 has digits to spare, so the order hardly ever shows in float32.
     squares = 0.0
     for d in range(out.shape[1]):
         squares += np.float64(out[row, d]) * np.float64(out[row, d])
@@ -168,7 +168,7 @@ def _squares(out: Vectors, row: int) -> float:
 def bounds(
     low: Vectors, ids: Ids, ends: Offsets, extra: Vectors, extra_offsets: Offsets, total: Vectors, out: Vectors
 ) -> None:
-    """out[i] becomes the highest cosine that text i may have with the query; NO_WORDS where it has none.
+    """out[i] becomes the highest cosine that text i may have with the query; NO_WORDS if it has no words.
 
     low    (n_words, COLUMNS) float32
     ends   (n_texts,) text i is ids[ends[i - 1] : ends[i]]
@@ -196,6 +196,6 @@ def bounds(
             squares = np.float32(0)
             for d in range(COLUMNS):
                 squares += total[d] * total[d]
-            # A text that the basis does not see at all may point anywhere else, but not along the query.
+            # A text outside the span of the basis may point anywhere, but not along the query.
             out[i] = total[0] / np.sqrt(squares) if squares > 0 and total[0] > 0 else np.float32(0)
         start = end

@@ -1,10 +1,10 @@
-"""Means of rows in plain NumPy: the definition, and what answers small calls without waiting for numba.
+"""Means of rows in plain NumPy: the definition, which also answers small calls without waiting for numba.
 
     ids 0, 2, 2  ->  (vectors[0] + vectors[2] + vectors[2]) / 3
 
 Rows are added one after another in float32, GROUP at a time; the sums of the groups are added in float64, so that a
-text of a million words loses no precision. Words out of the vocabulary come last, whatever their places: their rows are
-made here (`compose`). `kernels.means` does the same in the same order, equal in every bit.
+text of a million words loses no precision. Words outside the vocabulary come last, wherever they occur: their rows are
+built here (`compose`). `kernels.means` does the same in the same order, bit for bit.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from siamese_cbow.base.arrays import Ids, Vectors
 GROUP = 256
 GOLDEN = 0x9E3779B97F4A7C15
 COLUMNS = 16  # of the rows in `means.bounds`: one cache line; here, as those who prepare them load no numba
-NO_WORDS = np.float32(-2)  # instead of the bound of a cosine
+NO_WORDS = np.float32(-2)  # stands for the bound of a text without words
 
 
 class Composed(Protocol):
-    """Rows (n, dim) that are made when a slice of them is asked for: those of a long text would fill the memory."""
+    """Rows (n, dim) that are computed when a slice is requested: those of a long text would fill the memory."""
 
     def __len__(self) -> int:
         """How many there are."""
@@ -34,7 +34,7 @@ class Composed(Protocol):
 
 
 class Takes(Protocol):
-    """Rows of float32: an array, or something packed that unpacks what is taken."""
+    """Rows of float32: an array, or compressed rows that are expanded when taken."""
 
     def take(self, ids: Any, axis: Any = ..., /) -> Vectors:
         """`vectors[ids]`."""
@@ -48,7 +48,7 @@ def mean_of_rows(
     normalize: bool = False,
     unknown: Vectors | Composed | None = None,
 ) -> Vectors:
-    """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros where `ids` is empty.
+    """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros if `ids` is empty.
 
     vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
 
@@ -66,10 +66,10 @@ def mean_of_rows(
             total += _sum(unknown[start : start + GROUP], dim)  # type: ignore[index]
         mean: Vectors = (total / n).astype(np.float32)
         return unit(mean) if normalize else mean
-    rows = vectors.take(ids, 0)  # before cutting them: `take` would copy a cut matrix as a whole
+    rows = vectors.take(ids, 0)  # before slicing: `take` would copy a sliced matrix in full
     mean = _sum(rows if unknown is None or not n_unknown else np.concatenate([rows, unknown[:]]), dim)
     if normalize:
-        return unit(mean)  # of a sum as good as of a mean
+        return unit(mean)  # the direction of a sum is that of a mean
     mean /= n
     return mean
 
@@ -98,12 +98,12 @@ def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own
 
         scale x the sum of the codes / sqrt(n)  +  own x a direction that only this word has
 
-    Where nothing is known of its n-grams, the second part is all there is. Sums of whole numbers are exact in any
-    order, so everybody gets the same bits.
+    If none of its n-grams is known, only the second part remains. Sums of integers are exact in any order, so every
+    implementation gets the same bits.
 
-    codes  (at most n, dim) whole numbers of few bits, those of the n-grams that count
-    n      n-grams of the word, whether they count or not
-    key    where the signs of its own direction come from
+    codes  (at most n, dim) small integers, those of the known n-grams
+    n      number of n-grams of the word, known or not
+    key    seed of the signs of its own direction
     """
     totals, direction = codes.sum(axis=0, dtype=np.int64), signs(key, codes.shape[1])
     of_ngrams, of_word = part_factors(
@@ -117,7 +117,7 @@ def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own
 def part_factors(
     squares: int, along: int, dim: int, n: int, scale: float, own: float, length: float
 ) -> tuple[float, float]:
-    """What to multiply the sum of the codes and the signs with, so that their sum has the given length."""
+    """The factors for the sum of the codes and for the signs that give their sum this length."""
     of_ngrams, of_word = scale / max(1, n) ** 0.5, own / dim**0.5
     square = of_ngrams * of_ngrams * squares + 2 * of_ngrams * of_word * along + of_word * of_word * dim
     factor = length / square**0.5 if square > 0 else 0.0

@@ -1,7 +1,7 @@
-"""Kernels that take rows out of a matrix, merge what several workers made of them, and put them back.
+"""Kernels that take rows out of a matrix, merge their versions from several workers, and put them back.
 
-Legend: w a row of the matrix, k a row that is sent or merged, p a row among those that were received. How rows are
-merged is said in `cluster.averaging`; `merge_reference` is the same in NumPy and the definition.
+Legend: w a row of the matrix, k a row that is sent or merged, p a row that was received. `cluster.averaging` explains
+how rows are merged; `merge_reference` is the definition, in NumPy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def merge_moves(
 
     rows      (n,) int64, of array; all of one owner, which keeps every n_owners-th row in `before`
     places    (n, n_workers) int32; places[k, i] is the row of `received` that worker i made of it, or NOBODY
-    scales    (n, n_workers) float32; of a row that one worker alone has touched, what it made of it is taken
+    scales    (n, n_workers) float32; a row that only one worker has touched is taken as it is
 
     The result also becomes that of `before` and `array`, while it is in the cache.
     """

@@ -1,10 +1,10 @@
-"""Rows of words out of the vocabulary, made of vectors of their character n-grams, and the sums that fit those vectors.
+"""Rows of words outside the vocabulary, composed of the vectors of their character n-grams, and the fit of these.
 
     row = X S        a row of X has 1 / sqrt(n) at the bucket of each of the n n-grams of a word
     fit   the S that minimises |X S - V|^2 + penalty |S|^2, with the model's own rows V: conjugate gradients, each
           column by itself, so that any split of the columns among threads gives the same bits
 
-The rows are those of `means_reference.compose` in every bit.
+The rows are bit-identical to those of `means_reference.compose`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from siamese_cbow.machine.simd import MOST_HALVES, add_halves, write_signs
 from siamese_cbow.words.unknown_words import UnknownWords, no_unknown_words
 
 BLOCK = 64  # columns: a cache line of codes
-ZERO = 8  # what a code of 0 is written as
-LATEST = 128  # rows that are kept while texts are gone through: they stay in the second-level cache
+ZERO = 8  # how a code of 0 is stored
+LATEST = 128  # rows kept while texts are processed: they stay in the second-level cache
 
 
 def padded(codes: NDArray[np.int8]) -> Bytes:
-    """Codes (n, dim) of -8 to 7, with 8 added to each, two to a byte, in rows of whole cache lines.
+    """Codes (n, dim) of -8 to 7, with 8 added to each, two per byte, in rows of whole cache lines.
 
     Byte d of a row has columns d and d + half of the width. After the last bucket comes a row of zeros, for n-grams
-    that don't count. With one code to a byte, a row came from twice as many lines of the outer caches: a sixth slower.
+    that don't count. With one code per byte, a row would span twice as many lines of the outer caches: a sixth slower.
     """
     n, half = len(codes), -(-codes.shape[1] // (2 * BLOCK)) * BLOCK
     whole = np.full((n + 1, 2 * half), ZERO, np.uint8)
@@ -44,7 +44,7 @@ def padded(codes: NDArray[np.int8]) -> Bytes:
 class UnknownRows(NamedTuple):
     """Rows of unknown words: all of them, or the memory in which they are composed as they are asked for.
 
-    Loops over all of a block, without an end to look for, are what the compiler makes vector instructions of.
+    The compiler vectorises only loops over a whole block, with a constant length.
     """
 
     words: UnknownWords
@@ -60,7 +60,7 @@ class UnknownRows(NamedTuple):
 
 
 def made_rows(rows: Vectors, offsets: Offsets) -> UnknownRows:
-    """Rows (n_words, dim or more) that are there: text i has those from offsets[i] to offsets[i + 1]."""
+    """Rows (n_words, dim or more) that already exist: text i has those from offsets[i] to offsets[i + 1]."""
     words = no_unknown_words(0)._replace(offsets=offsets)
     nothing, blocks = np.zeros(0, np.int16), np.zeros((0, BLOCK), np.int16)
     composed = np.zeros(0, np.int32), np.zeros((0, BLOCK), np.uint8), rows.shape[1], np.zeros(3)
@@ -77,7 +77,7 @@ def rows_as_asked_for(unknown: UnknownWords, codes: Bytes, dim: int, numbers: Fl
 
 
 def compose_rows(unknown: UnknownWords, codes: Bytes, dim: int, numbers: Floats, out: Vectors) -> None:
-    """out[k, :dim] becomes the row of unknown word k; what it has beyond `dim`, as `codes` have, says nothing."""
+    """out[k, :dim] becomes the row of unknown word k; columns beyond `dim`, which `codes` also have, are undefined."""
     _compose(rows_as_asked_for(unknown, codes, dim, numbers), out)
 
 
@@ -91,7 +91,7 @@ def _compose(unknown: UnknownRows, out: Vectors) -> None:
 
 @inner(**INLINE)
 def row_of(unknown: UnknownRows, k: int) -> Any:
-    """Where the row of word k stands in `unknown.rows`. A word that comes again soon is composed once."""
+    """The place of word k's row in `unknown.rows`. A word that recurs soon is composed only once."""
     latest, keys = unknown.latest, unknown.words.keys
     if len(latest) == 0:
         return k
@@ -150,9 +150,9 @@ def _add_codes(buckets: Ids, j: int, end: int, codes: Bytes, totals: NDArray[np.
         add_halves(codes, buckets, first, min(first + MOST_HALVES, end), totals)
 
 
-# Both products work on BLOCK columns, as the loops of `_compose` do: six times as fast as columns that are counted. A
-# bucket's number is read once, before its columns. Read again for each, in case `out` lay on it, it kept the compiler
-# from vector instructions, and a product took seven times as long.
+# Both products work on BLOCK columns, as the loops of `_compose` do: six times as fast as a variable number. A bucket's
+# number is read once, before its columns: reading it again for each, in case `out` overlaps it, kept the compiler from
+# vectorising, and a product took seven times as long.
 
 
 @njit(**LEAN)

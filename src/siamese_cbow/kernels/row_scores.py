@@ -1,12 +1,12 @@
-"""Rows compared with a query: by the words they hold, and by vectors of one byte a number.
+"""Rows compared with a query: by the words they contain, and by int8 vectors.
 
-    count_terms  words of rows            ->   how often each word of a query stands in them
-    count_rows   postings of one word     ->   how often it stands in each row
+    count_terms  words of rows            ->   how often each query word occurs in them
+    count_rows   postings of one word     ->   how often it occurs in each row
     add_scores    those of all its forms   ->   scores of the rows, by `bm25`
     code_scores  codes of all rows        ->   their dot products with the query, with these scores added
 
-Rows without a word of the query are not touched by the next two, and callers put back what was touched: nothing goes
-through a million zeros but `code_scores`, once. Nothing here starts threads: callers give each thread its own rows.
+The next two skip rows without a query word, and callers reset what was touched: only `code_scores` goes through all
+rows, once. Nothing here starts threads: callers give each thread its own rows.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def count_rows(
     touched: NDArray[np.int32],
     n: int,
 ) -> int:
-    """Adds the counts of live rows to `tally`, MOST at most; rows that had none are put behind the first n touched.
+    """Adds the counts of live rows to `tally`, MOST at most; rows that had none are appended to the first n touched.
 
-    The result is the number of rows touched, or -1 where a row is not one of `live`: the file is damaged.
+    The result is the number of rows touched, or -1 if a row is not in `live`: the file is damaged.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -93,7 +93,7 @@ def add_scores(
 ) -> int:
     """Adds weight * `bm25.saturated` to the scores of touched rows, and makes their tally 0 again.
 
-    Rows that had no score are put, with `first` added, behind the first n scored; the result is their number.
+    Rows that had no score are appended, with `first` added, to the first n scored; returns their number.
     """
     for i in range(len(touched)):
         row = touched[i]
@@ -118,7 +118,7 @@ def code_scores(
     out: Vectors,
     maxima: Vectors,
 ) -> None:
-    """out[i] = (codes[i] . query) * factors[i] + scores[i] * weight, and of dead rows -inf.
+    """out[i] = (codes[i] . query) * factors[i] + scores[i] * weight, and -inf for dead rows.
 
     codes   (n, dim) int8; query (dim,) float32; factors, out (n,) float32; scores (n,) float64
     first   the number of the first row among all rows
@@ -141,7 +141,7 @@ def code_scores(
 
 @inner(**LEAN, fastmath={"reassoc", "contract"})
 def _dots(codes: NDArray[np.int8], query: Vectors, i: int, end: int, out: Vectors) -> None:
-    """out[i:end] = codes[i:end] . query. Eight rows at a time ask for the query's numbers once: a quarter faster."""
+    """out[i:end] = codes[i:end] . query. Eight rows at a time read the query's numbers once: a quarter faster."""
     while i + 8 <= end:
         a = b = c = d = e = f = g = h = np.float32(0)
         for k in range(len(query)):

@@ -1,7 +1,7 @@
-"""The objectives and the optimisers that a recipe can name, with all that others need to know of them.
+"""The objectives and the optimisers that a recipe can name, with everything that other modules need to know about them.
 
 Command line, recipes, layout in memory and kernels read these tables, and nothing else lists names. Imports nothing:
-`--help` reads it too. `number` is what kernels compare with, as they know no names; it is stored nowhere.
+`--help` reads it too. Kernels know no names and compare `number`, which is stored nowhere.
 
 A new objective is a line here, its loss in `objectives.losses` and its definition in `objectives.reference`; a new
 optimiser is a line here and its rule in `batch.updates`. A kernel that meets a number without code ends with an error.
@@ -18,7 +18,7 @@ OptimizerName: TypeAlias = Literal["sgd", "nesterov", "adagrad", "adadelta", "ad
 
 
 class ObjectiveKind(NamedTuple):
-    """What is known of an objective."""
+    """The properties of an objective."""
 
     number: int
     sampled: bool  # negatives are sampled for each anchor; otherwise all other sentences of its batch are candidates
@@ -36,16 +36,16 @@ OBJECTIVES: Mapping[ObjectiveName, ObjectiveKind] = {
     "hinge": ObjectiveKind(5, sampled=True, score="distance", setting="margin", reference="hinge"),
 }
 # How two sentences are compared: the cosine of their means, the dot product of their means, or the squared distance of
-# their sums, negative so that more is nearer. The number is what kernels compare with.
+# their sums, negated so that higher is nearer. Kernels compare the number.
 SCORES: Mapping[ScoreName, int] = {"cosine": 0, "dot": 1, "distance": 2}
 
 
 class OptimizerKind(NamedTuple):
-    """What is known of an optimiser."""
+    """The properties of an optimiser."""
 
     number: int
     epsilon: float  # added to denominators
-    state: tuple[str, str]  # what it remembers of each row, twice: "" nothing, "one" number, a full "row"
+    state: tuple[str, str]  # what it remembers about each row, twice: "" nothing, "one" number, a full "row"
     elementwise: bool  # the numbers of a row move one by one, so that a row may be cut into strips
     settings: tuple[Literal["momentum", "second_momentum"], ...] = ()  # of the recipe, beside the learning rate
 

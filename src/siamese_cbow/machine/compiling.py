@@ -20,7 +20,7 @@ home, as in containers and services. Here it gets one more location, tried last:
 user, because whoever writes to it decides what code runs. Its name contains a hash of all sources, so that an update
 starts a new one.
 
-The first `train` on a machine compiles about 130 functions (benchmarks/one_step.py measures it), most of which only
+The first `train` on a machine compiles about 100 functions (benchmarks/one_step.py measures it), most of which only
 kernels call. For these, `inner` leaves out the wrapper through which Python would call them: a third of all
 compilation. Threads don't help, because Numba compiles under one lock; a second process does (`training.ahead`). Tried
 and left: no cache files for inner functions saves 0.3 s more, but then kernels that share them compile them again.
@@ -213,7 +213,7 @@ def _twin(function: _Inner) -> Any:
 
 
 def is_cached(kernel: Any) -> bool:
-    """Whether a kernel has been compiled on this machine, so that calling it takes no time; True where none is kept."""
+    """Whether a kernel has been compiled on this machine, so that calling it takes no time; True if none are cached."""
     path = getattr(getattr(kernel._cache, "_cache_file", None), "_index_path", None)
     return path is None or Path(path).exists()
 

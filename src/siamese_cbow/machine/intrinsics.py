@@ -3,8 +3,8 @@
 Each function is first defined in plain Python and then in LLVM.
 
 Rows in memory span whole cache lines, aligned, prefetched and reused. Rows of whole lines (the dim rounded up, the rest
-zero) make loops over rows a fifth faster. Rows are scattered over memory, and most of the work on them is waiting
-unless they are prefetched.
+zero) make loops over rows a fifth faster. Rows are scattered over memory, so without prefetching
+most of the time would go into waiting for them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 BLAS would first copy both matrices into its own layout, which on 64 rows costs a third of its time. Here everything is
 already in the cache: both products keep a block of results in registers and read their inputs in place. Each number is
-summed in one order, whatever block it is in, so nothing depends on tiles or threads.
+summed in the same order in any block, so nothing depends on tiles or threads.
 
 Also functions of a row of cosines: exp of all of them, and the highest; Numba would go number by number, many times
 slower. Cephes' method: x = n ln 2 + r, exp(r) by a polynomial, 2^n by writing n into the exponent; relative error below

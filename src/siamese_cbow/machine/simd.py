@@ -3,14 +3,14 @@
     gather         out[k] = rows[a] + rows[b] + ...
     gather_scaled  out[k] = x rows[a] + y rows[b] + ...
     gather_move    out[k] -= rate (rows[a] + rows[b] + ...)
-    add_halves     out += rows[a] + rows[b] + ...             of whole numbers of four bits, two to a byte
+    add_halves     out += rows[a] + rows[b] + ...             of four-bit integers, two per byte
     write_signs    out = 1 or -1 for each bit of a number
 
 Numba keeps the sums of a loop in registers only if it can prove that it may: its own loops run along the columns of a
 few rows, write the sum to memory and read it again for the next few. Written in LLVM (`SimdCode`, which `products` uses
 too), sums stay where the code puts them. Here the columns are split into pieces of a few cache lines, and each piece is
 summed over all rows before the next: a third faster. Each number is the sum of its column from the first row to the
-last, whatever the pieces.
+last, independent of the pieces.
 
 rows, out  (any, width) float32 with a width of whole cache lines
 numbers    (any,) int32, row numbers
@@ -26,7 +26,7 @@ from numba import types
 from siamese_cbow.machine.compiling import PLAIN, intrinsic_or
 from siamese_cbow.machine.intrinsics import LINE
 
-MOST_HALVES = 17  # of a byte, 15 at most, of which one byte holds the sum
+MOST_HALVES = 17  # each is at most 15, so a byte holds the sum of this many
 _LINE_BYTES = 64
 
 if not PLAIN:
@@ -114,7 +114,7 @@ def add_halves(typingctx: Any, rows: Any, numbers: Any, begin: Any, end: Any, ou
     rows  (any, width) uint8 with a width of whole cache lines; a negative number stands for the last one
     out   (2 width,) int16
 
-    [[0x21], [0x43]], numbers 0 1 -> 1 + 3, 2 + 4. At most MOST_HALVES rows: sums are of bytes until they are complete.
+    [[0x21], [0x43]], numbers 0 1 -> 1 + 3, 2 + 4. At most MOST_HALVES rows: sums are bytes until they are complete.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

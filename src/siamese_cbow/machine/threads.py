@@ -81,7 +81,7 @@ class Tile(NamedTuple):
     strip: int
     begin: int
     end: int
-    thread: int  # that runs it
+    thread: int  # the thread that runs it
     # used by `finish`
     turn: int
     n_tiles: int

@@ -1,18 +1,18 @@
-"""Counts words at scan speed, and gives each a provisional id so that the text is read only once.
+"""Counts words at scan speed and gives each a provisional id, so that the text is read only once.
 
-    text -> WordCounter.scan -> ids in order of first sight      (now, while reading)
+    text -> WordCounter.scan -> ids in order of appearance       (now, while reading)
          -> merge            -> vocabulary in order of count     (when everything is read)
          -> provisional id   -> id of the vocabulary, or -1      (`Merged.remaps`)
 
-Several counters work side by side on the blocks of one corpus. Which block goes to which counter depends on the
+Several counters work in parallel on the blocks of one corpus. Which block goes to which counter depends on the
 block's position alone, so the result is the same for any number of threads.
 
-In groups of translations each column is of another language, and its words are counted apart. In the end the
-vocabularies stand one after the other, each word with its language: en:the en:house de:das de:haus.
+In groups of translations, each column has its own language and its words are counted separately. In the end the
+vocabularies are concatenated, each word with its language: en:the en:house de:das de:haus.
 
-Memory is bounded: a counter that holds more than `max_distinct` different words of a language forgets the rarest of
-them, as word2vec does, and notes on disk how that changed the provisional ids. Tokens of forgotten words count as
-unknown and counts become lower bounds; `n_forgotten` says how many words it hit.
+Memory is bounded: a counter that holds more than `max_distinct` distinct words of a language drops the rarest of
+them, as word2vec does, and records on disk how that changed the provisional ids. Tokens of dropped words count as
+unknown, and counts become lower bounds; `n_forgotten` is the number of such words.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class WordCounter:
 
     n_languages   columns of each group; 0 for text of one language
     max_distinct  words of each language
-    folder        for the notes of what was forgotten
+    folder        for the records of dropped words
     """
 
     def __init__(self, tokenizer: Tokenizer, *, max_distinct: int, folder: Path, n_languages: int = 0) -> None:
@@ -64,11 +64,11 @@ class WordCounter:
         self._ids: Ids = np.empty(0, np.int32)  # room for those of a block
         self.n_words = 0
         self.n_forgotten = 0
-        self.forgets: list[Ids] = []  # on disk, one per time of forgetting: old provisional id -> new one, or -1
+        self.forgets: list[Ids] = []  # on disk, one for each drop: old provisional id -> new one, or -1
 
     @property
     def generation(self) -> int:
-        """How many times words were forgotten: ids of one scan belong to the generation it ended in."""
+        """How many times words were dropped: the ids of a scan belong to the generation it ended in."""
         return len(self.forgets)
 
     @property
@@ -93,7 +93,7 @@ class WordCounter:
         text = normal_lines(np.frombuffer(lines, np.uint8), self._tokenizer)
         if len(self._ids) < len(text):
             self._ids = np.empty(len(text) + len(text) // 8, np.int32)
-        ids = self._ids  # used again: fresh memory comes page by page from the system
+        ids = self._ids  # reused: fresh memory comes page by page from the system
         ends = np.empty(np.count_nonzero(text == NEWLINE), np.int64)  # bytes.count takes five times as long
         cursor = Cursor(0, 0, 0, self.n_words, int(self._table.starts[self.n_words]))
         while True:
@@ -120,16 +120,16 @@ class WordCounter:
     def remaps(self, last: Ids) -> list[Ids]:
         """From the final ids of today's provisional ids to those of every generation, (generation + 1) arrays.
 
-        An id of an early generation goes through all later times of forgetting.
+        An id of an early generation passes through all later drops.
         """
         remaps = [last]
         for forget in reversed(self.forgets):
-            later = np.append(remaps[-1], np.int32(-1))  # [-1] is -1: what was forgotten stays unknown
+            later = np.append(remaps[-1], np.int32(-1))  # [-1] is -1: dropped words stay unknown
             remaps.append(_on_disk(self._folder, later[forget]))
         return remaps[::-1]
 
     def _grow(self) -> None:
-        """Twice the room; the hash table is filled anew, since a word's slot depends on its size."""
+        """Doubles the capacity; the hash table is refilled, because a word's slot depends on its size."""
         slots = empty_slots(len(self._table.slots))
         fill_slots(slots, self.hashes())
         twice = (np.concatenate([array, np.zeros_like(array)]) for array in self._table[1:])
@@ -142,7 +142,7 @@ class WordCounter:
             counts = self.counts[own := self.columns == column]
             if len(counts) > self._max_distinct:
                 stays[own] = counts > np.sort(counts)[-max(1, self._max_distinct // 2)]
-        if stays.all():  # it is only all languages together that have many
+        if stays.all():  # only all languages together exceed the limit
             return
         n, table = int(stays.sum()), self._table
         lengths = np.diff(table.starts[: self.n_words + 1])
@@ -165,12 +165,12 @@ class Merged:
 
     vocabulary: Vocabulary
     remaps: list[list[Ids]]  # [counter][generation]: provisional id -> id of the vocabulary, -1 for none
-    n_distinct: int  # different words seen, rare ones included
+    n_distinct: int  # distinct words seen, rare ones included
     min_count: int  # as given, or by the size of the text
 
 
 class Counted(Protocol):
-    """Words that were counted: a `WordCounter`, or the sum of some."""
+    """Counted words: a `WordCounter`, or the sum of several."""
 
     n_words: int
 
@@ -200,7 +200,7 @@ def merge(
     vocabulary: Vocabulary | None,
     languages: Sequence[str] = (),
 ) -> Merged:
-    """One vocabulary of what all counters saw; the limits apply to each language. A given vocabulary stays as it is.
+    """One vocabulary from all counters; the limits apply to each language. A given vocabulary is not changed.
 
     min_count  None: by the size of the text, see `min_count_of`
     """
@@ -213,7 +213,7 @@ def merge(
     bounds = np.cumsum([0] + [counter.n_words for counter in counters])
 
     def words(distinct: NDArray[np.int64]) -> list[str]:
-        """Some of the different words, spelled by the first counter that saw each."""
+        """Some of the distinct words, each spelled as the first counter that saw it has it."""
         owners = np.searchsorted(bounds, first[distinct], side="right") - 1
         ids = first[distinct] - bounds[owners]
         spelled = [""] * len(distinct)
@@ -244,10 +244,10 @@ def merge(
 
 
 def min_count_of(n_tokens: int) -> int:
-    """How often a word has to stand in a text of so many words to be learnt: `min_count_of(3_000_000)` -> 2.
+    """How often a word must occur in a text of this many words to enter the vocabulary: `min_count_of(3_000_000)` -> 2.
 
-    A word that was left out still has a vector, made of its letters; one that was seen a few times in a small text has
-    a better one of its own.
+    A word outside the vocabulary still gets a vector from its letters; for a word seen a few times in a small text, a
+    learnt vector is better.
     """
     return next((count for limit, count in ((2_000_000, 1), (20_000_000, 2)) if n_tokens < limit), 5)
 
@@ -260,7 +260,7 @@ def _most_frequent(
     max_words: int | None,
     language: str,
 ) -> tuple[NDArray[np.int64], Vocabulary]:
-    """Those of the different words of a language that occur often enough, in the order of the vocabulary they make."""
+    """The words of a language that occur often enough, in vocabulary order."""
     where = f"language {language}: " if language else ""
     if not len(totals):
         raise InputError(f"{where}the text contains no words; expected at least one")
@@ -272,7 +272,7 @@ def _most_frequent(
         )
     frequent = np.flatnonzero(totals >= min_count)
     spelled = words(distinct[frequent])
-    # Strings stand in the order of their UTF-8 bytes; sorting by count leaves that order among equals.
+    # Strings are in the order of their UTF-8 bytes; sorting by count leaves that order among equals.
     by_word = np.array(sorted(range(len(spelled)), key=spelled.__getitem__), np.int64)
     order = by_word[np.argsort(-totals[frequent[by_word]], kind="stable")][:max_words]
     chosen = frequent[order]
@@ -280,7 +280,7 @@ def _most_frequent(
 
 
 def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list[int]:
-    """The ids of words of a language in a vocabulary that was given; -1 for those it does not have."""
+    """The ids of a language's words in a given vocabulary; -1 for words it lacks."""
     prefix = f"{language}:" if language else ""
     ids = [vocabulary.index.get(prefix + word, -1) for word in words]
     if max(ids, default=-1) < 0:
@@ -291,7 +291,7 @@ def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list
 
 
 def _on_disk(folder: Path, values: Ids) -> Ids:
-    """The same array in a file of its own, so that the system can take its memory back."""
+    """The same array in a file of its own, so that the system can reclaim its memory."""
     handle, name = tempfile.mkstemp(suffix=".npy", dir=folder)
     os.close(handle)
     return as_mapped(Path(name), values)

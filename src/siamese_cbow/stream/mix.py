@@ -1,9 +1,9 @@
-"""Several streams for one training: running text and pairs, or a new text and some of an old one.
+"""Several streams for one training run: running text and pairs, or a new text and some of an old one.
 
     Mix([wikipedia, captions])                  an epoch goes through both, a piece of one after a piece of the other
     Mix([wikipedia, captions], passes=[1, 5])   and through the captions five times
 
-The streams stay as they are, each with its own vocabulary. The model gets the words of all.
+The streams are not changed; each keeps its own vocabulary. The model gets the words of all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Mix:
 
     @classmethod
     def of(cls, streams: Stream | Mix | Sequence[Stream]) -> Mix:
-        """What was given, as a mix: a stream is a mix of one."""
+        """The argument as a mix: a single stream is a mix of one."""
         if isinstance(streams, Mix):
             return streams
         return cls([streams] if isinstance(streams, Stream) else list(streams))
@@ -50,7 +50,7 @@ class Mix:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """How all of them were cut into words."""
+        """How all of them were tokenised."""
         return self.streams[0].tokenizer
 
     @property
@@ -60,25 +60,25 @@ class Mix:
 
     @property
     def known_language(self) -> str | None:
-        """The language of all, where each knows it: None for several, for guesses, and for streams of 0.1.0."""
+        """The language of all, if each states it: None for several, for guesses, and for streams of 0.1.0."""
         known = {stream.about.get("language") for stream in self.streams}
         return known.pop() if len(known) == 1 else None
 
     @property
     def n_tokens(self) -> int:
-        """Words that an epoch goes through, about."""
+        """Approximate number of words in an epoch."""
         return round(sum(n * stream.n_tokens for n, stream in zip(self.passes, self.streams, strict=True)))
 
     @property
     def fingerprint(self) -> str:
-        """Of the streams and their passes; of one stream alone, its own."""
+        """A hash of the streams and their passes; for a single stream, its own."""
         if len(self.streams) == 1 and self.passes[0] == 1:
             return self.streams[0].fingerprint
         parts = [f"{n!r} {stream.fingerprint}" for n, stream in zip(self.passes, self.streams, strict=True)]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
     def about(self) -> dict[str, Any]:
-        """What a model says of where it comes from; of several streams, also each of them."""
+        """What a model records about its corpus; for several streams, also each of them."""
         about: dict[str, Any] = {"fingerprint": self.fingerprint, "n_tokens": self.n_tokens}
         if len(self.streams) > 1:
             about["streams"] = [
@@ -100,7 +100,7 @@ class Mix:
 def joined(vocabularies: Iterable[Vocabulary]) -> Vocabulary:
     """The words of all, with their counts added up: 3 the 1 cat + 2 the 4 dog -> 5 the 4 dog 1 cat.
 
-    Equal ones are taken once: a text that was prepared with the vocabulary of another has its counts, not its own.
+    Equal vocabularies count once: a text prepared with the vocabulary of another has that one's counts, not its own.
     """
     different: list[Vocabulary] = []
     for vocabulary in vocabularies:

@@ -1,10 +1,10 @@
-"""Text in, stream out: reads each text once, counts words, and leaves ids on disk.
+"""Text in, stream out: reads each text once, counts words, and writes ids to disk.
 
     1. spool       blocks of text -> provisional ids, several blocks at a time
     2. vocabulary  which words are frequent enough, and their final ids
     3. write       provisional ids -> final ids; sentences without a known word are dropped and counted
 
-Memory does not depend on the size of the corpus, only on the number of different words, which is bounded.
+Memory does not depend on the size of the corpus, only on the number of distinct words, which is bounded.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from siamese_cbow.stream.writer import StreamWriter
     from siamese_cbow.text.languages import Detected
 
-WORDS_ONLY = Tokenizer(punctuation=False)  # marks say nothing of what a sentence is about, and cost time and quality
-OURS = (ABOUT, VOCABULARY, *(f"{name}.npy" for name in ARRAYS))  # all that a stream's folder holds
+WORDS_ONLY = Tokenizer(punctuation=False)  # punctuation carries no topic, and costs time and quality
+OURS = (ABOUT, VOCABULARY, *(f"{name}.npy" for name in ARRAYS))  # all files in a stream's folder
 
 
 def prepare(
@@ -65,8 +65,8 @@ def prepare(
     progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
-    tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on the settings have it, too
-    if not corpus.settings.languages:  # of several languages, all are cut alike
+    tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on, the settings have it too
+    if not corpus.settings.languages:  # several languages are all tokenised alike
         tokenizer = tokenizer.of_language(language.code)
     settings = Settings(min_count, max_words, max_distinct, tokenizer, corpus.settings, _given(vocabulary))
     with shown(progress, "preparing", corpus.total_bytes, unit="B") as reporter:
@@ -79,7 +79,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides how a text becomes a stream."""
+    """Everything that determines how a text becomes a stream."""
 
     min_count: int | None
     max_words: int | None
@@ -100,7 +100,7 @@ class Settings:
                 raise InputError(f"the word {word!r} of the given vocabulary has no language; {expected}")
 
     def plain(self) -> dict[str, Any]:
-        """As plain values, for `stream.json`; a vocabulary that was given is known by its hash."""
+        """As plain values, for `stream.json`; a given vocabulary is identified by its hash."""
         return {
             "min_count": self.min_count,
             "max_words": self.max_words,
@@ -120,7 +120,7 @@ def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
 
 
 def sources_of(corpus: Corpus) -> list[dict[str, Any]]:
-    """What tells whether a file has changed since; empty where there is more than files."""
+    """What shows whether a file has changed; empty if not all inputs are files."""
     stats = [(path, path.stat()) for path in corpus.files]
     return [{"path": str(path), "size": stat.st_size, "modified_ns": stat.st_mtime_ns} for path, stat in stats]
 
@@ -133,9 +133,9 @@ def _prepare_or_reuse(
     threads: int,
     progress: Progress,
 ) -> Stream:
-    """The stream that `folder` holds where it is of just this text and these settings; else a new one, if it may be."""
+    """The stream in `folder` if it has exactly this text and these settings; otherwise a new one, if allowed."""
     changes = _changes(folder, sources_of(corpus), settings, restart)
-    if changes == [] and not corpus.files:  # only the result can tell whether the text is the same
+    if changes == [] and not corpus.files:  # only the result shows whether the text is the same
         with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as elsewhere:
             stream = _prepare_into(Path(elsewhere) / "stream", corpus, settings, threads, progress)
         changes = [] if stream.fingerprint == read_about(folder)["fingerprint"] else ["the text"]
@@ -149,7 +149,7 @@ def _prepare_or_reuse(
 def check_changes(
     folder: Path, sources: list[dict[str, Any]], settings: Settings, restart: bool, progress: Progress
 ) -> Stream | None:
-    """The stream that `folder` holds where it is of just these files and settings; None where one may be written."""
+    """The stream in `folder` if it has exactly these files and settings; None if one may be written."""
     changes = _changes(folder, sources, settings, restart)
     if changes == []:
         return _unchanged(folder, progress)
@@ -173,7 +173,7 @@ def _check_restart(folder: Path, changes: list[str] | None, restart: bool | Lite
 def _changes(
     folder: Path, sources: list[dict[str, Any]], settings: Settings, restart: bool | Literal["changed"]
 ) -> list[str] | None:
-    """How the stream in `folder` differs from what is wanted; None where there is none, or where that is no matter."""
+    """How the stream in `folder` differs from the request; None if there is none or if it may be replaced anyway."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     if not (folder / ABOUT).is_file():
@@ -238,7 +238,7 @@ def finish(
     n_forgotten: int,
     messages: list[str],
 ) -> None:
-    """Writes what a stream has beside its arrays."""
+    """Writes everything in a stream's folder except its arrays."""
     merged.vocabulary.write(new / VOCABULARY)
     about = {
         "format_version": FORMAT_VERSION,
@@ -256,7 +256,7 @@ def finish(
 
 
 def opened(folder: Path, vocabulary: Vocabulary, progress: Progress) -> Stream:
-    """The stream that was just written; says what it is like."""
+    """The stream that was just written; describes it to the user."""
     stream = Stream.load(folder, vocabulary=vocabulary)
     _say_what_happened(stream, progress)
     return stream

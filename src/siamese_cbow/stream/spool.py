@@ -26,7 +26,7 @@ from siamese_cbow.text.splitters import Splitters
 
 @dataclass
 class Tallies:
-    """What was met on the way and has to be said."""
+    """What the user has to be told about the text."""
 
     languages: tuple[str, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)  # source -> layout
@@ -36,14 +36,14 @@ class Tallies:
     short_at: list[str] = field(default_factory=list)
 
     def add(self, lines: Lines) -> None:
-        """Takes in one block."""
+        """Adds one block."""
         self.n_broken += lines.n_broken
         self.n_cut += lines.n_cut
         self.n_short += lines.n_short
         self.short_at = [*self.short_at, *lines.short_at][:3]
 
     def messages(self) -> list[str]:
-        """Sentences for the user; none where nothing odd was met."""
+        """Messages for the user; none if nothing was unusual."""
         n_sources = Counter(self.layouts.values())
         messages = [f"read {counted(n, 'text')} as {layout}" for layout, n in n_sources.items()]
         if self.n_broken:
@@ -69,11 +69,11 @@ class Scanned(NamedTuple):
 
 
 class Spool:
-    """Provisional ids and line ends of a corpus, in one file: the arrays of a block after those of the one before."""
+    """Provisional ids and line ends of a corpus in one file, block after block."""
 
     def __init__(self, path: Path, n_blocks: int = 0) -> None:
         self._path = path
-        # The counter of each, and its generation; one that is there already is of one counter, which forgot nothing.
+        # The counter of each, and its generation; an existing one comes from one counter that dropped nothing.
         self._blocks: list[tuple[int, int]] = [(0, 0)] * n_blocks
         self.tallies = Tallies()
 

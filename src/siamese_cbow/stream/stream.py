@@ -4,10 +4,10 @@
     sentences  [0,      3,     5,       7]        sentence 1 has tokens 3 and 4
     ids        [0, 4, 1, 0, 2, 3, 0]              token 3 is word 0 of the vocabulary
 
-On disk it is a folder of `.npy` files that are memory-mapped, so a stream may be larger than memory. Opening it goes
-through the arrays once, as kernels trust them: every id is of a word, and offsets rise. (A billion tokens in 50 million
-sentences take half a second where the files are in memory, 4.4 GB of reading where they are not.)
-Sentences are adjacent where they follow each other in one document; in a stream of groups (phrase pairs), all members
+On disk it is a folder of `.npy` files that are memory-mapped, so a stream may be larger than memory. Opening it scans
+the arrays once, because kernels trust them: every id must be in the vocabulary, and offsets must rise. (A billion
+tokens in 50 million sentences take half a second if the files are in memory, or else as long as reading 4.4 GB.)
+Sentences are adjacent if they follow each other in one document; in a stream of groups (phrase pairs), all members
 of a document are paraphrases of one another.
 """
 
@@ -54,7 +54,7 @@ class Stream:
 
     @property
     def n_tokens(self) -> int:
-        """Known words in all."""
+        """Number of known words."""
         return len(self.ids)
 
     @property
@@ -69,7 +69,7 @@ class Stream:
 
     @property
     def language(self) -> str:
-        """The language that the text was prepared as, whose stems it has: "en". Of several, see the vocabulary's."""
+        """The language the text was prepared for, whose stems it uses: "en". For several, see the vocabulary's."""
         return str(self.about.get("settings", {}).get("text", {}).get("language", "en"))
 
     @property
@@ -121,7 +121,7 @@ class Stream:
         return cls(ids, sentences, bounds, vocabulary, tokenizer, digest.hexdigest(), kind)
 
     def parts(self, n: int) -> list[range]:
-        """The sentences of n parts of about the same number, which end where documents do if that is near.
+        """The sentences of n parts of about equal size, which end at the end of a document if one is near.
 
         Documents of 49 and 51 sentences, 2 parts -> sentences 0 to 49, 49 to 100
         """
@@ -129,13 +129,13 @@ class Stream:
         after = np.searchsorted(self.documents, ideal)
         near = np.stack([self.documents[np.maximum(after - 1, 0)], self.documents[after]])
         ends = near[np.abs(near - ideal).argmin(axis=0), np.arange(n - 1)]
-        if self.kind == "text":  # inside a long document, one pair of neighbours is lost
+        if self.kind == "text":  # a cut inside a long document loses one pair of neighbours
             ends = np.where(np.abs(ends - ideal) > 0.02 * self.n_sentences / n, ideal.astype(np.int64), ends)
         bounds = [0, *ends.tolist(), self.n_sentences]
         return [range(first, last) for first, last in pairwise(bounds)]
 
     def part(self, chosen: range) -> Stream:
-        """A stream of some of its sentences, of the same words; ids stay on disk.
+        """A stream of some of its sentences with the same vocabulary; ids stay on disk.
 
         Two documents of 3 sentences each, `part(range(2, 6))` -> documents of 1 and 3
         """
@@ -147,15 +147,15 @@ class Stream:
         documents = np.concatenate([[chosen.start], inside, [chosen.stop]]) - chosen.start
         sentences = np.asarray(offsets - offsets[0])
         for array in (sentences, documents):
-            array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for what is mapped
+            array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for memory-mapped arrays
         return replace(self, ids=self.ids[offsets[0] : offsets[-1]], sentences=sentences, documents=documents)
 
     def in_pieces(self, n_words: int) -> Stream:
-        """The same text in pieces of about so many words, each a sentence of the new stream; ids stay on disk.
+        """The same text in pieces of about this many words, each a sentence of the new stream; ids stay on disk.
 
-        A sentence of 7 words and one of 2, `in_pieces(3)` -> pieces of 3, 4 and 2 words. Neighbours are then parts of
-        one sentence as a rule, so that a training learns from the words close by, as word2vec does, rather than from
-        what a passage is about.
+        A sentence of 7 words and one of 2, `in_pieces(3)` -> pieces of 3, 4 and 2 words. Neighbours are then mostly
+        parts of one sentence, so that training learns from nearby words, as word2vec does, rather than from the topic
+        of a passage.
         """
         if n_words < 1:
             raise SettingsError(f"pieces of {n_words} words; expected 1 or more")
@@ -168,7 +168,7 @@ class Stream:
         )
         sentences, documents = np.append(starts, self.sentences[-1]), first[self.documents]
         for array in (sentences, documents):
-            array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for what is mapped
+            array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for memory-mapped arrays
         digest = hashlib.blake2b(f"pieces of {n_words} words: {self.fingerprint}".encode(), digest_size=16)
         return replace(self, sentences=sentences, documents=documents, fingerprint=digest.hexdigest())
 
@@ -183,8 +183,8 @@ class Stream:
     ) -> Stream:
         """Opens a folder that `prepare` has written; the arrays stay on disk.
 
-        vocabulary  what its vocabulary file holds, if that is known: a large one takes a while to read
-        verify      compute the fingerprint anew, which finds a single changed bit: a second for each gigabyte
+        vocabulary  the content of its vocabulary file, if known: a large one takes a while to read
+        verify      recompute the fingerprint, which detects a single changed bit: a second per gigabyte
         part        (2, 5): only the third of five parts of it, and only that is read
         """
         folder = Path(path)
@@ -213,7 +213,7 @@ class Stream:
         return stream
 
     def _check(self, folder: Path) -> None:
-        """Raises an error where a kernel would read beyond an array or take a number for a word that is none."""
+        """Raises an error if a kernel would read beyond an array or use an id that is not in the vocabulary."""
         wrong = {
             "ids": check_ids(self.ids, len(self.vocabulary)),
             "sentences": check_offsets(self.sentences, self.n_tokens),
@@ -238,7 +238,7 @@ def fingerprint_of(seed: str, vocabulary: Vocabulary, hashes: Iterable[bytes]) -
 
 
 def is_stream(folder: Path) -> bool:
-    """Whether `prepare` has written this folder, even if something of it is lost by now."""
+    """Whether `prepare` wrote this folder, even if parts of it are missing now."""
     return any((folder / name).is_file() for name in (ABOUT, *(f"{name}.npy" for name in ARRAYS)))
 
 
@@ -266,7 +266,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def _check_values(about: Mapping[str, Any], text: Mapping[str, Any]) -> None:
-    """Raises a ValueError where a value that loading relies on is of another kind."""
+    """Raises a ValueError if a value that loading relies on has the wrong type."""
     numbers = [about["n_words"], *(about["lengths"][name] for name in ARRAYS)]
     languages = text.get("languages", ())
     words = [about["fingerprint"], text.get("language", "en"), *languages]

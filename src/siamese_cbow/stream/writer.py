@@ -1,4 +1,4 @@
-"""Writes the arrays of a stream, block after block, without knowing how long they will become."""
+"""Writes the arrays of a stream block by block, without knowing their final length."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from siamese_cbow.base.arrays import GrowingArray, Ids, Offsets
 from siamese_cbow.stream.stream import ARRAYS, fingerprint_of
 from siamese_cbow.words.vocabulary import Vocabulary
 
-BLOCK = 1 << 22  # ids that are copied at a time
+BLOCK = 1 << 22  # ids copied at a time
 
 
 class StreamWriter:
-    """Takes blocks of ids in the order of the text and leaves the three arrays of a stream.
+    """Takes blocks of ids in text order and writes the three arrays of a stream.
 
-    is_part  its text goes on before and behind: the arrays have no 0 at the start, and the last document stays open
+    is_part  its text continues on both sides: the arrays have no 0 at the start, and the last document stays open
     """
 
     def __init__(self, folder: Path, *, is_part: bool = False) -> None:
@@ -35,7 +35,7 @@ class StreamWriter:
     def write(self, ids: Ids, ends: Offsets) -> None:
         """Adds a block: `ids` with -1 for unknown words, and `ends` as `WordCounter.scan` gives them.
 
-        An empty line ends a document; a line with nothing but unknown words is dropped.
+        An empty line ends a document; a line of unknown words only is dropped.
         """
         empty = ends < 0
         ends = np.where(empty, -1 - ends, ends)
@@ -54,7 +54,7 @@ class StreamWriter:
         self._n_dropped += int((~empty & ~is_sentence).sum())
 
     def append(self, part: Path, counts: Mapping[str, int]) -> None:
-        """Adds a part that another writer has left in a folder, with the counts it gave."""
+        """Adds a part that another writer wrote to a folder, with its counts."""
         ids, sentences, documents = (
             np.load(part / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS
         )
@@ -74,7 +74,7 @@ class StreamWriter:
         return {"n_unknown_tokens": self._n_unknown, "n_dropped_sentences": self._n_dropped}
 
     def _end_documents(self, bounds: Offsets) -> None:
-        """Ends a document at each of these sentences; documents without a sentence vanish."""
+        """Ends a document at each of these sentences; documents without a sentence disappear."""
         new = np.unique(bounds[bounds > self._last_document])
         if len(new):
             self._documents.append(new)

@@ -150,8 +150,10 @@ class Recipe:
         1e-4, "Lowest learning rate, as a share of the initial one.", above=0, at_most=1
     )
     # Nearer to 1 than this, float32 takes it for 1.
-    momentum: float = option(0.9, f"Of {users_of('momentum')}.", at_least=0, at_most=0.999999)
-    second_momentum: float = option(0.999, f"Of {users_of('second_momentum')}.", at_least=0, at_most=0.999999)
+    momentum: float = option(0.9, f"Momentum of {users_of('momentum')}.", at_least=0, at_most=0.999999)
+    second_momentum: float = option(
+        0.999, f"Second momentum of {users_of('second_momentum')}.", at_least=0, at_most=0.999999
+    )
     clip_gradient: float | None = option(None, "Maximum gradient norm per row and batch.", above=0)
     l2: float = option(0.0, "L2 regularisation weight.", at_least=0)
     l2_towards: Anchor = option(

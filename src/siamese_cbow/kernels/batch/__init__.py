@@ -5,7 +5,7 @@
           n_slots_of_positives]
     random   randomness as a function of where it is used
           [Purpose, alias_table, draw_normals, half_bits, key, ziggurat]
-    picking  which sentences a batch is made of, and which negatives are drawn for its anchors [pick]
+    picking  which sentences form a batch, and which negatives are drawn for its anchors [pick]
     tokens   their words, by sentence and by word
     updates  how a row moves, given its gradient: one rule for each optimiser
 

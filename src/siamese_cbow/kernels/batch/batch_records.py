@@ -1,8 +1,8 @@
-"""The records that kernels take, and who is whose neighbour in them.
+"""The records that kernels take, and which sentences are neighbours in them.
 
-    Text, Shape, Keys   the stream, how it is cut into batches, an epoch's randomness
+    Text, Shape, Keys   the stream, how it is divided into batches, an epoch's randomness
     Picked, Tokens      the sentences of some batches, and their words
-    Batches               all of that for a chunk of batches, with how its work is cut and what is reported
+    Batches               all of that for a chunk of batches, how its work is divided, and what is reported
     Objective, Steps    what is minimised, and how rows move
     Matrices            the rows
 
@@ -28,24 +28,24 @@ class Text(NamedTuple):
     ids: Ids  # (n_tokens,)
     sentences: Offsets  # (n_sentences + 1,) into ids
     documents: Offsets  # (n_documents + 1,) into sentences
-    starts: Bytes  # one bit a sentence: does a document start here? Cheaper than a search in documents
-    keep: NDArray[np.float32]  # (n_words,) the chance that subsampling keeps a word. Empty where all are kept
-    stems: Ids  # (n_words,) the row that a word shares with others of its stem; -1: none. Empty where nothing is shared
-    weights: NDArray[np.float32]  # (n_words,) what a word counts in the mean of a sentence. Empty where all count 1
+    starts: Bytes  # one bit per sentence: does a document start here? Cheaper than searching documents
+    keep: NDArray[np.float32]  # (n_words,) probability that subsampling keeps a word. Empty if all are kept
+    stems: Ids  # (n_words,) the row that a word shares with others of its stem; -1: none. Empty if nothing is shared
+    weights: NDArray[np.float32]  # (n_words,) weight of a word in the mean of a sentence. Empty if all are 1
     n_rows: int  # words and shared rows
 
 
 class Shape(NamedTuple):
-    """How batches are cut: the same for the whole training."""
+    """How batches are formed: the same for the whole run."""
 
     run_length: int
     units_per_batch: int
     n_units: int
     groups: bool  # units are documents whose members are all adjacent to one another
     halo: bool  # take in the neighbours of a run's first and last sentence, as candidates but not as anchors
-    negatives: int  # sampled for each anchor; 0 where the objective looks at the whole batch
+    negatives: int  # sampled for each anchor; 0 if the objective uses the whole batch
     negatives_from_batch: bool
-    max_tokens: int  # of a sentence; the rest is left out
+    max_tokens: int  # of a sentence; the rest is dropped
     triples: bool  # an anchor has a sentence before it and one after it; others are candidates only
     any_negative: bool  # a negative may be the anchor itself, or adjacent to it
 
@@ -54,7 +54,7 @@ class Keys(NamedTuple):
     """An epoch's keys of randomness."""
 
     order: np.uint64
-    shift: int  # where the first unit begins before the first sentence, so that epochs cut elsewhere
+    shift: int  # how far before the first sentence the first unit begins, so that each epoch is cut differently
     half_bits: int
     subsample: np.uint64
     negatives: np.uint64
@@ -68,10 +68,10 @@ class Picked(NamedTuple):
     runs: NDArray[np.int32]  # (n_batches, capacity)
     anchors: NDArray[np.int32]  # (n_batches, capacity) 1 where the sentence is an anchor
     n_sentences: NDArray[np.int64]  # (n_batches,)
-    n_candidates: NDArray[np.int64]  # (n_batches,) without the negatives from elsewhere, which come last
+    n_candidates: NDArray[np.int64]  # (n_batches,) excluding negatives from elsewhere, which come last
     n_tokens: NDArray[np.int64]  # (n_batches,) rows to add up, at most: before subsampling
     negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
-    # The other way round: who uses a sentence as a negative.
+    # The reverse: which anchors use a sentence as a negative.
     users: NDArray[np.int32]  # (n_batches, capacity * negatives, 2) an anchor, and which of its negatives
     user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
 
@@ -79,7 +79,7 @@ class Picked(NamedTuple):
 class Grouping(NamedTuple):
     """Memory of each thread for `tokens.group`."""
 
-    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the different ones; -1: not seen yet
+    numbers: NDArray[np.int32]  # (n_threads, n_rows) the number of each word among the distinct ones; -1: not seen yet
     order: NDArray[np.int32]  # (n_threads, most tokens of a batch) these numbers by sentence
     filled: NDArray[np.int64]  # (n_threads, most tokens) how often each occurs, then where its next occurrence goes
 
@@ -91,24 +91,24 @@ class Tokens(NamedTuple):
     rows: Ids  # by sentence
     starts: NDArray[np.int64]  # (n_batches, capacity + 1) into rows
     places: NDArray[np.int32]  # by word: the sentence (place in its batch) of each occurrence
-    unique: Ids  # by word: the different words
+    unique: Ids  # by word: the distinct words
     unique_starts: NDArray[np.int64]  # by word: where the occurrences of each begin, with one more at the end
     n_unique: NDArray[np.int64]  # (n_batches,)
-    raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything was left out
-    cut: NDArray[np.int64]  # (n_batches,) tokens left out by max_tokens
+    raw: NDArray[np.int64]  # (n_batches,) tokens of the anchors before anything is dropped
+    cut: NDArray[np.int64]  # (n_batches,) tokens dropped by max_tokens
     weights: NDArray[np.float32]  # of `Text`
     grouping: Grouping
 
 
 class Batches(NamedTuple):
-    """A chunk of batches, and what is reported of each."""
+    """A chunk of batches, and what is reported for each."""
 
     text: Text
     shape: Shape
     keys: Keys
     picked: Picked
     tokens: Tokens
-    phases: Phases  # how its work is cut
+    phases: Phases  # how its work is divided
     loss: NDArray[np.float64]  # (n_batches,) sum over examples
     examples: NDArray[np.int64]  # (n_batches,)
 
@@ -132,9 +132,9 @@ class Rule(NamedTuple):
     momentum: np.float32  # m, r or b1 of the formulas in `updates`
     decay: np.float32  # b2
     epsilon: np.float32
-    clip: np.float32  # longest gradient of a row; 0: no limit
+    clip: np.float32  # maximum gradient norm of a row; 0: no limit
     l2: np.float32  # weight of the squared norms of the rows touched
-    to_start: bool  # of their squared distances from where they started instead
+    to_start: bool  # penalise their squared distances from the start instead
 
 
 class Steps(NamedTuple):
@@ -184,19 +184,19 @@ def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
 
 @njit(**INLINE)
 def n_slots_of_positives(shape: Shape) -> int:
-    """How many slots there are for neighbours."""
+    """The number of slots for neighbours."""
     return shape.run_length if shape.groups else 2
 
 
 @inner(**INLINE)
 def slot(shape: Shape, first: int, anchor: int, j: int) -> int:
-    """Where the anchor keeps its neighbour j, in a group that begins at `first`."""
+    """The slot of the anchor's neighbour j, in a group that begins at `first`."""
     return j - first if shape.groups else (0 if j < anchor else 1)
 
 
 @inner(**INLINE)
 def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
-    """The place in the batch of the candidate in slot i; -1 where there is none."""
+    """The place in the batch of the candidate in slot i; -1 if there is none."""
     n_positives = n_slots_of_positives(shape)
     if i >= n_positives:
         return picked.negatives[b, anchor, i - n_positives]
@@ -209,7 +209,7 @@ def candidate(shape: Shape, picked: Picked, b: int, anchor: int, i: int) -> int:
 def count_examples(
     chunk: Batches, losses: NDArray[np.float64], is_example: NDArray[np.int64], n: NDArray[np.int64], tile: Tile
 ) -> int:
-    """The examples among the n[b] sentences of a tile's batch b; with its first tile they are reported, too.
+    """The number of examples among the n[b] sentences of a tile's batch b; the first tile also reports them.
 
     losses, is_example  (capacity,) of the batch, always summed in the same order
     """

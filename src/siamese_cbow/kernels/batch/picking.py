@@ -1,9 +1,9 @@
-"""Which sentences a batch is made of, and which negatives are drawn for its anchors.
+"""Which sentences form a batch, and which negatives are drawn for its anchors.
 
-A *unit* is what is shuffled: `run_length` sentences that follow one another, or a group of paraphrases. A batch is
-some units in order of the corpus. Its sentences fall into *runs*: stretches that follow one another inside one document
-(two neighbouring units of a batch make one run). Two sentences of a batch are adjacent exactly when they stand side by
-side in it and belong to one run; in a group, all members of a run are adjacent to one another.
+A *unit* is what is shuffled: `run_length` consecutive sentences, or a group of paraphrases. A batch consists of
+some units in corpus order. Its sentences fall into *runs*: consecutive sentences of one document
+(two neighbouring units of a batch make one run). Two sentences of a batch are adjacent exactly when they are next to
+each other in it and belong to one run; in a group, all members of a run are adjacent to one another.
 
     sentences of the corpus  0 1 2 3 4 | 5 6 7 8 9      (two documents)
     units of length 4        [0 1 2 3] [4 5 6 7] [8 9]
@@ -11,7 +11,7 @@ side in it and belong to one run; in a group, all members of a run are adjacent 
     runs                     0 0 0 0 0 1 1 1
 
 A negative is a sentence drawn from the corpus or from the batch: never the anchor itself, never one adjacent to it,
-unless the recipe wants what the paper's program did (`any_negative`).
+unless the recipe follows the paper's program (`any_negative`).
 
 Legend: b batch of the chunk, k place in the batch, s sentence of the corpus.
 """
@@ -28,8 +28,8 @@ from siamese_cbow.machine.compiling import LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_item
 from siamese_cbow.machine.threads import Team, next_item
 
-_AHEAD = 8  # anchors whose negatives are asked for while those of one are looked at
-_TRIES = 64  # draws for one negative before it is given up: only a corpus of next to nothing needs more than a few
+_AHEAD = 8  # anchors whose negatives are prefetched while those of one are checked
+_TRIES = 64  # draws for one negative before giving up; only a tiny corpus needs more than a few
 
 
 @njit(**LEAN)
@@ -52,13 +52,13 @@ def pick(team: Team, text: Text, shape: Shape, keys: Keys, first_batch: int, pic
         for k in range(picked.n_sentences[b]):
             s = picked.sentences[b, k]
             n += min(text.sentences[s + 1] - text.sentences[s], shape.max_tokens)
-            prefetch_item(text.ids, text.sentences[s])  # `fill` will read it; sampled sentences lie all over the corpus
+            prefetch_item(text.ids, text.sentences[s])  # for `fill`; sampled sentences are scattered over the corpus
         picked.n_tokens[b] = 2 * n if len(text.stems) > 0 else n
 
 
 @inner(**LEAN)
 def _choose_units(shape: Shape, keys: Keys, batch: int, units: NDArray[np.int64]) -> int:
-    """Write the units of a batch in order of the corpus; the result is their number."""
+    """Write the units of a batch in corpus order; returns their number."""
     first = batch * shape.units_per_batch
     n = max(0, min(shape.units_per_batch, shape.n_units - first))
     for i in range(n):
@@ -109,7 +109,7 @@ def _is_inside(text: Text, s: int) -> bool:
 def _pick_groups(
     text: Text, shape: Shape, keys: Keys, units: NDArray[np.int64], n_units: int, b: int, picked: Picked
 ) -> None:
-    """Members of a group; of a large group `run_length` ones, starting at a random one."""
+    """The members of a group; for a large group, `run_length` of them, starting at a random one."""
     k = 0
     for run in range(n_units):
         begin, end = text.documents[units[run]], text.documents[units[run] + 1]
@@ -127,7 +127,7 @@ def _pick_groups(
 
 @inner(**LEAN)
 def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, picked: Picked) -> None:
-    """For each anchor, sentences drawn evenly from all that are neither itself nor adjacent to it nor empty."""
+    """For each anchor, sentences drawn uniformly from all that are neither itself nor adjacent to it nor empty."""
     n_corpus, n_batch = len(text.sentences) - 1, picked.n_candidates[b]
     most = shape.units_per_batch * (shape.run_length + 2)  # with halos: no two batches use the same draws
     end = n_batch
@@ -159,7 +159,7 @@ def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pi
 def _turn_round(
     negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> None:
-    """Who uses each sentence as a negative.
+    """Which anchors use each sentence as a negative.
 
     negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
     """

@@ -39,7 +39,7 @@ POWER = 0.75  # of a word's count, as in word2vec
 
 
 class Purpose(IntEnum):
-    """What the draws are for; each purpose has draws of its own."""
+    """What the draws are for; each purpose has its own draws."""
 
     ORDER = 1
     SHIFT = 2
@@ -94,7 +94,7 @@ def permuted(key: np.uint64, n: int, half: int, position: int) -> np.int64:
     """Where `position` goes in a random order of 0..n-1.
 
     A Feistel network shuffles the numbers of 2 x `half` bits; a result beyond n is shuffled again until it falls
-    inside, which keeps the whole thing one to one and takes fewer than 4 turns on average. A stored shuffled index
+    inside, which keeps the mapping one to one and takes fewer than 4 rounds on average. A stored shuffled index
     would need 8 bytes for every run of the corpus.
     """
     shift = np.uint64(half)
@@ -110,12 +110,12 @@ def permuted(key: np.uint64, n: int, half: int, position: int) -> np.int64:
 
 
 class AliasTable(NamedTuple):
-    """Words with chances of their own: word i is drawn as often as any other, and kept with chance keep[i].
+    """An alias table: word i is drawn as often as any other, and kept with probability keep[i].
 
     Otherwise alias[i] is taken. word2vec fills a table of 100 million entries instead; this one (Walker 1977, Vose
-    1991) has two numbers a word, gives the chances exactly, and is read in one step too.
+    1991) has two numbers per word, gives exact probabilities, and also takes one step to read.
 
-    counts [16, 1]  ->  chances 8/9 and 1/9  ->  keep [1, 2/9], alias [0, 0]: half of the draws look at word 1,
+    counts [16, 1]  ->  chances 8/9 and 1/9  ->  keep [1, 2/9], alias [0, 0]: half of the draws hit word 1,
                                                   and 7/9 of those give word 0 instead
     """
 
@@ -134,9 +134,9 @@ def alias_table(counts: Counts) -> AliasTable:
 
 @njit(**LEAN)
 def _pour(chances: NDArray[np.float64], alias: Ids, small: Ids, large: Ids) -> None:
-    """Fill every word's place up to 1 with what others have too much of. `chances` (mean 1) becomes `keep`.
+    """Fill every word's slot up to 1 from words that have more than 1. `chances` (mean 1) becomes `keep`.
 
-    small, large  (n_words,) memory to work in
+    small, large  (n_words,) scratch memory
     """
     n_small, n_large = 0, 0
     for i in range(len(chances)):
@@ -157,13 +157,13 @@ def _pour(chances: NDArray[np.float64], alias: Ids, small: Ids, large: Ids) -> N
             n_small += 1
     for i in range(n_large):
         chances[large[i]] = 1
-    for i in range(n_small):  # rounding has left them a hair below 1
+    for i in range(n_small):  # rounding left them slightly below 1
         chances[small[i]] = 1
 
 
 @inner(**INLINE)
 def draw(table: AliasTable, key: np.uint64, position: np.uint64) -> np.int32:
-    """The word drawn at one position: the fraction says where to look, what is left of it whether to keep."""
+    """The word drawn at one position: the integer part selects the slot, the fraction decides whether to keep it."""
     x = fraction(key, position) * len(table.keep)
     i = np.int64(x)
     return np.int32(i) if x - i < table.keep[i] else table.alias[i]
@@ -212,11 +212,11 @@ def ziggurat() -> Ziggurat:
 def draw_normals(
     key: np.uint64, first: int, end: int, tables: Ziggurat, words: NDArray[np.uint32], numbers: NDArray[np.float32]
 ) -> tuple[int, int]:
-    """Writes the normal numbers of words first <= word < end of a key; how many they are, and where the next begins.
+    """Writes the normal numbers of words first <= word < end of a key; returns their number and where the next begins.
 
-    They are those of `np.random.Generator(np.random.Philox(key=key)).standard_normal(n, np.float32)` in every bit.
+    They are bit-identical to `np.random.Generator(np.random.Philox(key=key)).standard_normal(n, np.float32)`.
 
-    words  to work in: those from the first on, a multiple of WORDS; a word beyond them is made when it is asked for
+    words  scratch memory: those from the first on, a multiple of WORDS; words beyond are computed on demand
     """
     for i in range(0, len(words), WORDS):
         a, b, c, d = _philox(key, np.uint64((first + i) // WORDS))
@@ -239,7 +239,7 @@ def draw_normals(
                 stays = (high - low) * _fraction(key, words, first, position) + low < math.exp(-0.5 * wide * wide)
                 position += 1
         numbers[n] = x
-        n += stays  # what is rejected is written over: its second word decides, and the next begins anew
+        n += stays  # a rejected number is overwritten: its second word decides, and the next number starts from scratch
     return n, position
 
 

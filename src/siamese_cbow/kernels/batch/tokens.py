@@ -1,6 +1,6 @@
 """The words of a batch, in the two orders that training needs: by sentence (for means) and by word (for updates).
 
-Legend: b batch of the chunk, k place in the batch, s sentence and t token of the corpus, w word, u different word.
+Legend: b batch of the chunk, k place in the batch, s sentence and t token of the corpus, w word, u distinct word.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from siamese_cbow.machine.threads import Tile
 
 @inner(**LEAN)
 def fill(chunk: Batches, tile: Tile) -> None:
-    """Copy the words of a batch, leave some out by subsampling, and group their occurrences by word.
+    """Copy the words of a batch, drop some by subsampling, and group their occurrences by word.
 
-    Its part of the arrays has one place more than it has tokens.
+    Its part of the arrays is one longer than its number of tokens.
     """
     tokens, b, thread, first = chunk.tokens, tile.begin, tile.thread, chunk.tokens.first[tile.begin]
     end = _copy(chunk.text, chunk.shape, chunk.keys, chunk.picked, tokens, b)
@@ -47,11 +47,11 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
             cut += max(0, stop - begin - shape.max_tokens)
         for t in range(begin, min(stop, begin + shape.max_tokens)):
             w = text.ids[t]
-            # Written in any case and counted if kept: a branch on chance is often guessed wrong, which costs more.
+            # Always written, and counted if kept: a random branch is often mispredicted, which costs more.
             stays = keep_all or fraction(keys.subsample, np.uint64(t)) < text.keep[w]
             tokens.rows[end] = w
             end += stays
-            if has_stems:  # the sum of both rows: the cosine doesn't mind the count
+            if has_stems:  # the sum of both rows: the cosine does not depend on the count
                 tokens.rows[end] = text.stems[w]
                 end += stays & (text.stems[w] >= 0)
     tokens.starts[b, picked.n_sentences[b]] = end
@@ -61,7 +61,7 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
 
 @inner(**INLINE)
 def sum_words(tokens: Tokens, vectors: Vectors, tile: Tile, k: int, sums: Vectors, place: int) -> None:
-    """sums[place] = the weighted sum of the rows of sentence k, while those of the next in the tile are asked for."""
+    """sums[place] = the weighted sum of the rows of sentence k, while those of the next one are prefetched."""
     starts, b = tokens.starts, tile.batch
     if k + 1 < tile.end:
         for t in range(starts[b, k + 1], starts[b, k + 2]):
@@ -81,19 +81,19 @@ def sum_words(tokens: Tokens, vectors: Vectors, tile: Tile, k: int, sums: Vector
 def group(
     memory: Grouping, thread: int, rows: Ids, first: int, end: int, unique: Ids, starts: NDArray[np.int64]
 ) -> int:
-    """Find the different words of rows[first:end], in the order in which they come; how many there are.
+    """Find the distinct words of rows[first:end] in order of appearance; returns their number.
 
     7 2 7 2 from 0 on -> unique 7 2, starts 0 2 4; the thread's memory has the order 0 1 0 1, which of them each is, and
     in `filled` 0 2, where the next occurrence of each is to be put
 
-    Threads share out both the sentences and the words of a batch by halves, quarters and so on, so many of the rows
-    that a thread moves are those that it has read before.
+    Threads divide both the sentences and the words of a batch into halves, quarters and so on, so many of the rows
+    that a thread updates are those it has read before.
     """
     numbers, order, filled, n = memory.numbers[thread], memory.order[thread], memory.filled[thread], 0
     for t in range(first, end):
         w = rows[t]
         is_new = numbers[w] < 0
-        u = n if is_new else numbers[w]  # no branch here either: whether a word is new is as hard to guess
+        u = n if is_new else numbers[w]  # no branch here either: whether a word is new is as hard to predict
         numbers[w] = u
         unique[first + n] = w
         filled[n] = 0
@@ -102,7 +102,7 @@ def group(
         n += is_new
     total = first
     for u in range(n):
-        numbers[unique[first + u]] = -1  # as it was, for the next batch
+        numbers[unique[first + u]] = -1  # reset for the next batch
         starts[first + u] = total
         filled[u], total = total, total + filled[u]
     starts[first + n] = end

@@ -10,13 +10,13 @@ through the whole matrix for every batch.) Clipping and L2 are per row too, for 
 
     sgd       row -= rate g
     nesterov  v = m v - rate g;  row += m v - rate g
-    adagrad   a += mean(g^2);  row -= rate g / sqrt(a)          one number for a row, which is what keeps it light
+    adagrad   a += mean(g^2);  row -= rate g / sqrt(a)          one number per row, which keeps it light
     adadelta  a = r a + (1-r) g^2;  x = g sqrt(d + e) / sqrt(a + e);  d = r d + (1-r) x^2;  row -= rate x
     adam      m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  row -= rate m' / (sqrt(v') + e)   with bias corrected m', v'
     adamax    m = b1 m + (1-b1) g;  u = max(b2 u, |g|);  row -= rate / (1 - b1^step) m / (u + e)
 
-Legend: w row, u different word of the batch, g[t] the gradient of a row, in the memory of thread t. What a rule
-remembers of row w stands in side.first[w] and side.second[w]: a row, a number, or nothing (`tables.OPTIMIZERS`).
+Legend: w row, u distinct word of the batch, g[t] the gradient of a row, in the memory of thread t. What a rule
+remembers about row w is in side.first[w] and side.second[w]: a row, a number, or nothing (`tables.OPTIMIZERS`).
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ADADELTA, ADAM, ADAMAX = (OPTIMIZERS[name].number for name in ("adadelta", "adam
 def move_rows(
     tokens: Tokens, tile: Tile, gradients: Vectors, steps: Steps, side: Matrices, shared: bool, totals: Vectors
 ) -> None:
-    """Move the rows of some of a batch's different words, once each.
+    """Move the rows of some distinct words of a batch, once each.
 
-    gradients  (capacity, width) what every word of a sentence gets
-    shared     there is one matrix only; with two, Adagrad takes the general way, which rounds differently
+    gradients  (capacity, width) the gradient for every word of a sentence
+    shared     there is only one matrix; with two, Adagrad uses the general code, which rounds differently
     """
     rule, rate, step, thread = steps.rule, steps.rates[tile.batch], steps.first + tile.batch, tile.thread
     unique, starts, places, first = tokens.unique, tokens.unique_starts, tokens.places, tokens.first[tile.batch]
@@ -66,7 +66,7 @@ def move_rows(
 
 @inner(**INLINE, fastmath=FASTMATH)
 def update(rule: Rule, rate: np.float32, step: int, side: Matrices, w: int, g: Vectors, t: int) -> None:
-    """Move row w by the gradient g[t], which is changed."""
+    """Move row w by the gradient g[t], which is modified."""
     vectors = side.vectors
     if rule.l2 > 0:
         if rule.to_start:
@@ -105,7 +105,7 @@ def _gather_adagrad(
 ) -> None:
     """Add up the gradients of a word's occurrences and move its row.
 
-    Most words occur once or twice in a batch. Their gradients go to the row without a stop in `totals`, which
+    Most words occur once or twice in a batch. Their gradients go to the row directly, not through `totals`, which
     makes this phase a third faster.
     """
     places, begin, end, w = tokens.places, tokens.unique_starts[u], tokens.unique_starts[u + 1], tokens.unique[u]
@@ -139,7 +139,7 @@ def _move_by_two(side: Matrices, w: int, scale: np.float32, g: Vectors, a: int, 
 
 @inner(**INLINE, fastmath=FASTMATH)
 def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.float32) -> np.float32:
-    """Remember the gradient's length, give the step."""
+    """Accumulate the gradient's length; returns the step."""
     seen = side.first
     seen[w, 0] += square / rule.dim
     return rate / (np.sqrt(seen[w, 0]) + rule.epsilon)

@@ -8,8 +8,8 @@ does not depend on the vectors, so they are drawn and grouped by word beforehand
     slopes   dL/dscore of every pair, and from them the gradient of each sum
     rows     every row of either matrix moves once, its pairs always added in the same order
 
-which is what gives the same bytes on any number of threads. Legend: b batch of the chunk, k place in the batch,
-j place of a sentence to be guessed, p pair, u different word.
+which gives the same bytes on any number of threads. Legend: b batch of the chunk, k place in the batch,
+j place of a sentence to be guessed, p pair, u distinct word.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from siamese_cbow.machine.threads import OVER, Team, Tile, cut_evenly, finish, n
 FILL, SUMS, SLOPES, ROWS = range(4)  # the phases: the first for all batches
 FASTSENT_PHASES = 4
 
-_BEFORE, _AFTER, _OWN = 0, 1, 2  # where the guessing sentence stands, seen from the guessed one; group members: from 3
+_BEFORE, _AFTER, _OWN = 0, 1, 2  # position of the guessing sentence relative to the guessed one; group members: from 3
 
 
 class Pairs(NamedTuple):
@@ -58,7 +58,7 @@ class Pairs(NamedTuple):
     slopes: NDArray[np.float32]  # by sentence: dL/dscore
     starts: NDArray[np.int64]  # (n_batches, capacity + 1) into words
     order: NDArray[np.int64]  # by word: where each pair stands in words
-    unique: Ids  # by word: the different words
+    unique: Ids  # by word: the distinct words
     unique_starts: NDArray[np.int64]  # by word: where the pairs of each begin in order, with one more at the end
     n_unique: NDArray[np.int64]  # (n_batches,)
     grouping: Grouping
@@ -80,7 +80,7 @@ class FastSentWork(NamedTuple):
 def train_fastsent(
     team: Team, chunk: Batches, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
 ) -> None:
-    """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    """Train on a chunk of batches, in order; the threads divide each phase of a batch among them."""
     part, tokens = team.thread, chunk.tokens
     while True:
         tile = next_tile(team, chunk.phases, part)
@@ -188,7 +188,7 @@ def _fill_pairs(chunk: Batches, pairs: Pairs, tile: Tile) -> None:
 
 @inner(**LEAN)
 def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> int:
-    """Sentence k has to guess the words of sentence j; where the pairs end now."""
+    """Sentence k has to guess the words of sentence j; returns the new end of the pairs."""
     role = 3 + k if chunk.shape.groups else (_BEFORE if k < j else _AFTER)
     if j == k:
         role = _OWN
@@ -202,7 +202,7 @@ def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> in
         place = np.uint64((t - starts[b, j]) * pairs.negatives)
         for i in range(1 + pairs.negatives):
             drawn = draw(pairs.table, chunk.keys.negatives, position + place + np.uint64(i - 1)) if i > 0 else word
-            if i == 0 or drawn != word:  # a negative that is the very word to guess is left out, as in word2vec
+            if i == 0 or drawn != word:  # a negative equal to the word to guess is skipped, as in word2vec
                 pairs.words[end] = drawn
                 pairs.wanted[end] = 1 if i == 0 else 0
                 pairs.anchors[end] = k

@@ -63,7 +63,7 @@ class InBatchWork(NamedTuple):
 def train_in_batch(
     team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
 ) -> None:
-    """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    """Train on a chunk of batches, in order; the threads divide each phase of a batch among them."""
     part = team.thread
     while True:
         tile = next_tile(team, chunk.phases, part)
@@ -120,7 +120,7 @@ def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.flo
     if square == 0:
         inverse_norms[k] = 0
         return
-    # The norm of the mean is the norm of the sum / n; NaN and infinity go through on purpose.
+    # The norm of the mean is the norm of the sum / n; NaN and infinity pass through on purpose.
     norm = np.sqrt(square)
     inverse_norms[k] = np.float32(n_words) / norm
     scale = np.float32(1) / norm
@@ -140,7 +140,7 @@ def _scores_tile(objective: Objective, work: InBatchWork, n: int, tile: int) -> 
 
 @inner(**LEAN)
 def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: InBatchWork, tile: Tile) -> None:
-    """The losses of some anchors, and dL/dscore of all others; zeros where nobody is adjacent to the anchor."""
+    """The losses of some anchors, and dL/dscore of all others; zeros if no sentence is adjacent to the anchor."""
     b = tile.batch
     n, runs, norms = picked.n_sentences[b], picked.runs[b], work.right_norms
     for k in range(tile.begin, tile.end):
@@ -180,7 +180,7 @@ def _gradients_tile(
 def _fill_panel(work: InBatchWork, tile: Tile, n: int, rows: bool, columns: bool) -> None:
     """The slopes of a tile's sentences, k-th row: those of its row of scores, of its column, or the sums of both.
 
-    By squares of a cache line's length: going down a column, each number would come from a line of its own.
+    In squares of a cache line's length: going down a column, each number would come from a separate line.
     """
     scores, panels, first, height = work.scores, work.panels, tile.begin, tile.end - tile.begin
     for k0 in range(0, height, LINE):
@@ -193,7 +193,7 @@ def _fill_panel(work: InBatchWork, tile: Tile, n: int, rows: bool, columns: bool
 
 @inner(**INLINE, fastmath=FASTMATH)
 def _to_words(means: Vectors, k: int, scale: np.float32, gradients: Vectors) -> None:
-    """Turn the gradient of a unit mean into what each of its words gets.
+    """Turn the gradient of a unit mean into the gradient of each of its words.
 
     For u = m / |m|: dL/dm = (g - (g.u) u) / |m|. `scale` is 1 / |m| / number of words / number of examples.
     """

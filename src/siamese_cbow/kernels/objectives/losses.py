@@ -35,7 +35,7 @@ CONTRASTIVE, MARGIN = (OBJECTIVES[name].number for name in ("contrastive", "marg
 def sampled_loss(
     objective: Objective, n_positives: int, places: Ids, scores: Vectors, k: int, memory: Vectors, thread: int
 ) -> float:
-    """The loss of anchor k; the first `n_positives` of its candidates are positives. memory[thread] is to work in."""
+    """The loss of anchor k; the first `n_positives` of its candidates are positives. `memory[thread]` is scratch."""
     if objective.kind == SOFTMAX:
         return _softmax(objective.sharpness, n_positives, places, scores, k)
     if objective.kind == SIGMOID:
@@ -115,7 +115,7 @@ def _hinge(
         for j in range(n_positives, places.shape[1]):
             if places[k, i] >= 0 and places[k, j] >= 0:
                 lacking = margin - scores[k, i] + scores[k, j]
-                if not lacking <= 0:  # NaN goes through
+                if not lacking <= 0:  # NaN passes through
                     loss += lacking
                     slopes[thread, i] -= 1
                     slopes[thread, j] += 1
@@ -177,7 +177,7 @@ def _contrastive(objective: Objective, anchor: Anchor, runs: Ids, norms: NDArray
 
 @inner(**INLINE)
 def _leave_out(anchor: Anchor, runs: Ids, norms: NDArray[np.float32], scores: Vectors) -> None:
-    """Put the scores of those who are no candidates so low that their exponential is 0."""
+    """Set the scores of sentences that are not candidates so low that their exponential is 0."""
     out = np.float32(-1e30)
     for j in range(len(scores)):
         if norms[j] == 0:

@@ -1,12 +1,12 @@
 """The definition of every objective: plain NumPy, float64, slow. The fast kernels are tested against it.
 
-A batch has n sentences. `positive` and `negative` say for each anchor (row) which candidates (columns) it should be
-near to, and how often each is drawn against it. With them the published objective and the in-batch one are one formula.
+A batch has n sentences. `positive` and `negative` say for each anchor (row) which candidates (columns) should be near
+it, and how often each is drawn as a negative. So one formula covers the published objective and the in-batch one.
 
     text of 3 sentences, all negatives from elsewhere:    positive = [[0,1,0,...], [1,0,1,...], [0,1,0,...], ...]
 
 An example is an anchor with at least one positive. The loss of a batch is the mean over its examples. A sentence
-without words, or whose mean is zero, is absent: it is nobody's anchor or candidate and gets no gradient.
+without words, or whose mean is zero, is absent: it is neither anchor nor candidate and gets no gradient.
 
 FastSent comes last: there a sentence's vector is the sum of its words' rows in the *source* matrix. It should have a
 high dot product with the rows, in the *target* matrix, of the words it has to guess, and a low one with those of words
@@ -97,7 +97,7 @@ def hinge(scores: Floats, positive: Counts, negative: Counts, *, margin: float =
 def composition(
     sentences: Sequence[Sequence[int]], n_words: int, *, sums: bool = False, weights: Floats | None = None
 ) -> Floats:
-    """(n_sentences, n_words) what a sentence takes of each row: its mean, or the sum, of words that may have weights.
+    """(n_sentences, n_words) the weight of each row in a sentence's mean, or sum; words may have weights.
 
     sentences [[0, 1], []] of two words -> [[.5, .5], [0, 0]]; with weights [1, 3] -> [[.5, 1.5], [0, 0]]
     """
@@ -148,7 +148,7 @@ def loss_and_gradients(
 
 
 def _through_length(gradients: Floats, units: Floats, norms: Floats) -> Floats:
-    """From the gradients for unit vectors to those for what they were made of: only what is at right angles counts."""
+    """From gradients of unit vectors to gradients of the original vectors: only the orthogonal part counts."""
     across = gradients - (gradients * units).sum(axis=1, keepdims=True) * units
     return np.asarray(across / np.where(norms > 0, norms, 1)[:, None])
 

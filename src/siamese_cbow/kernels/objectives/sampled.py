@@ -1,7 +1,7 @@
 """Objectives with a few candidates for each anchor: its neighbours, and sampled negatives (see `losses`).
 
 The rows lie in one or two strips of columns (see `training.strips`), and nearly all work is done strip by strip, so
-that two threads touch different memory: each has half of every row to itself. All that they exchange are parts of dot
+that two threads touch different memory: each owns half of every row. They exchange only partial dot
 products. Phases of a batch:
 
     sums       of the rows of each sentence                                   strip by strip
@@ -58,13 +58,13 @@ class SampledWork(NamedTuple):
     right: int  # where the candidates' side begins
     sums: Vectors  # (n_strips, sides * capacity, width)
     squares: NDArray[np.float32]  # (n_strips, sides * capacity) of the sums' lengths
-    scales: NDArray[np.float32]  # (sides * capacity,) what makes a sum what is compared; 0: absent
+    scales: NDArray[np.float32]  # (sides * capacity,) factor from a sum to the vector that is compared; 0: absent
     gradients: Vectors  # (n_strips, sides * capacity, width)
     dots: NDArray[np.float32]  # (n_strips, capacity, candidates)
     places: NDArray[np.int32]  # (capacity, candidates) candidates of each anchor; -1: none
     scores: NDArray[np.float32]  # (capacity, candidates)
     slopes: NDArray[np.float32]  # (capacity, candidates) dL/dscore
-    partners: NDArray[np.int32]  # (n_threads, most pairs of a sentence) whom a sentence is paired with, in any role
+    partners: NDArray[np.int32]  # (n_threads, most pairs of a sentence) the partners of a sentence, in any role
     weights: NDArray[np.float32]  # (n_threads, most pairs of a sentence)
     totals: Vectors  # (n_threads, width)
     losses: NDArray[np.float64]  # (capacity,)
@@ -75,7 +75,7 @@ class SampledWork(NamedTuple):
 def train_sampled(
     team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
 ) -> None:
-    """Train on a chunk of batches, one after the other; the threads share out each phase of a batch."""
+    """Train on a chunk of batches, in order; the threads divide each phase of a batch among them."""
     part, n_rows, shape, picked = team.thread, chunk.text.n_rows, chunk.shape, chunk.picked
     while True:
         tile = next_tile(team, chunk.phases, part)
@@ -151,7 +151,7 @@ def _dots_tile(shape: Shape, picked: Picked, starts: NDArray[np.int64], work: Sa
 def _set_scale(work: SampledWork, k: int, n_words: int) -> None:
     """Absent is a sentence without words, or with a sum of zeros: it takes no part in its batch.
 
-    NaN and infinity go through on purpose.
+    NaN and infinity pass through on purpose.
     """
     square = _square(work, k)
     if square == 0:
@@ -240,7 +240,7 @@ def _as_anchor(picked: Picked, work: SampledWork, b: int, k: int, thread: int) -
 def _as_candidate(
     shape: Shape, picked: Picked, work: SampledWork, b: int, k: int, thread: int, pairs: int, along: np.float32
 ) -> tuple[int, np.float32]:
-    """List the pairs in which k is a candidate, after those that are listed already."""
+    """List the pairs in which k is a candidate, after those already listed."""
     if work.scales[work.right + k] == 0:
         return pairs, along
     first, end = neighbours(shape, picked, b, k)
