@@ -41,7 +41,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.training.loop import Run
 from siamese_cbow.training.plan import plan_of
 
-RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,512,all", "2,1024,all", "4,256,all", "8,128,all", "8,64,all"]
+RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,1024", "4,512", "8,256", "2,512,all", "4,256,all", "8,128,all"]
 RULES = [f"8,128,{rule}" for rule in ("mean", "sum", "forget", "elastic", "slow")]
 
 

@@ -48,6 +48,7 @@ import os, signal, sys
 from siamese_cbow.cli import main
 from siamese_cbow.retrieval import updating, manifest
 def kill(*_): os.kill(os.getpid(), signal.SIGKILL)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 exec(sys.argv[1])
 main(sys.argv[2:])
 """
