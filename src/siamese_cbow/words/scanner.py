@@ -140,6 +140,14 @@ def scratch() -> ScanScratch:
     return ScanScratch(np.empty((AHEAD, 3), np.uint64), hashes, np.empty(CUT + 2, np.int64))
 
 
+@inner(**INLINE)
+def _ask(slots: Slots, hashed: np.uint64, start: int, end: int, waiting: NDArray[np.uint64], n_waiting: int) -> int:
+    """Ask memory for the slot of a word, which waits until it has answered; returns how many are waiting now."""
+    prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
+    waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(end)
+    return n_waiting + 1
+
+
 @njit(**LEAN)
 def look_up(
     text: Bytes,
@@ -163,9 +171,7 @@ def look_up(
     while i < len(text):
         start, i, hashed = next_word(text, i, tables, SEED)
         if start < i:
-            prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
-            waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
-            n_waiting += 1
+            n_waiting = _ask(slots, hashed, start, i, waiting, n_waiting)
             if n_waiting < AHEAD:
                 continue
         for word in range(n_waiting):
@@ -245,9 +251,7 @@ def count(
     while i < len(text):
         start, i, hashed = next_word(text, i, tables, seed)
         if start < i:
-            prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
-            waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(i)
-            n_waiting += 1
+            n_waiting = _ask(slots, hashed, start, i, waiting, n_waiting)
             if n_waiting < AHEAD:
                 continue
         for position in range(n_waiting):
