@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, NEAR, UNDECIDED, Decision, decide_by_runs
 from siamese_cbow.paper.document import Claim, because
-from siamese_cbow.paper.recipes import PARTS, PUBLISHED, READINGS, SYSTEMS, label_of
+from siamese_cbow.paper.recipes import PUBLISHED, READINGS, SYSTEMS, WORD2VEC, label_of
 from siamese_cbow.paper.system_tables import seconds
 from siamese_cbow.paper.treatments import FREQUENT
 from siamese_cbow.paper.view import View, paper
@@ -71,13 +72,13 @@ def related(view: View) -> Iterator[Claim]:
             decide_by_runs(right, above=0.5).verdict,
             _named(key),
         )
-    for key in view.among(("cbow", "skipgram")):
+    for key in view.among(WORD2VEC):
         runs = view.results.systems[key]
         if not all(word in run["words"]["related"] for word in wanted for run in runs):
             continue
         lists = [[word for word, _ in run["words"]["related"]["her"]["top"][:4]] for run in runs]
         shared = [len(set(words) & set(wanted["her"]["word2vec"])) for words in lists]
-        decision = _of_sound(view, key, decide_by_runs(shared, above=1.5))
+        decision = _unless_collapsed(view, key, decide_by_runs(shared, above=1.5))
         yield Claim(
             f"related-{key}",
             "In word2vec space the words related to her are she, his, my and hers (4.4; two of them are enough)",
@@ -87,7 +88,7 @@ def related(view: View) -> Iterator[Claim]:
         )
         first = [run["words"]["related"]["me"]["top"][0][0] for run in runs]
         right = [float([word] == wanted["me"]["word2vec"]) for word in first]
-        decision = _of_sound(view, key, decide_by_runs(right, above=0.5))
+        decision = _unless_collapsed(view, key, decide_by_runs(right, above=0.5))
         yield Claim(
             f"related-me-{key}",
             "In word2vec space the word most closely related to me is him (4.4)",
@@ -97,31 +98,32 @@ def related(view: View) -> Iterator[Claim]:
         )
 
 
-def _of_sound(view: View, key: str, decision: Decision) -> Decision:
+def _unless_collapsed(view: View, key: str, decision: Decision) -> Decision:
     """The words of a collapsed system neither support nor refute the paper."""
-    why = view.unsound(key)
+    why = view.collapsed(key)
     return Decision(UNDECIDED, decision.value, decision.interval, why) if why else decision
 
 
 def strictness(view: View) -> Iterator[Claim]:
     """Whether Siamese CBOW relates fewer words to each other than word2vec does."""
-    means = {
-        key: [float(np.mean([near["n_near"] for near in run["words"]["related"].values()] or [0])) for run in runs]
-        for key in view.among(PARTS["words"])
-        if (runs := view.results.systems[key])
-    }
-    listed = ", ".join(f"{label_of(key)} {np.mean(values):,.1f}" for key, values in means.items())
-    for key in _readings(view):
-        differences = [theirs - ours for ours in means[key] for theirs in means["cbow"]]
-        decision = decide_by_runs(differences, above=0).but(view.unsound("cbow"))
-        if not any(means[key]):
+
+    def near(key: str) -> list[float]:
+        runs = view.results.systems[key]
+        return [float(np.mean([each["n_near"] for each in run["words"]["related"].values()] or [0])) for run in runs]
+
+    for key, rival in product(_readings(view), view.among(WORD2VEC)):
+        ours, theirs = near(key), near(rival)
+        differences = [their - our for our, their in product(ours, theirs)]
+        decision = _unless_collapsed(view, rival, decide_by_runs(differences, above=0))
+        if not any(ours):
             decision = decision.but("its vectors have hardly moved from random, so it relates no words")
         yield Claim(
-            f"strictness-{key}",
+            f"strictness-{key}-{rival}",
             "Siamese CBOW is much stricter than word2vec about which words it relates to each other (4.4)",
-            f"mean number of words with a cosine above {NEAR} to a pronoun: {listed}{because(decision)}",
+            f"mean number of words with a cosine above {NEAR} to a pronoun: {np.mean(ours):,.1f}, {label_of(rival)} "
+            f"{np.mean(theirs):,.1f}{because(decision)}",
             decision.verdict,
-            _named(key),
+            f"{_named(key)}; {SYSTEMS[rival].short}",
         )
 
 

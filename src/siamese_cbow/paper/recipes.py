@@ -119,6 +119,13 @@ SYSTEMS: dict[str, Column] = {
         "word2vec skip-gram", "skip-gram", lambda scale, seed, _: Word2Vec("skipgram", dim=scale.dim, seed=seed)
     ),
     "cbow": Column("word2vec CBOW", "CBOW", lambda scale, seed, _: Word2Vec("cbow", dim=scale.dim, seed=seed)),
+    # With the paper's subsampling of 1e-5, CBOW collapses on 11 million words of novels. Of 1e-3, 1e-4 and 1e-5, this
+    # one is the best on the STS sets of 2012 and 2013 (.321, .341 and .258, one seed); it is also our own default.
+    "cbow-tuned": Column(
+        "word2vec CBOW (tuned)",
+        "CBOW tuned",
+        lambda scale, seed, _: Word2Vec("cbow", sample=1e-4, dim=scale.dim, seed=seed),
+    ),
     "skip-thought": Column(
         "skip-thought", "skip-thought", lambda scale, seed, _: SkipThought(seed=seed, **scale.skip_thought), seeds=1
     ),
@@ -150,21 +157,33 @@ SYSTEMS: dict[str, Column] = {
     ),
 }
 # Cheap ones first, so that an interrupted report has as much to show as possible.
-COMPARED = ("random", "siamese", "matched", "objective", "contrastive", "fastsent", "cbow", "skipgram", "skip-thought")
+COMPARED = (
+    "random",
+    "siamese",
+    "matched",
+    "objective",
+    "contrastive",
+    "fastsent",
+    "cbow",
+    "skipgram",
+    "skip-thought",
+    "cbow-tuned",
+)
+WORD2VEC = ("cbow", "cbow-tuned", "skipgram")
 READINGS = {"siamese": "as published", "matched": "updates matched"}  # two readings of the paper's recipe
 PUBLISHED = tuple(READINGS)
 PARTS: dict[str, tuple[str, ...]] = {  # part -> the systems it shows
     "table1": (*COMPARED, "program", "program-matched"),
     "table2": ("siamese", "matched", "contrastive", "fastsent", "fastsent+ae"),
-    "table3": tuple(key for key in COMPARED if key not in ("random", "matched", "objective")),
+    "table3": tuple(key for key in COMPARED if key not in ("random", "matched", "objective", "cbow-tuned")),
     "figure2": (),
     "figure3": (),
     "figure4": (),
     "analysis": COMPARED,
-    "words": ("siamese", "matched", "program-matched", "contrastive", "cbow", "skipgram"),
+    "words": ("siamese", "matched", "program-matched", "contrastive", *WORD2VEC),
     "tasks": COMPARED,
 }
-BASELINES = ("skipgram", "cbow", "skip-thought")  # in the paper's Table 1
+BASELINES = (*WORD2VEC, "skip-thought")  # what the paper compares with
 RECIPES: dict[str, str] = {  # shown in the figures
     "siamese": "the paper's recipe as published",
     "matched": "the paper's recipe, updates matched",

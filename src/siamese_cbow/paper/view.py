@@ -206,13 +206,19 @@ class View:
         """Why beating this system proves nothing: "collapsed: ...", "below random vectors"; "" if it is sound."""
         if key == "skip-thought" and (untrained := self._untrained(key)):
             return untrained
-        crowded = [run["crowding"] for run in self.results.systems[key] if run.get("crowding") is not None]
-        if treatment == "learnt" and crowded and is_collapsed(float(np.mean(crowded))):
-            return f"collapsed: {np.mean(crowded):.0%} of word pairs have a cosine above {NEAR}"
+        if treatment == "learnt" and (collapsed := self.collapsed(key)):
+            return collapsed
         if key != "random" and (key, treatment) in self._resampled and ("random", treatment) in self._resampled:
             decision = self.better("random", key, treatment)
             if decision.interval is not None and decision.interval.low > 0:
                 return f"below random vectors by {decision.value:.3f}".replace("0.", ".")
+        return ""
+
+    def collapsed(self, key: str) -> str:
+        """Why the words of this system tell nothing, as learnt: "collapsed: ..."; "" if they do."""
+        crowded = [run["crowding"] for run in self.results.systems[key] if run.get("crowding") is not None]
+        if crowded and is_collapsed(float(np.mean(crowded))):
+            return f"collapsed: {np.mean(crowded):.0%} of word pairs have a cosine above {NEAR}"
         return ""
 
     def _untrained(self, key: str) -> str:
