@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 import tarfile
 import tomllib
 import zipfile
@@ -14,18 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from packaging_world import ROOT, built
 from siamese_cbow.cli import COMMANDS, group
 
-ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-BUILD = "from hatchling.build import {0} as build; print(build({1!r}))"
-
-
-def built(kind: str, folder: Path) -> Path:
-    """What hatchling builds; its name is the last line that it prints."""
-    command = [sys.executable, "-c", BUILD.format(kind, str(folder))]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return folder / done.stdout.split()[-1]
 
 
 def tracked(*folders: str) -> set[str]:

