@@ -99,7 +99,8 @@ def trained(stream: Path, n_workers: int, every: int, recipe: SiameseCBOW, threa
     """The model, and the reports of the first worker."""
     if n_workers == 1:
         return recipe.train(Stream.load(stream), threads=threads), []
-    job = TrainingJob(recipe, (str(stream),), (1.0,), {}, str(stream / "none"), n_workers, every)
+    plan = plan_of(recipe, Stream.load(stream))  # settings fit the whole text; those of a part may ask for more epochs
+    job = TrainingJob(plan.recipe, (str(stream),), (1.0,), {}, str(stream / "none"), n_workers, every)
     workers, reports = [TrainingWorker(job, i) for i in range(n_workers)], list[RoundReport]()
     with ThreadPoolExecutor(n_workers) as pool:
         begun = list(pool.map(TrainingWorker.start, workers, ThreadExchange.several(n_workers)))
@@ -108,7 +109,7 @@ def trained(stream: Path, n_workers: int, every: int, recipe: SiameseCBOW, threa
             done = pool.map(TrainingWorker.advance, workers, [number] * n_workers, [n_rounds] * n_workers)
             first, *_ = done
             reports.append(first)
-    return Run(plan_of(recipe, Stream.load(stream)), workers[0].state).model(), reports
+    return Run(plan, workers[0].state).model(), reports
 
 
 def one(options: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ from siamese_cbow.base.files import one_writer
 from siamese_cbow.cluster.averaging import LONGEST
 from siamese_cbow.cluster.node import Failure, PeerLostError
 from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
-from siamese_cbow.cluster.training_job import TrainingJob, check_content, threads_of, together, training_job
+from siamese_cbow.cluster.training_job import TrainingJob, threads_of, together, training_job
 from siamese_cbow.cluster.training_worker import LoneWorker, Lost, RoundReport, TrainingWorker
 from siamese_cbow.errors import ClusterError
 from siamese_cbow.model.model import Model
@@ -142,15 +142,12 @@ def _say_rest(remarks: Sequence[str], n_said: int, progress: Progress) -> int:
 def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:
     lost: list[str] = []
     workers: list[Any] = []
-    checking = session.start(check_content, job.folders)  # takes a second per gigabyte, so it runs in the background
     while True:
         with _losses(session, lost, progress):
             try:
                 workers = _place(session, job, TrainingWorker)
                 rounds = _Rounds(session, job, workers, saving, progress, lost)
-                counters = rounds.run()
-                session.result(checking)
-                rounds.finish(counters)
+                rounds.finish(rounds.run())
                 return
             finally:
                 _end(session, workers)
@@ -203,7 +200,8 @@ class _Rounds:
                     f"epoch {tally.epoch}: loss {tally.mean_loss:.4f} over {tally.loss_examples:,} examples; {note}"
                 )
             is_due = time.monotonic() - saved_at > 60 * self._saving.checkpoint_minutes
-            if is_due and number % LONGEST == 0 and number < n_rounds:  # when all workers have the same rows
+            n_left = n_rounds - number
+            if is_due and n_left and n_left % LONGEST == 0:  # when all workers have the same rows
                 self._save(number, counters, ended=number % per_epoch == 0)
                 saved_at = time.monotonic()
         return replace(_tally(counters), epoch=job.recipe.n_epochs)

@@ -111,17 +111,13 @@ class Session:
                     running[remote.remote(function, item)] = number
                 for done in self.ray.wait(list(running), num_returns=1)[0]:
                     number = running.pop(done)
-                    yield number, self.result(done)
+                    yield number, self._result(done)
         finally:
             for ref in running:
                 with suppress(Exception):  # the cluster may be gone
                     self.ray.cancel(ref, force=True)
 
-    def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Start work in the background; pass the return value to `result` later."""
-        return self.ray.remote(num_cpus=0, max_retries=RETRIES)(_guarded).remote(function, arguments)
-
-    def result(self, ref: Any) -> Any:
+    def _result(self, ref: Any) -> Any:
         """The return value of a piece of work; raises its error if it failed."""
         with clear_errors(self.ray, self.address):
             value = self.ray.get(ref)

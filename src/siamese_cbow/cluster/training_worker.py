@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Bytes
 from siamese_cbow.cluster.averaging import Averager, periods_of
 from siamese_cbow.cluster.node import Exchange, Listener, PeerLostError, guarded, node_address
-from siamese_cbow.cluster.training_job import TrainingJob, row_shares, together
+from siamese_cbow.cluster.training_job import TrainingJob, check_content, row_shares, together
 from siamese_cbow.errors import InputError
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.storage import RUN, save
@@ -76,7 +77,13 @@ class TrainingWorker:
         return self._listener.address
 
     def begin(self, addresses: Sequence[tuple[str, int]], secret: bytes) -> Any:
-        """Connect, load its part and the newest checkpoint; return its counters and batches, a Failure, or Lost."""
+        """Connect, load its part and the newest checkpoint; return its counters and batches, a Failure, or Lost.
+
+        The first worker also checks the content of the streams. That takes a second per gigabyte, so it goes on in a
+        thread while the rounds run; a process of its own would start on a core that a worker has.
+        """
+        if self._number == 0:
+            self._checking = ThreadPoolExecutor(1).submit(check_content, self._job.folders)
         return _kept(lambda: self.start(self._listener.exchange(self._number, addresses, secret)))
 
     def start(self, exchange: Exchange) -> tuple[int, int, list[dict[str, Any]]]:
@@ -120,11 +127,10 @@ class TrainingWorker:
         return RoundReport(counters, counters.words - before, trained, waited, averaged, sent, received)
 
     def _due(self, number: int, n_rounds: int) -> Bytes:
-        """The rows to average after a round, (n_rows,); all of them at the end."""
+        """The rows to average after a round, (n_rows,); all of them in the last round and every LONGEST before it."""
         plan = self._trainer.run.plan
         n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.n_epochs / (n_rounds * self._job.n_workers)
-        due = number % periods_of(self._shares, n_words) == 0
-        return np.asarray(due | (number == n_rounds), np.uint8)
+        return np.asarray((n_rounds - number) % periods_of(self._shares, n_words) == 0, np.uint8)
 
     @property
     def state(self) -> TrainingState:
@@ -138,10 +144,11 @@ class TrainingWorker:
         return guarded(lambda: Checkpoints(Path(self._job.output) / RUN).save(checkpoint))
 
     def finish(self, counters: Counters) -> Any:
-        """Write the model; return None, or a Failure."""
+        """Write the model, if the streams have passed their check; return None, or a Failure."""
         return guarded(lambda: self._finish(counters))
 
     def _finish(self, counters: Counters) -> None:
+        self._checking.result()
         job, state = self._job, self.state
         plan = replace(self._trainer.run.plan, mix=job.part(0, 1))
         state.counters = counters
