@@ -12,7 +12,7 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.text.languages import ASSUMED
-from siamese_cbow.words.stemmers import stemmer_of
+from siamese_cbow.words.stemmers import word_stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
 # Words; in a large vocabulary, rarer ones are neighbours only if all are requested. With 30,000, analogies have rare
@@ -32,19 +32,16 @@ class _HasWords(Protocol):
 
 def one_of_each_stem(model: _HasWords, target: Vectors, k: int, without: Sequence[str]) -> list[tuple[str, float]]:
     """The k words nearest to a vector, one of each stem, none with a stem of `without`."""
-    languages, vocabulary = model.vocabulary.languages, model.vocabulary
-    stemmers = {code: stemmer_of(code) for code in languages or [model.info.language or ASSUMED]}
-
-    def stem(word: str) -> str:
-        code, _, bare = word.partition(":") if languages else (next(iter(stemmers)), "", word)
-        stemmer = stemmers.get(code)
-        return word if stemmer is None else f"{code}:{stemmer.stemWord(bare.lower())}"
-
-    seen, chosen = set(map(stem, without)), list[tuple[str, float]]()
+    vocabulary, language = model.vocabulary, model.info.language or ASSUMED
     is_large = len(vocabulary) > 2 * FREQUENT and vocabulary.counts.any()
     rare = range(FREQUENT, len(vocabulary)) if is_large else ()
-    for word, score in model.nearest_words(target, 8 * at_least_1("k", k) + 50, rare):
-        if stem(word) not in seen:
-            seen.add(stem(word))
-            chosen.append((word, score))
+    near = model.nearest_words(target, 8 * at_least_1("k", k) + 50, rare)
+    words = [*without, *(word for word, _ in near)]
+    stems = word_stems(words, language, vocabulary.languages)
+    each_stem = [word if stem is None else stem for word, stem in zip(words, stems, strict=True)]
+    seen, chosen = set(each_stem[: len(without)]), list[tuple[str, float]]()
+    for neighbour, stem in zip(near, each_stem[len(without) :], strict=True):
+        if stem not in seen:
+            seen.add(stem)
+            chosen.append(neighbour)
     return chosen[:k]

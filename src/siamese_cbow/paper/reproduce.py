@@ -160,27 +160,31 @@ def _summary(view: View, job: Job) -> list[str]:
     n_scored = sum(pair_set.n_scored for pair_set in view.sets)
     lines = [
         "Kenter, Borisov and de Rijke (ACL 2016) trained word vectors to be averaged and compared them with word2vec "
-        "and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with every system trained "
-        f"on the same text: {stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences and "
+        "and skip-thought on 20 sets of sentence pairs. This report repeats their experiment with all systems trained "
+        f"on one text: {stream.n_tokens:,} tokens in {stream.n_sentences:,} sentences and "
         f"{stream.n_documents:,} documents, with a vocabulary of {len(stream.vocabulary):,} words (the paper: "
-        "1,057,070,918 tokens, 315,643 words).",
+        "1,057,070,918 tokens, 315,643 words). Skip-thought is trained on a part of it only: see the last section.",
         f"It uses {len(view.sets)} sets with {n_pairs:,} released pairs; {n_scored:,} of them have a gold score.",
     ]
     if view.results.left_out:
         lines.append(_left_out(view))
     lines += _means(view)
     lines.append(
-        "A statistical test decides each verdict. A claim states that a value exceeds a bound; the value is recomputed "
-        "in 500 resamples of pairs and runs. The claim holds if the 95% interval lies above the bound and does not "
-        "hold if the interval lies at or below it. Otherwise it is undecided, as are claims with fewer than three runs "
-        "and claims of beating a system that has collapsed or scores below random vectors. Only skip-thought, which "
-        "takes hours, is trained once; it is excluded from comparisons unless it has learnt its own task. The "
-        "intervals are not corrected for the number of claims: where one barely clears its bound, it may be by chance."
+        "How verdicts come about. A claim states that a value exceeds a bound, which its row names unless it is 0 or "
+        "half of the sets. Where sentence pairs are compared, a test decides: the value is recomputed in 500 resamples "
+        "of pairs and runs, and the claim holds if the 95% interval lies above the bound and does not hold if it lies "
+        "at or below it. Values without pairs to resample (lists of words, counts, times) must clear their bound in "
+        "all runs. Everything else is undecided, as are claims with fewer than three runs and claims of beating a "
+        "system that is not a sound rival: it has collapsed or is significantly below random vectors. Failing to beat "
+        "such a system counts. Skip-thought, the slowest system by far, is trained once. Correlations are those of the "
+        "official protocol unless a row says otherwise. Intervals are not corrected for the number of claims: where "
+        "one barely clears its bound, it may be by chance."
     )
     if "contrastive" in view.columns:
         lines.append(
-            f"{TUNING} This applies to the contrastive recipe, its finishing and FastSent's learning rate; the paper's "
-            "recipe, word2vec and skip-thought use their authors' settings."
+            f"{TUNING} This applies to the contrastive recipe, its finishing, FastSent's learning rate and the "
+            "subsampling of the tuned CBOW; all other settings of the paper's recipe, word2vec and skip-thought are "
+            "their authors'."
         )
     if scale.name == "quick":
         lines.append(
@@ -202,13 +206,15 @@ def _means(view: View) -> list[str]:
     if recipe is not None:
         same = view.means("random", "full")[0] if view.among(["random"], "full") else None
         lines.append(
-            "The contrastive recipe, which adds stems, finishing and n-grams to its objective, scores "
+            "The contrastive objective compares every sentence with all others of a batch and is ours; its recipe "
+            "adds stems (words with the same stem share a component), finishing (words weighted by their information, "
+            "common directions removed) and vectors from character n-grams for rare and unknown words. It scores "
             f"{number(recipe)}{'' if same is None else f'; random vectors with these additions score {number(same)}'}."
         )
     unsound = {key: why for key in view.columns if (why := view.unsound(key))}
     if unsound:
         shown = "; ".join(f"{label_of(key)} ({why})" for key, why in unsound.items())
-        lines.append(f"Beating these systems proves nothing, and no verdict rests on it: {shown}.")
+        lines.append(f"Not sound rivals, so that beating them at STS proves nothing: {shown}.")
     return lines
 
 

@@ -25,8 +25,9 @@ from siamese_cbow.model.geometry import lengths, units
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import Recipe
-from siamese_cbow.training.stems import group, word_stems
+from siamese_cbow.training.stems import group
 from siamese_cbow.transform.postprocessing import drawn_to_letters, folded
+from siamese_cbow.words.stemmers import word_stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
 Treatment: TypeAlias = Literal["learnt", "finished", "full"]
@@ -63,7 +64,7 @@ def _spelled(model: Model) -> Model:
 
 def with_stems(vectors: Vectors, vocabulary: Vocabulary, language: str) -> Vectors:
     """Each row plus the mean of the rows of its stem: rows [[4], [6]] of play and plays -> [[9], [11]]."""
-    stems = group(list(word_stems(vocabulary, language)))
+    stems = group(list(word_stems(vocabulary.words, language, vocabulary.languages)))
     rows = np.array(vectors, np.float32)
     if not stems.n_shared:
         return rows

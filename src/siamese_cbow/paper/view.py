@@ -1,7 +1,4 @@
-"""Results as tables and figures use them: scores under each protocol, beside the paper's own figures.
-
-The paper's figures come from `paper_figures.json`.
-"""
+"""Results as tables and figures use them: scores under each protocol, beside those of `paper_figures.json`."""
 
 from __future__ import annotations
 
@@ -143,9 +140,16 @@ class View:
 
     @cached_property
     def _resampled(self) -> dict[tuple[str, Treatment], Resampled]:
+        return self._resample("official")
+
+    @cached_property
+    def _resampled_as_in_paper(self) -> dict[tuple[str, Treatment], Resampled]:
+        return self._resample("paper")
+
+    def _resample(self, protocol: Protocol) -> dict[tuple[str, Treatment], Resampled]:
         """All systems and treatments together, because they share the pairs drawn for each resample."""
-        names = [(key, treatment) for key, treatment, protocol in self._scores if protocol == "official"]
-        runs = [(name, run) for name in names for run in self._scores[name[0], name[1], "official"]]
+        names = [(key, treatment) for key, treatment, each in self._scores if each == protocol]
+        runs = [(name, run) for name in names for run in self._scores[name[0], name[1], protocol]]
         if not runs:
             return {}
         every = resampled_pearsons([run for _, run in runs])
@@ -157,9 +161,9 @@ class View:
             by_name[name] = Resampled(np.array(figures, np.float64), one_run_each(name[0], every[places]), is_single)
         return by_name
 
-    def resampled(self, key: str, treatment: Treatment = "learnt") -> Resampled:
-        """Pearson of every set in every resample (official protocol)."""
-        return self._resampled[key, treatment]
+    def resampled(self, key: str, treatment: Treatment = "learnt", protocol: Protocol = "official") -> Resampled:
+        """Pearson of every set in every resample."""
+        return (self._resampled if protocol == "official" else self._resampled_as_in_paper)[key, treatment]
 
     def means(self, key: str, treatment: Treatment = "learnt") -> tuple[float | None, float | None]:
         """Mean Pearson of a system over sets, and its standard deviation over runs."""
@@ -211,7 +215,13 @@ class View:
         if key != "random" and (key, treatment) in self._resampled and ("random", treatment) in self._resampled:
             decision = self.better("random", key, treatment)
             if decision.interval is not None and decision.interval.low > 0:
-                return f"below random vectors by {decision.value:.3f}".replace("0.", ".")
+                return f"significantly below random vectors, by {decision.value:.3f}".replace("0.", ".")
+        return ""
+
+    def unmoved(self, key: str) -> str:
+        """Why what a setting does to this system says nothing: its vectors score as random ones do; "" otherwise."""
+        if key in self.columns and "random" in self.columns and self.better(key, "random").verdict == UNDECIDED:
+            return "its vectors can't be told from random ones here, so no setting could matter"
         return ""
 
     def collapsed(self, key: str) -> str:

@@ -2,7 +2,7 @@
 
     recipe        settings, frozen: a field says default, bounds, help and the paper's value of an option
       [AUTO, AUTOMATIC, PRESETS, Recipe, Saving, check_batch]
-    stems         words of one stem share a second row while they learn [group, word_stems]
+    stems         words of one stem share a second row while they learn [group]
     strips        rows in memory: whole, or in two strips of columns [StripLayout, layout_of]
     optimizers    optimisers as numbers, what they remember of a row, learning rates
       [learning_rates, rule_of, state_shapes]

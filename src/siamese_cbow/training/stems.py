@@ -12,7 +12,7 @@ Stems are those of the Snowball algorithms, for the languages that these know; w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from siamese_cbow.base.arrays import Ids, Vectors
 from siamese_cbow.kernels.tables import OBJECTIVES
 from siamese_cbow.model.geometry import FEW_ROWS, blocks, side_by_side
 from siamese_cbow.training.recipe import Recipe
-from siamese_cbow.words.stemmers import stemmer_of
+from siamese_cbow.words.stemmers import word_stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -77,7 +77,7 @@ def stems_of(recipe: Recipe, vocabulary: Vocabulary, language: str = "en") -> St
     """
     if not recipe.share_stems or OBJECTIVES[recipe.objective].score != "cosine":
         return NO_STEMS
-    return group(list(word_stems(vocabulary, language)))
+    return group(list(word_stems(vocabulary.words, language, vocabulary.languages)))
 
 
 def group(stems: Sequence[str | None]) -> Stems:
@@ -93,16 +93,3 @@ def group(stems: Sequence[str | None]) -> Stems:
     numbers = np.cumsum(is_shared) - 1
     rows = np.where(is_shared[firsts], len(stems) + numbers[firsts], -1).astype(np.int32)
     return Stems(rows, int(is_shared.sum())) if is_shared.any() else NO_STEMS
-
-
-def word_stems(vocabulary: Vocabulary, language: str) -> Iterator[str | None]:
-    """The stem of each word, None where its language has no stemmer: plays -> play; de:spielt -> de:spielt."""
-    stemmers = {code: stemmer for code in vocabulary.languages or (language,) if (stemmer := stemmer_of(code))}
-    if not vocabulary.languages and language in stemmers:  # in one call, which is four times as fast
-        yield from stemmers[language].stemWords([word.lower() for word in vocabulary.words])
-        return
-    for word in vocabulary.words:
-        code, _, bare = word.partition(":") if vocabulary.languages else (language, "", word)
-        stemmer = stemmers.get(code)
-        stem = None if stemmer is None else stemmer.stemWord(bare.lower())
-        yield stem if stem is None or not vocabulary.languages else f"{code}:{stem}"

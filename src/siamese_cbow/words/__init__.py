@@ -9,7 +9,7 @@ and on every code point. Its version is the rule (`tokenizer.RULES`), which stre
     tokenizer       text -> words, in plain Python and as tokenizer.json [Kind, Tokenizer]
     json_tokenizer  tokenizers of other programs, run by their library [JsonTokenizer, known_tokenizer]
     vocabulary      words, their counts and ids, and the file of them [FEW, LazyVocabulary, Vocabulary]
-    stemmers        a language -> the stemmer that tells forms of one word [stemmer_of]
+    stemmers        what forms of one word have in common [stemmer_of, word_stems]
     unknown_words   what a word out of the vocabulary counts as
       [KEYS_ONLY, Fallback, UnknownWords, finder, key_of, ngrams, no_unknown_words]
     hash_table      hashes of words, and open addressing [empty_slots, fill_slots, hash_words, seeds]
