@@ -91,8 +91,6 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
     """The local path of a model, downloaded from the Hub if needed: `local_path("models/books")`."""
     if name is None:
         return PACKAGED
-    from importlib.util import find_spec
-
     text = os.fspath(name) if isinstance(name, str | os.PathLike) else repr(name)
     path = Path(text).expanduser() if text.startswith("~/") else Path(text)
     if text and os.path.exists(path):  # noqa: PTH110 (Path.exists raises an error where a name is too long)
@@ -103,7 +101,7 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
         return PACKAGED
     if (explicit := re.fullmatch(EXPLICIT, text)) or any(hub_options.values()):
         return download(explicit[1] if explicit else text, **hub_options)
-    if re.fullmatch(REPOSITORY, text) and not path.parent.exists() and find_spec("huggingface_hub"):
+    if re.fullmatch(REPOSITORY, text) and not path.parent.exists() and _has_hub():
         try:
             return download(text)
         except InputError as error:
@@ -153,6 +151,12 @@ def download(repo_id: str, **options: str | None) -> Path:
     hub = _hub()
     with _explained(f"fetch {repo_id}"):
         return Path(hub.snapshot_download(repo_id, allow_patterns=FILES, **options))
+
+
+def _has_hub() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("huggingface_hub") is not None
 
 
 def _hub() -> Any:

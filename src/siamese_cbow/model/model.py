@@ -14,6 +14,7 @@ models from this one, files, the Hub) go through the package root. Does not trai
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -148,6 +149,15 @@ class Model(WordVectors):
         """The same, and the unknown words that count with a vector made of their n-grams."""
         self._check_one_language()
         return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
+
+    def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
+        """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.
+
+        `unknown_counts(["a blorf", "blorf blip"])` -> {"blorf": 2, "blip": 1}
+        """
+        self._check_one_language()
+        counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def watch(self, texts: Iterable[str]) -> None:
         """Warns once if texts are in another language or mostly unknown words; `encode` does so on its own."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -39,10 +39,12 @@ from siamese_cbow.model.folder_format import (
 from siamese_cbow.model.geometry import Undo
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
-from siamese_cbow.model.ngram_vectors import NGramVectors
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, check_numbers
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import LazyVocabulary, Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.model.ngram_vectors import NGramVectors
 
 MAKE_ONE = "train one: siamese-cbow train TEXT -o FOLDER"
 FORMAT = FolderFormat("siamese-cbow model", 1, "model", f"a saved model: {MAKE_ONE}")
@@ -245,6 +247,8 @@ def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
 
 def _read_ngrams(path: Path, dim: int) -> NGramVectors:
     """The vectors of n-grams of a model of `dim` dimensions, mapped into memory."""
+    from siamese_cbow.model.ngram_vectors import NGramVectors  # models without them start faster
+
     try:
         return NGramVectors.of_arrays(map_tensors(path), dim)
     except InputError as error:

@@ -8,11 +8,10 @@ A `Model` adds operations on whole texts.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +19,16 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
-from siamese_cbow.model.forms import one_of_each_stem
 from siamese_cbow.model.geometry import Undo, as_vectors, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
-from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
 from siamese_cbow.model.text_watch import remark_on
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from siamese_cbow.model.ngram_vectors import NGramVectors
 
 NEAR = 0.3  # minimum cosine at which a known word says something about an unknown one
 
@@ -182,9 +182,8 @@ class WordVectors:
             raise InputError(f"{word_or_text!r} has no word with a vector; expected at least one known word")
         rows = np.array([self.ngrams.row(word) for word in unknown]) if unknown else None
         target = mean_of_rows(self.rows, ids, self.dim, unknown=rows)
-        if all_forms:
-            return self.nearest_words(target, k, set(ids))
-        return one_of_each_stem(self, target, k, [*words, *(self.vocabulary.words[i] for i in ids)])
+        own_words = [*words, *(self.vocabulary.words[i] for i in ids)]
+        return self._nearest_but(set(ids), own_words, target, k, all_forms)
 
     neighbors = neighbours
 
@@ -207,10 +206,15 @@ class WordVectors:
         given = [as_vectors(word, (self.dim,)) for word in words]
         rows = units(np.array([self.vector(w) if v is None else v for w, v in zip(words, given, strict=True)]))
         rows[len(plus) :] *= -1
-        own = {self._id(word) for word in words if isinstance(word, str)}
-        if all_forms:
-            return self.nearest_words(rows.sum(axis=0), topn, own)
-        return one_of_each_stem(self, rows.sum(axis=0), topn, [word for word in words if isinstance(word, str)])
+        own_words = [word for word in words if isinstance(word, str)]
+        return self._nearest_but({self._id(word) for word in own_words}, own_words, rows.sum(axis=0), topn, all_forms)
+
+    def _nearest_but(
+        self, ids: Collection[int], words: Sequence[str], target: Vectors, k: int, all_forms: bool
+    ) -> list[tuple[str, float]]:
+        from siamese_cbow.model.forms import one_of_each_stem  # comparing texts does without stems
+
+        return self.nearest_words(target, k, ids) if all_forms else one_of_each_stem(self, target, k, words)
 
     def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
         """The k words nearest to a vector, (dim,), with their cosines, but for some ids."""
@@ -245,6 +249,8 @@ class WordVectors:
     @cached_property
     def ngrams(self) -> NGramVectors:
         """The vectors of character n-grams that unknown words are made of: those given, or else fitted now."""
+        from siamese_cbow.model.ngram_vectors import fitted  # models without them start faster
+
         return self.given_ngrams or fitted(self.vocabulary, self.vectors)
 
     def counts_as(self, word: str) -> str | None:
@@ -289,12 +295,3 @@ class WordVectors:
         or "" where there is nothing to say
         """
         return remark_on(texts, self.vocabulary, self.tokenizer, self.info.language)
-
-    def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
-        """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.
-
-        `unknown_counts(["a blorf", "blorf blip"])` -> {"blorf": 2, "blip": 1}
-        """
-        self._check_one_language()
-        counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
-        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -52,8 +52,9 @@ _MIXED = 0.1  # a second language that fills so much of the text is worth a word
 # likely. In text of one language (English, German, Russian, Japanese), less than .2% of the letters stand in such.
 _SENTENCE, _OTHERWISE, _MORE_LIKELY = 20, 0.9, 100
 _NONE = "zxx"  # what is no language, by its ISO code
-_SENTENCES = re.compile(r"[^\n\t.!?\u0964\u061f\u3002\uff01\uff1f]+")
-_LETTERS = re.compile(r"[^\W\d_]|[\u0300-\u036f\u0900-\u109f\u1780-\u17d3]")
+# Compiled on use: whoever only asks for a rule of a language needs neither.
+_SENTENCES = r"[^\n\t.!?\u0964\u061f\u3002\uff01\uff1f]+"
+_LETTERS = r"[^\W\d_]|[\u0300-\u036f\u0900-\u109f\u1780-\u17d3]"
 
 
 class Language(NamedTuple):
@@ -182,7 +183,7 @@ def _letters_by_language(piece: str) -> Counter[str]:
     (code, probability), *_ = _identifier().rank(piece)
     n_of = Counter({code if probability >= _SURE else _NONE: _n_letters(piece)})
     (whole,) = n_of
-    for sentence in _SENTENCES.findall(piece):
+    for sentence in re.findall(_SENTENCES, piece):
         if _n_bytes(sentence) < _SENTENCE:
             continue
         (own, most), *_ = ranked = _identifier().rank(sentence)
@@ -203,12 +204,12 @@ def _pieces(texts: Sequence[str]) -> Iterable[str]:
 
 
 def _n_letters(text: str) -> int:
-    return len(_LETTERS.findall(text))
+    return len(re.findall(_LETTERS, text))
 
 
 def _n_bytes(text: str) -> int:
     """Letters, each as often as it has bytes: a Korean or Hindi one says more than a Latin one."""
-    return len("".join(_LETTERS.findall(text)).encode("utf-8", "replace"))
+    return len("".join(re.findall(_LETTERS, text)).encode("utf-8", "replace"))
 
 
 @cache

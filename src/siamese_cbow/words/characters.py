@@ -7,7 +7,6 @@ changes with the interpreter, and a model must cut text the same way wherever it
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -169,6 +168,8 @@ def _strange() -> re.Pattern[str]:
 
 def composed(text: str) -> str:
     """The text in NFC: e and an accent become é. What some Unicode does not know is left as it is, by all releases."""
+    import unicodedata  # ASCII does without
+
     if unicodedata.is_normalized("NFC", text):
         return text
     return "".join(

@@ -28,10 +28,8 @@ from typing import NamedTuple
 from siamese_cbow.words import characters
 from siamese_cbow.words.characters import among
 
-# What can't be seen and divides no words: soft hyphens, joiners, directions, variants, stretched Arabic, skin tones.
-DROPPED = re.compile(f"[{among(characters.DROPPED)}]")
-# A page's address is its words, without these.
-SCHEME = re.compile(r"(?<![a-zA-Z0-9])(?:[hH][tT][tT][pP][sS]?|[fF][tT][pP])://(?:[wW][wW][wW]\.)?")
+# A page's address is its words, without these. Compiled on use, as all that most short texts do without.
+SCHEME = r"(?<![a-zA-Z0-9])(?:[hH][tT][tT][pP][sS]?|[fF][tT][pP])://(?:[wW][wW][wW]\.)?"
 
 
 class _Classes(NamedTuple):
@@ -87,6 +85,12 @@ _ASCII = _Classes("a-zA-Z0-9", "", "", r"!-/:-@\[-`{-~")
 
 
 @cache
+def dropped() -> re.Pattern[str]:
+    """What can't be seen and divides no words: soft hyphens, joiners, directions, variants, skin tones."""
+    return re.compile(f"[{among(characters.DROPPED)}]")
+
+
+@cache
 def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: bool, special: bool) -> re.Pattern[str]:
     """What finds words in normal, folded text, from the project's own table.
 
@@ -120,14 +124,10 @@ _AFTER_POINT = re.compile(r"\.(?:[nN]|(?:(?<=[^ 0-9][0-9]\.)|(?<=[^ 0-9][0-9]{2}
 # For the library, which knows Unicode properties by name
 
 
-def _named(entries: str, *without: str) -> str:
-    r"""`_named("41-43 61")` -> '\x{41}-\x{43}\x{61}-\x{61}'."""
+def named(entries: str, *without: str) -> str:
+    r"""`named("41-43 61")` -> '\x{41}-\x{43}\x{61}-\x{61}'."""
     pairs = re.findall(r"\\U(\w{8})-\\U(\w{8})", among(entries, *without))
     return "".join(rf"\x{{{int(first, 16):x}}}-\x{{{int(last, 16):x}}}" for first, last in pairs)
-
-
-ONIGURUMA_DROPPED = f"[{_named(characters.DROPPED)}]"
-ONIGURUMA_APOSTROPHES = f"[{_named(characters.APOSTROPHES)}]"
 
 
 @cache
@@ -141,14 +141,14 @@ def oniguruma(kind: str, punctuation: bool, rule: int, elisions: str) -> str:
         run = rf"[{letter}](?:[{letter}]|\p{{M}})*"
         single = r"[[\p{L}\p{N}]&&[\p{Han}\p{Hiragana}]]"
         return f"[0-9]+(?:[.,][0-9]+)+|{run}(?:'{run})*|{single}" + (f"|[{symbol}]" if punctuation else "")
-    syllabic = _named("syllabic", characters.LEADING_VOWELS)
+    syllabic = named("syllabic", characters.LEADING_VOWELS)
     classes = _Classes(
-        rf"[[\p{{L}}\p{{N}}]&&[^\p{{Han}}\p{{Hiragana}}{_named('syllabic')}]]",
+        rf"[[\p{{L}}\p{{N}}]&&[^\p{{Han}}\p{{Hiragana}}{named('syllabic')}]]",
         r"\p{M}",
         r"[[\p{L}\p{N}]&&[\p{Han}\p{Hiragana}]]",
         symbol,
-        _named("emoji"),
+        named("emoji"),
         syllabic,
-        _named("syllabic", characters.LEADING_VOWELS, characters.OPEN_LETTERS),
+        named("syllabic", characters.LEADING_VOWELS, characters.OPEN_LETTERS),
     )
-    return _rule_2(classes, punctuation, elisions, _named, special=True)
+    return _rule_2(classes, punctuation, elisions, named, special=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
@@ -107,13 +108,13 @@ class Tokenizer:
         if self.rule == 1:
             return text
         if not text.isascii():
-            text = characters.composed(patterns.DROPPED.sub("", text) if self.kind == "words" else text)
+            text = characters.composed(patterns.dropped().sub("", text) if self.kind == "words" else text)
         if self.lowercase and self.language in DOTLESS:
             text = text.replace("I", "ı")
         if self.lowercase and "İ" in text:
             text = characters.composed(text.replace("İ", "i"))  # with what follows it: an accent, say
         if self.kind == "words" and "://" in text:
-            text = patterns.SCHEME.sub(lambda match: " " * len(match[0]), text)
+            text = re.sub(patterns.SCHEME, lambda match: " " * len(match[0]), text)
         return text
 
     def settings(self) -> dict[str, Any]:
@@ -173,14 +174,15 @@ class Tokenizer:
         if self.rule == 1:
             steps = [replaced("'", String="’")] if is_words else []
             return [*steps, {"type": "Lowercase"}] if self.lowercase else steps
-        steps = [replaced("", Regex=patterns.ONIGURUMA_DROPPED)] if is_words else []
+        steps = [replaced("", Regex=f"[{patterns.named(characters.DROPPED)}]")] if is_words else []
         steps.append({"type": "NFC"})
         if self.lowercase:
             steps += [replaced("ı", String="I")] if self.language in DOTLESS else []
             steps += [replaced("i", String="İ"), {"type": "NFC"}]
         if is_words:
-            steps.append(replaced(" ", Regex=patterns.SCHEME.pattern))
-            steps += [replaced("'", Regex=patterns.ONIGURUMA_APOSTROPHES), replaced('"', String="״")]
+            steps.append(replaced(" ", Regex=patterns.SCHEME))
+            steps.append(replaced("'", Regex=f"[{patterns.named(characters.APOSTROPHES)}]"))
+            steps.append(replaced('"', String="״"))
         return [*steps, {"type": "Lowercase"}] if self.lowercase else steps
 
 
