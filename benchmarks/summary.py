@@ -192,9 +192,9 @@ def plot(systems: list[tuple[str, float, float]]) -> str:
         return 300 - 270 * (quality - bottom) / (top - bottom)
 
     parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 350" font-family="sans-serif" font-size="12" '
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 350" font-family="sans-serif" font-size="12" '
         'role="img" aria-label="Quality against speed on Cranfield">',
-        '<rect width="640" height="350" fill="#fff"/>',
+        '<rect width="680" height="350" fill="#fff"/>',
     ]
     for power in range(int(low), int(high) + 1):
         parts.append(f'<path d="M{x(10**power):.0f} 30V300" stroke="#ddd"/>')
