@@ -81,7 +81,7 @@ def test_options_in_the_text_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_python_is_python_and_public_names_exist(page: Path) -> None:
-    for text in blocks(page, "python"):
+    for text in blocks(page, "python", "pycon"):
         code = (
             "\n".join(line[4:] for line in text.splitlines() if line[:4] in (">>> ", "... ")) if ">>>" in text else text
         )
@@ -201,3 +201,12 @@ def test_tables_of_figures_are_those_of_the_results(name: str) -> None:
     taken = [table for table in tables if table[0] in measured]
     assert len(taken) >= 2
     assert [line for table in taken for line in table if line not in measured] == []
+
+
+def test_mentions_of_results_become_links() -> None:
+    linked = runpy.run_path(str(ROOT / "tools" / "docs_results.py"))["linked"]
+    text = "See `results/train.md`, `results/reproduce-novels`, `results/`.\n![x](../results/compress.svg)\n`results/x`"
+    assert linked(text) == (
+        "See [`results/train.md`](results/train.md), [`results/reproduce-novels`](results/reproduce-novels/report.md), "
+        "`results/`.\n![x](results/compress.svg)\n`results/x`"
+    )

@@ -304,7 +304,7 @@ def model_of_all() -> Model:
 
 def table() -> str:
     """The table in Markdown; raises an error where a compressed file gives anything else than the plain one."""
-    lines = [f"| | {' | '.join(COMMANDS)} | said, left out |", "|---" * (len(COMMANDS) + 2) + "|"]
+    lines = [f"| | {' | '.join(COMMANDS)} | also reported |", "|---" * (len(COMMANDS) + 2) + "|"]
     before, model = Path.cwd(), os.environ.get("SIAMESE_CBOW_MODEL")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
