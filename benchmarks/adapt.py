@@ -36,18 +36,18 @@ IMAGES = ("MSRvid", "images")
 # What was tried: the constants of `adaptation`, each in other values.
 TRIED = {
     "**as chosen**": {},
-    "weights of words only": {"STRENGTH": 0.0},
+    "word weights only": {"STRENGTH": 0.0},
     "directions only": {"WEIGHT_POWER": 0.0},
-    "weights follow by .25": {"WEIGHT_POWER": 0.25},
-    "weights follow in full": {"WEIGHT_POWER": 1.0},
-    "1,000 words known before": {"PRIOR_WORDS": 1_000},
-    "100,000 words known before": {"PRIOR_WORDS": 100_000},
+    "weight power .25": {"WEIGHT_POWER": 0.25},
+    "weight power 1": {"WEIGHT_POWER": 1.0},
+    "prior of 1,000 words": {"PRIOR_WORDS": 1_000},
+    "prior of 100,000 words": {"PRIOR_WORDS": 100_000},
     "strength .1": {"STRENGTH": 0.1},
     "strength .4": {"STRENGTH": 0.4},
-    "strength .1, half of it with 1,500 texts": {"STRENGTH": 0.1, "PRIOR_TEXTS": 1_500},
-    "strength .4, half of it with 6,000 texts": {"STRENGTH": 0.4, "PRIOR_TEXTS": 6_000},
-    "strength .05, however few the texts": {"STRENGTH": 0.05, "PRIOR_TEXTS": 0},
-    "strength .2, however few the texts": {"PRIOR_TEXTS": 0},
+    "strength .1, prior of 1,500 texts": {"STRENGTH": 0.1, "PRIOR_TEXTS": 1_500},
+    "strength .4, prior of 6,000 texts": {"STRENGTH": 0.4, "PRIOR_TEXTS": 6_000},
+    "strength .05, no prior": {"STRENGTH": 0.05, "PRIOR_TEXTS": 0},
+    "strength .2, no prior": {"PRIOR_TEXTS": 0},
 }
 
 
@@ -79,7 +79,7 @@ def by_number_of_texts(model: Model, sets: Sequence[PairSet]) -> str:
             pearsons.append(evaluate(model.adapt(some), [pair_set]).sets[0])
         rows.append([f"{n:,}", f"{mean_pearson(pearsons):.4f}"])
     rows.append(["all", f"{mean_pearson(evaluate(model, large, adapt='set').sets):.4f}"])
-    return markdown(["texts", f"mean of the {len(large)} sets with {max(N_TEXTS):,} sentences and more"], rows)
+    return markdown(["texts", f"mean of the {len(large)} sets with {max(N_TEXTS):,} sentences or more"], rows)
 
 
 def to_another_kind(model: Model, sets: Sequence[PairSet]) -> tuple[float, float]:
@@ -134,10 +134,10 @@ def main() -> None:
     wikipedia = Stream.load(options.wikipedia)
     sets = [counted(pair_set, "official") for pair_set in sts(options.sts)]
     shipped = load()
-    table = [*rows_of("**the model in the package**", [shipped], sets)]
+    table = [*rows_of("**the pretrained model**", [shipped], sets)]
     alone = [SiameseCBOW(seed=seed).train(wikipedia) for seed in SEEDS]
     table += rows_of(f"the default recipe on Wikipedia ({len(alone)} seeds)", alone, sets)
-    models = {"the package's": shipped, "the default recipe, seed 1": alone[0]}
+    models = {"the pretrained model": shipped, "the default recipe, seed 1": alone[0]}
     other_numbers = tried(models, sets)
     del models, alone
     theirs = dict(peers(sets))
@@ -145,28 +145,28 @@ def main() -> None:
         table += rows_of(name, [system], sets)
     word_llama = next(system for name, system in theirs.items() if name.startswith("WordLlama"))
     page = [
-        f"Mean Pearson over {len(sets)} STS sets, protocol official, and over those of each year. Systems are taken as "
-        "they are, or adapted to the text of each set: to all its sentences (*to the set*), or, in ten parts, to the "
-        "sentences of the set that are not among those being scored (*to its other sentences*). Gold scores play no "
-        "part in either. Of the peers, of which only vectors are known, directions are evened out and words keep their "
-        "weights. The numbers of the method were chosen on 2012 and 2013. ±: standard deviation.",
+        f"Mean Pearson over {len(sets)} STS sets, official protocol, and over the sets of each year. Each system "
+        "is scored as it is and adapted to the text of each set: to all its sentences (*to the set*), or, in ten "
+        "folds, to the sentences that are not being scored (*to its other sentences*). Neither uses gold scores. "
+        "Of the peers only vectors are known, so directions are evened out and word weights stay as they are. The "
+        "constants of the method were chosen on 2012 and 2013. ±: standard deviation.",
         markdown(["", f"{len(sets)} sets", *map(str, YEARS)], table),
-        f"The model in the package adapted to each set, and packed into {shipped.dtype} again, as `siamese-cbow adapt` "
-        f"writes it: {packed_again(shipped, sets):.4f}.",
+        f"The pretrained model adapted to each set and quantised to {shipped.dtype} again, as "
+        f"`siamese-cbow adapt` writes it: {packed_again(shipped, sets):.4f}.",
         f"## Set by set\n\n{set_by_set(each_way({'ours': shipped, 'WordLlama': word_llama}, sets))}",
-        "A model adapted to a set gains {:+.4f} on that set, and {:+.4f} on sets of other names, in the mean over all "
-        "sets.".format(*to_another_kind(shipped, sets)),
-        f"## How many texts it takes\n\nThe model in the package.\n\n{by_number_of_texts(shipped, sets)}",
-        f"## Other numbers\n\nAdapted to the set, mean over the 8 sets of 2012 and 2013.\n\n{other_numbers}",
+        "On average, adapting to one set changes the score by {:+.4f} on that set and by {:+.4f} on sets of other "
+        "names.".format(*to_another_kind(shipped, sets)),
+        f"## How much text it takes\n\nThe pretrained model.\n\n{by_number_of_texts(shipped, sets)}",
+        f"## Other constants\n\nAdapted to the set, mean over the 8 sets of 2012 and 2013.\n\n{other_numbers}",
         machine("numpy", "model2vec", "wordllama", "sentence-transformers"),
     ]
     if options.captions:
         elsewhere = from_elsewhere(shipped, sets, options.captions)
         page.insert(
             5,
-            f"## Texts of the kind from elsewhere\n\nCaptions of Flickr30k and COCO; none is in a set.\n\n{elsewhere}",
+            f"## Similar text from elsewhere\n\nCaptions of Flickr30k and COCO that are in no set.\n\n{elsewhere}",
         )
-    report("adapt", "Adapting to texts of one kind", "\n\n".join(page), write=options.write)
+    report("adapt", "Domain adaptation", "\n\n".join(page), write=options.write)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Jobs on two nodes of one core each: speed against one node, memory, and the paper's corpus size.
+"""Jobs on two single-core nodes: speed against one node, memory, and the paper's corpus size.
 
     python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--lines 1000000] [--write]
     python -m benchmarks.cluster memory STREAM [--epochs 1] [--write]
@@ -10,7 +10,7 @@ files) on disk.
 speed    one worker and two take turns; training of some epochs, and encoding of the stream's sentences as text. The
          bound of the machine: the same work by one process and by two without any engine, each on its core; of two,
          each has half of the text and never hears of the other. The engine's own cost: a training of almost no text.
-         Rows by our sockets against gloo and Ray's objects.
+         Rows by our sockets against gloo and Ray objects.
 memory   the most memory that training takes in a worker of one and of two, and in the driver. No clock is looked at, so
          that other programs may run.
 scale    the text of `benchmarks.paper_scale` (or a file that it wrote) through prepare and train, by one process of two
@@ -180,7 +180,7 @@ class Sender:
 
 
 def exchange_seconds(ray: Any, n: int = 5) -> dict[str, float]:
-    """To exchange 98 MB each way between two nodes: by Ray's objects, by gloo, and by sockets."""
+    """To exchange 98 MB each way between two nodes: by Ray objects, by gloo, and by sockets."""
     remote = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Sender)
     senders = [remote.remote(i) for i in range(2)]
     addresses = ray.get([sender.address.remote() for sender in senders])
@@ -222,14 +222,14 @@ for i, part in list(enumerate(parts_of(source, TextSettings(), PART_ROWS, PART_B
 
 
 def bare_seconds(code: str, given: Path, n: int, epochs: int, folder: Path) -> float:
-    """Of n processes without an engine, each on a core of its own and with its part of the work."""
+    """Of n plain processes, each on a core of its own and with its part of the work."""
     os.sync()
     start, processes = time.perf_counter(), []
     for i in range(n):
         arguments = map(str, (given, folder / f"bare{i}", i, n, epochs))
         processes.append(subprocess.Popen(["taskset", "-c", str(i), sys.executable, "-c", code, *arguments]))
     if sum(process.wait() for process in processes):
-        raise SystemExit("a process without an engine has failed")
+        raise SystemExit("a plain process failed")
     seconds = time.perf_counter() - start
     for i in range(n):
         shutil.rmtree(folder / f"bare{i}")
@@ -293,28 +293,31 @@ def write_speed(
             one, two = (medians[f"{who}{what}", n] for n in (1, 2))
             figures[f"{who}{what}"] = {"one": one, "two": two, "amount": amount}
             speeds = [f"{amount / each / 1e6:.3g}" for each in (one, two)]
-            name = f"{what}, {'processes without an engine' if who else 'cluster'}"
+            name = f"{what}, {'plain processes' if who else 'cluster'}"
             rows.append([name, f"{one:.1f}", f"{two:.1f}", *speeds, f"{one / two:.2f}x"])
     header = ["", "one, s", "two, s", "one, M words (rows)/s", "two", "ratio"]
     size = EXCHANGED * 305 * 4 / 1e6
     text = [
         markdown(header, rows),
-        f"Training: {options.epochs} epochs of {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words; encoding: "
+        f"Training: {options.epochs} epochs of {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words; "
+        "encoding: "
         f"{n_lines:,} lines. Medians of {options.turns} turn{'s' if options.turns > 1 else ''}.",
-        "Without an engine: what this machine can give. Two processes, each on its core, with half of the text each; "
-        "they exchange nothing, so their two models are of no use.",
-        f"In training, two workers spend {averaging:.0f}% of the rounds on averaging ({megabytes:.0f} MB a round) and "
-        f"{waiting:.0f}% on waiting for the slower one; a worker trains on {words:.2f} million words a second.",
-        f"The engine and the start of the workers: a training of 2,000 sentences takes {medians['few', 1]:.1f} s with "
-        f"one worker and {medians['few', 2]:.1f} s with two. It is part of the seconds above.",
-        f"Rows between two nodes, {size:.0f} MB each way at once: sockets {exchange['sockets']:.3f} s, gloo "
-        f"{exchange['gloo']:.3f} s, Ray's objects {exchange['objects']:.3f} s.",
-        f"{machine('numpy', 'numba', 'ray', 'torch')}; workers of niceness {options.niceness}",
+        "Plain processes show the limit of this machine: two processes, one per core, each with half of the text. "
+        "They exchange nothing, so their two models are useless.",
+        f"While training, two workers spend {averaging:.0f}% of each round on averaging ({megabytes:.0f} MB) and "
+        f"{waiting:.0f}% on waiting for the slower one; each trains on {words:.2f} million words per second.",
+        "Starting Ray and the workers is included in the seconds above: training on 2,000 sentences takes "
+        f"{medians['few', 1]:.1f} s with "
+        f"one worker and {medians['few', 2]:.1f} s with two.",
+        f"Exchanging rows between two nodes, {size:.0f} MB each way at the same time: sockets "
+        f"{exchange['sockets']:.3f} s, gloo "
+        f"{exchange['gloo']:.3f} s, Ray objects {exchange['objects']:.3f} s.",
+        f"{machine('numpy', 'numba', 'ray', 'torch')}; niceness of the workers: {options.niceness}",
     ]
     if options.write:
         keep("speed", figures)
     report(
-        "cluster", "Two nodes of one core against one", "\n\n".join(text), write=options.write, script="cluster speed"
+        "cluster", "Two single-core nodes against one", "\n\n".join(text), write=options.write, script="cluster speed"
     )
 
 
@@ -346,16 +349,18 @@ def memory(options: argparse.Namespace) -> None:
                 cluster.train(recipe, options.stream, output=Path(folder) / "model")
             peaks["driver"] = max(peaks.get("driver", 0), watch.peaks["driver"])
             peak = watch.peaks[kind]
-            rows.append([f"a worker of {n}", f"{peak:,.0f}", f"{state:,.0f}", f"{peak - state:,.0f}"])
+            name = "one worker, alone" if n == 1 else f"one worker of {n}"
+            rows.append([name, f"{peak:,.0f}", f"{state:,.0f}", f"{peak - state:,.0f}"])
     rows.append(["the driver", f"{peaks['driver']:,.0f}", "-", f"{peaks['driver']:,.0f}"])
     note = (
-        f"Training on {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words, {options.epochs} epoch. Without "
-        "pages of mapped files, which the system takes back when others need the memory; looked at twice a second."
+        f"Training on {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words, {options.epochs} epoch. Pages "
+        "of memory-mapped files are not counted: the system reclaims them when it needs memory. Sampled twice a "
+        "second."
     )
-    header = ["", "MB at the peak", "matrix and optimiser", "all else"]
+    header = ["", "peak MB", "matrix and optimiser", "everything else"]
     report(
         "cluster_memory",
-        "Memory of a training on two nodes",
+        "Memory of training on two nodes",
         "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray")]),
         write=options.write,
         script="cluster memory",
@@ -384,10 +389,10 @@ def scale(options: argparse.Namespace) -> None:
             start = time.perf_counter()
             settings, tokenizer = TextSettings(layout="sentences", language="en"), Tokenizer("whitespace")
             cluster.prepare(text, output=folder / "stream", tokenizer=tokenizer, text=settings)
-            done("two nodes of one core", "prepare", start)
+            done("two single-core nodes", "prepare", start)
             start, notes = time.perf_counter(), Notes()
             cluster.train(recipe, folder / "stream", output=folder / "model", progress=notes)
-            done("two nodes of one core", "train", start)
+            done("two single-core nodes", "train", start)
         plan = plan_of(recipe, Stream.load(folder / "stream"))
         state, n_words = bytes_of_state(plan) / 1e6, len(plan.vocabulary)
         rounds, shares = [numbers_of(note) for note in notes.notes], row_shares(plan)
@@ -406,15 +411,16 @@ def scale(options: argparse.Namespace) -> None:
     peaks = {name.removeprefix("ray::").lstrip("_"): round(value) for name, value in watch.peaks.items()}
     header = ["", "", "tokens", "minutes", "million tokens/s"]
     note = (
-        f"Memory at the peak, without pages of mapped files: a worker that trains {peaks['TrainingWorker']:,} MB, of "
-        f"which matrix and optimiser {state:,.0f} MB; one that prepares {peaks.get('guarded', 0):,} MB; the driver "
-        f"{peaks['driver']:,} MB, while the text has {sizes[0] / 1e6:,.0f} MB and "
+        f"Peak memory, without pages of memory-mapped files: {peaks['TrainingWorker']:,} MB in a training worker "
+        f"({state:,.0f} MB of it matrix and optimiser), {peaks.get('guarded', 0):,} MB in a preparing worker, "
+        f"{peaks['driver']:,} MB in the driver. The text has {sizes[0] / 1e6:,.0f} MB, "
         f"the stream {sizes[1] / 1e6:,.0f} MB."
     )
     words, megabytes, averaging, waiting = np.mean(rounds, axis=0).tolist()
     training = (
-        f"{n_words:,} words. The two workers trained in {len(rounds):,} rounds, at {words:.2f} million words a second "
-        f"each; averaging {megabytes:.0f} MB took {averaging:.0f}% of a round, waiting for the slower {waiting:.0f}%."
+        f"{n_words:,} words. The two workers trained in {len(rounds):,} rounds, each at {words:.2f} million words "
+        f"per second; averaging {megabytes:.0f} MB took {averaging:.0f}% of a round, waiting for the slower worker "
+        f"{waiting:.0f}%."
     )
     if options.write:
         figures = {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
@@ -422,7 +428,7 @@ def scale(options: argparse.Namespace) -> None:
         keep("scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
     report(
         "cluster_scale",
-        "The paper's corpus size on two nodes of one core",
+        "The paper's corpus size on two single-core nodes",
         "\n\n".join([markdown(header, rows), training, note, machine("numpy", "numba", "ray")]),
         write=options.write,
         script="cluster scale",

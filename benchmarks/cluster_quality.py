@@ -195,9 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stream = Stream.load(options.stream)
     note = (
         f"{stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words, one epoch, seeds "
-        f"{', '.join(map(str, options.seeds))}: means, and the difference to one worker of the same seed with its "
-        "standard error. Batches: of a worker, between two averagings. MB sent: by a worker after a round, to all "
-        "others; it gets as many."
+        f"{', '.join(map(str, options.seeds))}: means, and the difference from one worker with the same seed, with "
+        "its standard error. Batches: per worker, between two averaging steps. MB sent: by each worker to all "
+        "others after a round; it receives as much."
     )
     report(
         "cluster_quality",

@@ -1,4 +1,4 @@
-"""From nothing to the first answer: a command, and the same job in a fresh process with other libraries.
+"""Cold start: a command, and the same job in a fresh process with other libraries.
 
     python -m benchmarks.cold_start [--rounds N] [--json FILE] [--write]
 
@@ -31,7 +31,7 @@ PROGRAMS = {
     "siamese-cbow similarity": (
         "import sys; from siamese_cbow.cli import main; main(['similarity', {a!r}, {b!r}, '--model', {folder!r}])"
     ),
-    "the same, with the model of the package": (
+    "the same, pretrained model": (
         "import sys; from siamese_cbow.cli import main; main(['similarity', 'A man plays a guitar', 'Someone sings'])"
     ),
     "model2vec": f"from model2vec import StaticModel; model = StaticModel.from_pretrained({{folder!r}}); {ENCODE}",
@@ -94,12 +94,12 @@ def main() -> None:
         f"{machine('model2vec', 'sentence-transformers', 'numpy')}; {N_WORDS:,} words, {DIM} dimensions.\n\n"
         f"{markdown(['process: load the model, compare two sentences', 'CPU seconds', 'times ours'], rows)}\n\n"
         f"`siamese_cbow.load` alone takes {loading * 1e3:.0f} ms (memory-mapped), and the first `encode` "
-        f"{first * 1e3:.1f} ms more: few words are looked for in the text of the vocabulary, and only with the "
-        f"{FEW + 1}th is a dictionary made of it.\n\n"
-        f"The first training on a machine compiles its kernels: a tiny one takes {compiling:.0f} CPU seconds then, and "
-        f"{again:.1f} from the second time on."
+        f"{first * 1e3:.1f} ms more: the first words are looked up in the text of the vocabulary, and a dictionary "
+        f"is built only for the {FEW + 1}th.\n\n"
+        f"The first training run on a machine compiles the kernels: a tiny run takes {compiling:.0f} CPU seconds, "
+        f"and {again:.1f} from the second time on."
     )
-    report("cold_start", "From nothing to the first answer", page, write=options.write)
+    report("cold_start", "Cold start", page, write=options.write)
     if options.json:
         options.json.write_text(json.dumps({"cpu_seconds": best, "loading": loading, "first_encode": first}, indent=2))
 

@@ -51,7 +51,7 @@ def product_quantised(vectors: np.ndarray, width: int, *, seed: int = 1) -> np.n
 
 
 def roads_not_taken(model: Model, sets: list) -> list[list[Any]]:  # type: ignore[type-arg]
-    """[name, bits a number, dev, test] of things that `compress` doesn't do, beside those it does."""
+    """[name, bits per number, dev, test] of things that `compress` doesn't do, beside those it does."""
     vectors, dim = np.asarray(model.vectors), min(200, model.dim)
 
     def row(name: str, bits: float, rows: np.ndarray) -> list[Any]:
@@ -66,14 +66,14 @@ def roads_not_taken(model: Model, sets: list) -> list[list[Any]]:  # type: ignor
     directions = np.linalg.eigh((vectors * shares[:, None]).T.astype(np.float64) @ vectors)[1][:, ::-1]
     return [
         row("float32", 32, vectors),
-        row("int8, a scale for each row (taken)", 8, model.compress("int8").vectors),
-        row("int8, a scale for each column", 8, by_column(8)),
-        row("int4, a scale for each row (taken)", 4, model.compress("int4").vectors),
-        row("int4, a scale for each column", 4, by_column(4)),
-        row("product quantisation, 2 numbers a byte", 4, product_quantised(vectors, 2)),
-        row("product quantisation, 4 numbers a byte", 2, product_quantised(vectors, 4)),
-        row(f"{dim} dimensions by rotation (taken)", 32, rotated(vectors, dim)),
-        row(f"{dim} dimensions by rotation, words by their share of the text", 32, vectors @ directions[:, :dim]),
+        row("int8, one scale per row (used)", 8, model.compress("int8").vectors),
+        row("int8, one scale per column", 8, by_column(8)),
+        row("int4, one scale per row (used)", 4, model.compress("int4").vectors),
+        row("int4, one scale per column", 4, by_column(4)),
+        row("product quantisation, 2 numbers per byte", 4, product_quantised(vectors, 2)),
+        row("product quantisation, 4 numbers per byte", 2, product_quantised(vectors, 4)),
+        row(f"{dim} dimensions by rotation (used)", 32, rotated(vectors, dim)),
+        row(f"{dim} dimensions by rotation, words weighted by frequency", 32, vectors @ directions[:, :dim]),
         row(f"the first {dim} dimensions", 32, vectors[:, :dim]),
     ]
 
@@ -119,15 +119,15 @@ def main() -> None:
                     f"{reported:.4f}", f"{all_sets:.4f}", f"{all_sets - whole[2]:+.4f}", bytes_ <= LIMIT,
                 ]))  # fmt: skip
     small = sorted((row for row in rows if row[1][-1]), key=lambda row: -row[0])[:10]
-    header = ["words", "dim", "dtype", "MB", "2012-13", "2014-15", "all", "less than the whole model"]
+    header = ["words", "dim", "dtype", "MB", "2012-13", "2014-15", "all", "change from the full model"]
     text = (
-        f"{model!r}, {size(model) / 1e6:.0f} MB; mean Pearson over {len(sets)} STS sets, protocol official: "
+        f"{model!r}, {size(model) / 1e6:.0f} MB; mean Pearson over {len(sets)} STS sets, official protocol: "
         f"{whole[0]:.4f} on 2012-2013, {whole[1]:.4f} on 2014-2015, {whole[2]:.4f} on all.\n\n"
-        f"The ten best of {len(rows)} sizes that fit into {LIMIT / 1e6:.0f} MB, by 2012-2013:\n\n"
+        f"Of {len(rows)} sizes, the ten best within {LIMIT / 1e6:.0f} MB, by their score on 2012-2013:\n\n"
         f"{markdown(header, [row[:-1] for _, row in small])}\n\n"
         "![Quality against size](compress.svg)\n\n"
-        "What `compress` does, beside what it might do instead (all words):\n\n"
-        f"{markdown(['', 'bits a number', '2012-13', '2014-15'], roads_not_taken(model, sets))}\n\n"
+        "What `compress` does, and the alternatives (all words):\n\n"
+        f"{markdown(['', 'bits per number', '2012-13', '2014-15'], roads_not_taken(model, sets))}\n\n"
         f"All sizes:\n\n{markdown(header, [row[:-1] for _, row in rows])}\n\n{machine('numpy', 'scipy')}"
     )
     if options.write:

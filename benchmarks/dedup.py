@@ -4,8 +4,8 @@
 
 TEXT has a sentence or a paragraph a line; its sentences of 8 to 40 words are the originals. Each original and one
 edited version of it stand in a file of their own, and `duplicates` says whether the second is left out. Edits that
-change what is said must be kept: a number changed, a number word changed, a name changed, a negation put in or taken
-out, two words exchanged. Edits that change nothing should be left out: case, marks and white space, a slip of the keys,
+change what is said must be kept: a number changed, a number word changed, a name changed, a negation added or taken
+out, two words swapped. Edits that change nothing should be left out: case, marks and white space, a typo,
 other small words ("a" for "the", "is not" for "isn't"). An edit is made where the sentence allows it.
 """
 
@@ -93,17 +93,17 @@ CHANGED: dict[str, Edit] = {
     "a number changed": _one(r"\d[\d.,]*\d|\d", other_digits),
     "a number word changed": _one(rf"\b({'|'.join(NUMBERS)})\b", lambda m, rng: rng.choice(NUMBERS)),
     "a name changed": _one(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b", lambda m, rng: rng.choice(NAMES)),
-    "a negation put in": _one(
+    "a negation added": _one(
         r"\b(is|was|are|were|has|had|can|will|would|could|did|does)\b", lambda m, rng: f"{m[0]} not"
     ),
-    "a negation taken out": _one(r" (not|never)\b", lambda m, rng: ""),
-    "two words exchanged": exchanged,
+    "a negation removed": _one(r" (not|never)\b", lambda m, rng: ""),
+    "two words swapped": exchanged,
 }
 UNCHANGED: dict[str, Edit] = {
-    "case, marks or white space": marks_and_case,
-    "a slip of the keys": slip,
-    "another small word": _one(r"\b(the|a) (?=[a-z])", lambda m, rng: {"the": "a ", "a": "the "}[m[1]]),
-    "not for n't": _one(r"\b(is|was|are|were|did|does|could|would|had|has) not\b", lambda m, rng: f"{m[1]}n't"),
+    "case, punctuation or white space": marks_and_case,
+    "a typo": slip,
+    "another article": _one(r"\b(the|a) (?=[a-z])", lambda m, rng: {"the": "a ", "a": "the "}[m[1]]),
+    "n't for not": _one(r"\b(is|was|are|were|did|does|could|would|had|has) not\b", lambda m, rng: f"{m[1]}n't"),
 }
 
 
@@ -137,8 +137,8 @@ def main() -> None:
     options = parser.parse_args()
     model, texts = load(), originals(options.text, options.lines)
     parts = []
-    for title, edits in (("Edits that change what is said: to be kept", CHANGED),
-                         ("Edits that change nothing: to be left out", UNCHANGED)):  # fmt: skip
+    for title, edits in (("Edits that change the meaning: to be kept", CHANGED),
+                         ("Edits that keep the meaning: to be removed", UNCHANGED)):  # fmt: skip
         rows = []
         for name, edit in edits.items():
             n_out, n = left_out(model, texts, edit, options.most)
@@ -146,8 +146,8 @@ def main() -> None:
             print(*rows[-1], sep=" | ", flush=True)
         total, total_out = (sum(int(row[i].replace(",", "")) for row in rows) for i in (1, 2))
         rows.append(["all", f"{total:,}", f"{total_out:,}", f"{total_out / max(1, total):.1%}"])
-        parts.append(f"## {title}\n\n{markdown(['edit', 'pairs', 'left out', 'share'], rows)}")
-    report("dedup", "What dedup leaves out", "\n\n".join([machine("numpy"), *parts]), write=options.write)
+        parts.append(f"## {title}\n\n{markdown(['edit', 'pairs', 'removed', 'share'], rows)}")
+    report("dedup", "What dedup removes", "\n\n".join([machine("numpy"), *parts]), write=options.write)
 
 
 if __name__ == "__main__":

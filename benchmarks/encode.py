@@ -7,9 +7,9 @@ All systems hold the same vectors: model2vec and sentence-transformers load the 
 twice in a row, since the others leave nothing of one's own in the caches; the best of equally many runs counts. Batch
 sizes are the fastest tried: 8192 of 32 to 8192 for sentence-transformers, the default 1024 of 256 to 4096 for
 model2vec, which is run with and without its threads.
-Our time is taken apart, too: "looking up alone" turns texts into ids; "averaging alone" is given ids, brings their rows
+Our time is taken apart, too: "lookup alone" turns texts into ids; "averaging alone" is given ids, brings their rows
 together and writes the means; "reading rows alone" is the same with all means written to one place, so it waits for
-nothing but the rows; "new memory alone" has the system hand out the memory of the result. Looking up, reading rows and
+nothing but the rows; "allocation alone" has the system hand out the memory of the result. Looking up, reading rows and
 new memory can't be left out by anyone who keeps rows of float32: together they are the floor that the page names.
 The page says how busy the machine was: with others on it, ratios are off in either direction.
 """
@@ -40,8 +40,8 @@ N_WORDS, DIM, THREADS = 50_000, 300, 2
 N_SINGLE = 2_000
 
 # Parts of our time. The floor is made of those that no better kernel could do without.
-LOOKING_UP, AVERAGING = "looking up alone", "averaging alone"
-READING, NEW_MEMORY = "reading rows alone", "new memory alone"
+LOOKING_UP, AVERAGING = "lookup alone", "averaging alone"
+READING, NEW_MEMORY = "reading rows alone", "allocation alone"
 FLOOR = (LOOKING_UP, READING, NEW_MEMORY)
 
 Texts = Sequence[str]
@@ -174,15 +174,15 @@ def table(times: dict[str, tuple[float, float]], n: int) -> str:
         [name, f"{n / clock:,.0f}", f"{clock / n * 1e6:,.2f}", f"{clock / ours:.1f}", f"{cpu / our_cpu:.1f}"]
         for name, (clock, cpu) in times.items()
     ]
-    return markdown(["system", "sentences/s", "µs a sentence", "its time / ours", "its CPU time / ours"], rows)
+    return markdown(["system", "sentences/s", "µs per sentence", "time / ours", "CPU time / ours"], rows)
 
 
 def floor(times: dict[str, tuple[float, float]]) -> str:
     """What can't be left out, and how far ahead of the fastest peer it would be."""
     least, ours, peer = sum(times[part][0] for part in FLOOR), times["siamese-cbow"][0], times["model2vec"][0]
     return (
-        f"Looking words up, reading their rows and new memory for the result take {least / ours:.0%} of our time, "
-        f"nothing but that: a kernel without any other cost would be {peer / least:.0f}x as fast as model2vec."
+        f"Word lookup, reading the rows and allocating the result take {least / ours:.0%} of our time: a kernel "
+        f"with no other cost would be {peer / least:.0f}x as fast as model2vec."
     )
 
 
@@ -201,8 +201,8 @@ def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, 
     n = 2_000
     speed = sum(map(len, texts[:n])) / min(_seconds(small, texts, n, rounds=1) for _ in range(5))
     text = (
-        f"Once loaded, the bulk path is faster from {faster_from} sentences on. Loading it takes {loading:.2f} s, in "
-        f"which the small path reads {loading * speed / 1e6:.1f} million characters "
+        f"Once loaded, the bulk path is faster from {faster_from} sentences on. Loading it takes {loading:.2f} s, "
+        f"in which the small path encodes {loading * speed / 1e6:.1f} million characters "
         f"(threshold: {MUCH_TEXT / 1e6:.1f} million)."
     )
     return text, {"bulk_faster_from": faster_from, "loading_seconds": loading, "characters_per_second": speed}
@@ -239,13 +239,13 @@ def main() -> None:
         two_paths, measured = paths(model, folder, texts)
     about = machine("model2vec", "sentence-transformers", "gensim", "numpy", "numba")
     page = (
-        f"{about}; {THREADS} threads, {N_WORDS:,} words, {DIM} dimensions, vectors of length 1. "
-        f"Load of the machine before and after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
+        f"{about}; {THREADS} threads, {N_WORDS:,} words, {DIM} dimensions, unit vectors. System load before and "
+        f"after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
         f"## {len(texts):,} sentences of 12 words at once\n\n{table(bulk_times, len(texts))}\n\n"
         f"{floor(bulk_times)}\n\n"
         f"## One sentence at a time\n\n{table(single_times, N_SINGLE)}\n\n## The two paths\n\n{two_paths}"
     )
-    report("encode", "Sentences to vectors", page, write=options.write)
+    report("encode", "Encoding speed", page, write=options.write)
     if options.json:
         options.json.write_text(json.dumps({"bulk": bulk_times, "single": single_times, "paths": measured}, indent=2))
 

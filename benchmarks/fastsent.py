@@ -31,9 +31,9 @@ def main() -> None:
         rows.append([f"{rate:g}", f"{score:.4f}"])
         best = max(best, (score, rate, mean_pearson(set_scores, *REPORTED)))
     page = (
-        f"One epoch on {stream.n_tokens:,} tokens, 300 dimensions, seed 1, protocol official.\n\n"
+        f"One epoch on {stream.n_tokens:,} tokens, 300 dimensions, seed 1, official protocol.\n\n"
         + markdown(["learning rate", "mean Pearson, 2012 and 2013"], rows)
-        + f"\n\nThe best of them, {best[1]:g}, gives {best[2]:.4f} on 2014 and 2015. {machine('numpy', 'numba')}"
+        + f"\n\nThe best, {best[1]:g}, scores {best[2]:.4f} on 2014 and 2015. {machine('numpy', 'numba')}"
     )
     report("fastsent", "FastSent's learning rate", page, write=options.write)
 

@@ -70,12 +70,13 @@ def sentences(stream: Stream) -> Iterator[list[str]]:
 
 
 def ours(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """The default recipe, with each answer to unknown words; without its last step; and as if the text were English."""
+    """The default recipe, with each answer to unknown words; without its last step; and as if the text were "
+    "English."""
     recipe = SiameseCBOW(seed=seed)
     model, not_spelled = recipe.train(stream), replace(recipe, spelling=0.0).train(stream)
     as_english = recipe.train(prepare(str(folder / f"{language}.txt.xz"), text=TextSettings(language="en")))
     return {
-        "ours, unknown words left out (`none`)": model.with_fallback("none").encode,
+        "ours, unknown words skipped (`none`)": model.with_fallback("none").encode,
         "ours, `prefix`": model.with_fallback("prefix").encode,
         OURS: model.encode,
         "the same with `--spelling 0`": not_spelled.encode,
@@ -159,10 +160,10 @@ def main() -> None:
                     keep(name, language, seed, score(encode, options.folder, language))
     rows = [row for name, by_seed in kept().items() if (row := row_of(name, by_seed, options.languages))]
     text = (
-        "STS-b dev pairs of each language, machine-translated; text of another domain (novels, documentation), two to "
-        "eight million words, so that `auto` means a min_count of 2 and 3 to 10 epochs; Pearson. Where seeds are "
-        "given, the mean over them and the standard deviation; the others ran once. tf-idf was also fitted on the "
-        "sentences of the pairs; its words are those of our tokenizer, as in all other rows.\n\n"
+        "Pearson on STS-b dev pairs, machine-translated into each language. The training text is of another "
+        "domain (novels, documentation) and has two to eight million words, so `auto` chooses a min_count of 2 "
+        "and 3 to 10 epochs. ±: standard deviation over the seeds; the other systems ran once. tf-idf is also "
+        "fitted on the sentences of the pairs; tf-idf of words uses our tokenizer, like all other rows.\n\n"
         f"{markdown(['system', *options.languages, 'mean', 'seeds'], rows)}\n\n"
         f"{machine('numpy', 'scikit-learn', 'gensim')}"
     )

@@ -1,4 +1,4 @@
-"""How much text it takes: the default recipe on a sixteenth of a text, an eighth, and so on up to all of it.
+"""Quality against the amount of text: the default recipe on a sixteenth of a text, an eighth and so on, up to all.
 
     python -m benchmarks.learning_curve STREAM --sts DIR [--seeds N] [--write]
 
@@ -48,16 +48,17 @@ def main() -> None:
         stream = with_own_words(beginning(whole, share))
         scores = [figures(stream, seed, sets) for seed in range(1, options.seeds + 1)]
         means.append(np.mean(scores, axis=0))
-        name = f"{stream.n_tokens / 1e6:.1f} million words, {len(stream.vocabulary):,} different ones"
+        name = f"{stream.n_tokens / 1e6:.1f} million words, {len(stream.vocabulary):,} distinct"
         rows.append(spread_row(name, scores))
     steps = [f"{later[2] - earlier[2]:+.4f}" for earlier, later in pairwise(means)]
     page = (
-        f"The default recipe on the beginning of {options.stream.name}, one epoch, {options.seeds} seeds; mean Pearson "
-        f"over {len(sets)} STS sets, protocol official. ±: standard deviation.\n\n"
+        f"The default recipe on the beginning of {options.stream.name}, one epoch, {options.seeds} seeds; mean "
+        "Pearson "
+        f"over {len(sets)} STS sets, official protocol. ±: standard deviation.\n\n"
         f"{markdown(['', '2012-13', '2014-15', 'all', 'all, unknown words by prefix'], rows)}\n\n"
-        f"What each doubling of the text brought, all sets: {', '.join(steps)}.\n\n{machine('numpy', 'numba')}"
+        f"Gain from each doubling of the text, all sets: {', '.join(steps)}.\n\n{machine('numpy', 'numba')}"
     )
-    report("learning_curve", "How much text it takes", page, write=options.write)
+    report("learning_curve", "Quality against the amount of text", page, write=options.write)
 
 
 if __name__ == "__main__":

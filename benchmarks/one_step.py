@@ -9,7 +9,7 @@ it in processes on all cores, or hands it the sentences for nothing. In all of t
 lower case, with punctuation taken for spaces, which is its fastest way in (an iterable of lists of words is slower). It
 subsamples as its defaults say, as we do (1e-4), or as the paper does, which leaves it the fewest words to train on. 300
 dimensions, 2 threads, one epoch, words seen five times. All take turns, and the best round of each part counts. Seconds
-of the processors are those of all threads and processes together: on a busy machine they say more than the clock.
+CPU seconds are those of all threads and processes together: on a busy machine they say more than the clock.
 
 The first run is a process of its own that trains on 1 MB of the text with an empty folder for kernels; the second
 finds them there.
@@ -44,7 +44,7 @@ SUBSAMPLING = {"default": 1e-3, "ours": 1e-4, "the paper's": 1e-5}
 PARAGRAPHS = TextSettings(layout="paragraphs", language="en")
 PLAIN = bytes(byte if chr(byte).isalnum() or byte in b"\n'" or byte > 127 else 32 for byte in range(256)).lower()
 
-Seconds = dict[str, tuple[float, float]]  # part -> by the clock, of the processors
+Seconds = dict[str, tuple[float, float]]  # part -> by the clock, CPU seconds
 
 
 def processor_seconds() -> float:
@@ -145,8 +145,8 @@ def raw_to_model(text: Path, rounds: int, folder: Path) -> str:
     for subsampling, training in zip(SUBSAMPLING, trainings, strict=True):
         name = f"gensim CBOW, subsampling {subsampling}"
         sums[f"**{name}: sentences split in a Python loop**"] = (loop, scan, training)
-        sums[f"{name}: split for it on all cores"] = (processes, scan, training)
-        sums[f"{name}: handed the sentences"] = (scan, training)
+        sums[f"{name}: sentences split on all cores"] = (processes, scan, training)
+        sums[f"{name}: sentences already split"] = (scan, training)
     totals = {name: [sum(best[part][i] for part in parts) for i in (0, 1)] for name, parts in sums.items()}
     clock, used = totals["**siamese-cbow**"]
     rows = [
@@ -156,12 +156,13 @@ def raw_to_model(text: Path, rounds: int, folder: Path) -> str:
     parts = [[part, f"{clock:.1f}", f"{used:.1f}"] for part, (clock, used) in best.items()]
     return (
         f"{text.stat().st_size / 1e6:.0f} MB of raw paragraphs to a model of {DIM} dimensions on {THREADS} cores:\n\n"
-        + markdown(["", "seconds", "of the processors", "times ours", "of the processors"], rows)
+        + markdown(["", "seconds", "CPU seconds", "times ours", "CPU, times ours"], rows)
         + "\n\nWhere the time goes:\n\n"
-        + markdown(["", "seconds", "of the processors"], parts)
-        + "\n\nThe peer is the loop around sentencex that gensim's users write, on one core. In the two rows below, "
-        "our code splits for gensim in processes, or for nothing. gensim reads a file of sentences, its fastest way. "
-        "The more it subsamples, the fewer words are left for it to train on; ours leaves out words at 1e-4."
+        + markdown(["", "seconds", "CPU seconds"], parts)
+        + "\n\nThe bold gensim rows split sentences in the loop around sentencex that gensim users write, on one "
+        "core. In the two rows below each, our code splits for gensim on all cores, or splitting costs nothing. "
+        "gensim reads a file of sentences, its fastest input. The more it subsamples, the fewer words it trains "
+        "on; we subsample at 1e-4."
     )
 
 
@@ -171,7 +172,7 @@ def first_run(text: Path, folder: Path) -> str:
     small = folder / "small.txt"
     small.write_bytes(text.open("rb").read(1 << 20))
     rows = []
-    for name in ("first run: kernels are compiled", "second run: kernels are found"):
+    for name in ("first run: compiles the kernels", "second run: loads the compiled kernels"):
         watch = Watch()
         subprocess.run(
             [sys.executable, "-m", "siamese_cbow", "train", small, "-o", folder / f"model{len(rows)}"],
@@ -182,9 +183,10 @@ def first_run(text: Path, folder: Path) -> str:
     n_functions = len(list(kernels.rglob("*.nbi")))
     return (
         "`siamese-cbow train` on 1 MB of text, from the command line:\n\n"
-        + markdown(["", "seconds", "of the processors"], rows)
-        + f"\n\nThe first run compiles {n_functions} functions, in two processes: one reads the text and compiles what "
-        "that needs, the other compiles the training kernels. What else was tried is said in `machine/compiling.py`."
+        + markdown(["", "seconds", "CPU seconds"], rows)
+        + f"\n\nThe first run compiles {n_functions} functions, in two processes: one reads the text and compiles "
+        "what reading needs, the other compiles the training kernels. `machine/compiling.py` records what else "
+        "was tried."
     )
 
 

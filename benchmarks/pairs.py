@@ -123,7 +123,7 @@ def main() -> None:
             model.save(bench.folder / str(seed))
         parts = [*_pairs(bench, text, pairs, of_text), *_other_text(bench, text, domain, of_text)]
     parts.append(machine("numpy", "numba"))
-    report("pairs", "Pairs, and going on with a model", "\n\n".join(parts), write=options.write)
+    report("pairs", "Pairs and fine-tuning", "\n\n".join(parts), write=options.write)
 
 
 def _seeds(bench: Bench) -> str:
@@ -134,9 +134,9 @@ def _seeds(bench: Bench) -> str:
 def _pairs(bench: Bench, text: Stream, pairs: Stream, of_text: list[Model]) -> list[str]:
     ways = {
         "pairs only": Way(Mix([pairs])),
-        "mixed, a quarter of the pairs an epoch": Way(Mix([text, pairs], passes=[1, 0.25])),
-        "mixed, all pairs once an epoch": Way(Mix([text, pairs])),
-        "mixed, all pairs 5 times an epoch": Way(Mix([text, pairs], passes=[1, 5])),
+        "mixed, a quarter of the pairs per epoch": Way(Mix([text, pairs], passes=[1, 0.25])),
+        "mixed, all pairs once per epoch": Way(Mix([text, pairs])),
+        "mixed, all pairs 5 times per epoch": Way(Mix([text, pairs], passes=[1, 5])),
         "text, then pairs, rate .05": Way(Mix([pairs]), 0.05),
         "text, then pairs, rate .01": Way(Mix([pairs]), 0.01),
         "text, then pairs, rate .002": Way(Mix([pairs]), 0.002),
@@ -147,9 +147,9 @@ def _pairs(bench: Bench, text: Stream, pairs: Stream, of_text: list[Model]) -> l
         "## Pairs",
         f"Text: {text.n_tokens:,} tokens; pairs: {pairs.n_sentences:,} captions of {pairs.n_documents:,} pictures, "
         f"{pairs.n_tokens:,} tokens. The default recipe, one epoch, {_seeds(bench)}"
-        "; mean Pearson, protocol official. The image sets (2014, 2015) are captions of pictures, from the "
-        "same collection as most of the pairs, but of other pictures; MSRvid describes short films; the other 16 sets "
-        "have nothing to do with pictures.",
+        "; mean Pearson, official protocol. The image sets (2014, 2015) are captions from the same collection as "
+        "most of the pairs, but of other pictures; MSRvid describes short videos; the other 16 sets have nothing "
+        "to do with pictures.",
         markdown(["", *PARTS], rows),
     ]
 
@@ -183,11 +183,11 @@ def _other_text(bench: Bench, text: Stream, domain: Stream, of_text: list[Model]
             finished(spread_row(name, [figures(*both) for both in zip(of_text, models, strict=True)]), models[0])
         )
     return [
-        "## Another text",
+        "## Fine-tuning on another text",
         f"Old text: {text.n_tokens:,} tokens of Wikipedia; new text: {new.n_tokens:,} tokens of novels. `next "
-        f"sentence`: on {n_held} novels held out, how often the next sentence is the nearest of {N_CANDIDATES:,} "
-        f"({N_ROUNDS} rounds; chance: {1 / N_CANDIDATES:.3f}). `cosine`: between the vectors before and after, mean of "
-        f"the {N_COMMON:,} most frequent words. Seeds and protocol as above.",
+        f"sentence`: on {n_held} held-out novels, how often the next sentence is the nearest of {N_CANDIDATES:,} "
+        f"({N_ROUNDS} rounds; chance: {1 / N_CANDIDATES:.3f}). `cosine`: between the vectors before and after, "
+        f"mean over the {N_COMMON:,} most frequent words. Seeds and protocol as above.",
         markdown(["", *list(PARTS)[:3], "next sentence", "cosine", "words"], rows),
     ]
 

@@ -151,12 +151,9 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     header = ["", "tokens", "words", "minutes", "million tokens/s", "CPU minutes", "peak MB"]
-    note = (
-        "Peak memory counts the pages of memory-mapped files that the system keeps at hand; it gives them back when "
-        "others need them."
-    )
+    note = "Peak memory includes cached pages of memory-mapped files, which the system reclaims when it needs memory."
     text_ = "\n\n".join([markdown(header, rows), note, machine("numpy", "numba") + f"; load {os.getloadavg()[0]:.1f}"])
-    report("paper_scale", "The paper's corpus size", text_, write=options.write)
+    report("paper_scale", "Training at the paper's corpus size", text_, write=options.write)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def sentences_table(n_tokens: int, folder: Path) -> str:
         ["gensim build_vocab(corpus_file): vocabulary alone", f"{tokens / theirs / 1e6:.1f}", "1.0x"],
     ]
     return (
-        f"One sentence a line, {tokens:,} tokens, {text.stat().st_size / 1e6:.0f} MB, from disk to disk.\n\n"
+        f"One sentence per line, {tokens:,} tokens, {text.stat().st_size / 1e6:.0f} MB, from disk to disk.\n\n"
         + markdown(["", "million tokens/s", "against gensim"], rows)
     )
 
@@ -76,7 +76,7 @@ def memory_table(n_tokens: int, folder: Path) -> str:
         write_sentences(text, n_tokens * factor // 4, n_words=30_000)
         size = text.stat().st_size / 1e6
         rows.append([f"{size:.0f} MB", f"{peak_memory(text, folder / f'memory{factor}'):.0f} MB"])
-    return "Memory, without pages of files, does not depend on the size of the corpus:\n\n" + markdown(
+    return "Peak memory, without pages of files, hardly grows with the corpus:\n\n" + markdown(
         ["text", "peak memory"], rows
     )
 
@@ -98,12 +98,12 @@ def raw_table(path: Path, layout: str, folder: Path) -> str:
     tokens = n_raw_tokens(stream)
     rows = [
         ["all: disk to disk, 2 threads", f"{whole:.1f}", f"{n_bytes / 1e6 / whole:.0f}", f"{tokens / whole / 1e6:.1f}"],
-        ["reading and unpacking alone, 1 thread", f"{reading:.1f}", f"{n_bytes / 1e6 / reading:.0f}", ""],
+        ["reading and decompressing alone, 1 thread", f"{reading:.1f}", f"{n_bytes / 1e6 / reading:.0f}", ""],
         ["splitting into sentences alone, 1 thread", f"{splitting:.1f}", f"{n_bytes / 1e6 / splitting:.0f}", ""],
     ]
     return (
-        f"Raw text ({path.name}, {layout}): {stream.n_sentences:,} sentences, {tokens:,} tokens. Where time goes:\n\n"
-        + markdown(["", "seconds", "MB of text/s", "million tokens/s"], rows)
+        f"Raw text ({path.name}, {layout}): {stream.n_sentences:,} sentences, {tokens:,} tokens. Where the time "
+        "goes:\n\n" + markdown(["", "seconds", "MB of text/s", "million tokens/s"], rows)
     )
 
 

@@ -1,4 +1,4 @@
-"""The model in the package: what its parts bring, what its size costs, how much is luck of its seeds, and its peers.
+"""The pretrained model: what its parts bring, what its size costs, how much is luck of its seeds, and its peers.
 
     python -m benchmarks.pretrained --wikipedia FILE --modern FILE --novels FILE --sts DIR --transfer DIR [--write]
 
@@ -87,7 +87,8 @@ def sizes(parts: Sequence[Model], tests: Tests) -> str:
 
 
 def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
-    """Rows: parts alone, all together, the shipped model, and the same from other seeds. And a table of other sizes."""
+    """Rows: parts alone, all together, the shipped model, and the same from other seeds. And a table of other "
+    "sizes."""
 
     def row(name: str, *models: Model) -> list[str]:
         return spread_row(name, [tests.figures(model) for model in models])
@@ -101,9 +102,9 @@ def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
         alike = [alone(part, model) for part, model in zip(PARTS, parts, strict=True) if part.name == name]
         rows.append(row(f"one part: {name}" + (f" ({len(alike)} seeds)" if len(alike) > 1 else ""), *alike))
     whole = combined(parts)
-    rows.append(row(f"all {len(parts)} parts together, {DIM} dimensions", whole))
-    assert np.array_equal(small(whole).vectors, shipped.vectors), "the model in the package is another one: build it"
-    rows.append(row(f"**the same in 4 bits, {WORDS:,} words: the model in the package**", shipped))
+    rows.append(row(f"all {len(parts)} parts combined, {DIM} dimensions", whole))
+    assert np.array_equal(small(whole).vectors, shipped.vectors), "the pretrained model is another one: build it"
+    rows.append(row(f"**the same in 4 bits, {WORDS:,} words: the pretrained model**", shipped))
     del whole
     other_sizes = sizes(parts, tests)
     del parts
@@ -124,24 +125,25 @@ def main() -> None:
         texts = Texts.of(options, Path(temporary))
         rows, other_sizes = ours(texts, tests)
         tokens = ", ".join(f"{stream.n_tokens:,} of {name}" for name, stream in vars(texts).items())
-    by_system = {"the model in the package": evaluate(load(), tests.sets).sets}
+    by_system = {"the pretrained model": evaluate(load(), tests.sets).sets}
     for name, system in peers(tests.sets):
         by_system[name] = evaluate(system, tests.sets).sets
         rows.append(spread_row(name, [tests.figures(system, by_system[name])]))
     words = MODERN.split()
     known = [word for word in words if word in load().vocabulary]
     page = (
-        f"Mean Pearson over {len(tests.sets)} STS sets, protocol official, and over those of each year; accuracy of "
-        "logistic regression on frozen vectors (ten folds, or the test part). Ours learnt from text without labels, "
-        f"in tokens: {tokens}. {TUNING} Parts, size and whitening were also chosen by the mean accuracy of these "
-        "tasks. ±: standard deviation.\n\n"
+        f"Mean Pearson over {len(tests.sets)} STS sets, official protocol, and over the sets of each year; "
+        "accuracy of "
+        "logistic regression on frozen vectors (ten folds, or the test split). Tokens of the unlabelled text that "
+        f"ours are trained on: {tokens}. {TUNING} Parts, size and whitening were also chosen by the mean accuracy "
+        "on these tasks. ±: standard deviation.\n\n"
         f"{markdown(tests.columns, rows)}\n\n"
-        f"Of {len(words)} words of today ({', '.join(words)}), {len(known)} are in the vocabulary.\n\n"
-        f"The same parts in other sizes of 20 MB:\n\n{other_sizes}\n\nSet by set:\n\n"
+        f"Of {len(words)} recent words ({', '.join(words)}), {len(known)} are in the vocabulary.\n\n"
+        f"The same parts in other shapes of 20 MB:\n\n{other_sizes}\n\nSet by set:\n\n"
         f"{set_by_set(by_system)}\n\n"
         f"{machine('numpy', 'model2vec', 'wordllama', 'sentence-transformers')}"
     )
-    report("pretrained", "The model in the package", page, write=options.write)
+    report("pretrained", "The pretrained model", page, write=options.write)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def main() -> None:
         "paper, updates matched": [SiameseCBOW.paper(seed=seed, **matched(stream)) for seed in half],
         "random vectors for the same words": [RandomVectors(seed=seed) for seed in half],
         # What is in the recipe beside learning: stems, weights, directions. A rate of 0 is no rate.
-        "contrastive, but nothing is learnt": [SiameseCBOW(seed=seed, learning_rate=1e-12) for seed in half],
+        "contrastive, untrained": [SiameseCBOW(seed=seed, learning_rate=1e-12) for seed in half],
         "paper, negatives from the batch": [SiameseCBOW.paper(negatives_from="batch")],
         "FastSent": [FastSent(seed=seed) for seed in half],
     }
@@ -132,11 +132,11 @@ def main() -> None:
     if options.peers:
         rows += [row(name, [peer], 0.0, sets) for name, peer in peers(sets)]
     parts = [
-        f"One epoch on {stream.n_tokens:,} tokens, {len(sets)} STS sets, protocol official, mean "
+        f"One epoch on {stream.n_tokens:,} tokens, {len(sets)} STS sets, official protocol, mean "
         "Pearson over the sets (and Spearman); by year, mean Pearson over that year's sets. "
-        f"With ±: several seeds and their standard deviation; otherwise seed 1. word2vec and FastSent have the epochs "
-        f"that are theirs, 5 and {FastSent().epochs}, word2vec a subsampling of {SUBSAMPLING:g}; peers that did not "
-        f"learn from this text have 0 seconds and the preprocessing that is best for them on 2012 and 2013. {TUNING}",
+        "±: standard deviation over seeds; rows without it have seed 1. word2vec and FastSent run for their own "
+        f"numbers of epochs, 5 and {FastSent().epochs}; word2vec subsamples at {SUBSAMPLING:g}. Peers trained on "
+        f"other text show 0 seconds and use the preprocessing that is best for them on 2012 and 2013. {TUNING}",
         markdown(["recipe", "Pearson", "Spearman", *YEARS, "seconds"], rows),
     ]
     if options.novels:
@@ -148,8 +148,8 @@ def main() -> None:
         parts.append(
             f"Norms after one epoch of the paper's recipe on {novels.n_tokens:,} tokens of novels, among the 300 most "
             "frequent words. The paper found function words lightest and personal pronouns heaviest, after 74 million "
-            "sentences; on a text this small the published rate hardly moves the vectors, and the rate that matches "
-            "its updates shows it:\n\n" + markdown(["learning rate", "lightest", "heaviest"], norm_rows)
+            "sentences; on a text this small the published rate hardly moves the vectors, but the rate that "
+            "matches its updates shows the effect:\n\n" + markdown(["learning rate", "lightest", "heaviest"], norm_rows)
         )
     parts.append(machine("numpy", "numba"))
     report("quality", "Quality of the recipes", "\n\n".join(parts), write=options.write)

@@ -61,7 +61,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("+ square roots of lengths, times information", NO_DIRECTIONS, seeds=SEEDS),
         Row("+ two common directions removed: the default", {}, seeds=SEEDS),
     ],
-    "Weights and directions, all on the same training": [
+    "Weights and directions, all from the same training run": [
         Row("lengths as learnt", LEARNT),
         Row("information alone", {"length_power": 1.0, "common_directions": 0}),
         Row("square roots of lengths alone", {"idf_power": 0.0, "common_directions": 0}),
@@ -102,7 +102,7 @@ SECTIONS: dict[str, list[Row]] = {
         FASTSENT,
         SKIPGRAM,
     ],
-    "Which sentences belong together": [
+    "Choice of positives": [
         Row("groups of two sentences", {}, partial(streams.groups, size=2)),
         Row(THREE, {}, partial(streams.groups, size=3)),
         Row("groups of four: up to three sentences away", {}, partial(streams.groups, size=4)),
@@ -126,7 +126,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("50,000 pairs of words have rows too", {}, way=parts.train_with_pairs, after=parts.with_pairs),
         Row("hashed pieces of five letters have rows too", {}, way=parts.train_with_pieces),
     ],
-    "Optimiser and start": [
+    "Optimiser and initialisation": [
         Row("learning rate .02", {"learning_rate": 0.02}),
         Row("learning rate .1", {"learning_rate": 0.1}),
         Row("linear decay", {"decay": "linear"}),
@@ -138,7 +138,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("rows start three times larger", {"init_std": 0.03}),
         Row("start from word2vec of the same text", {}, way=ways.from_word2vec),
     ],
-    "Length and size": [
+    "Epochs and dimensions": [
         Row("2 epochs", {"epochs": 2}),
         Row("3 epochs", {"epochs": 3}),
         Row("mean of eight checkpoints", {}, way=ways.mean_of_checkpoints),
@@ -148,7 +148,7 @@ SECTIONS: dict[str, list[Row]] = {
         *(Row(f"turned and cut to {n} dimensions", {}, after=lambda model, stream, n=n: model.compress(dim=n))
           for n in (200, 100, 50)),
     ],
-    "Several trainings side by side": [
+    "Several models combined": [
         Row("two seeds, 600 dimensions", {}, beside=(seed(2),)),
         Row("two seeds, reduced to 300 dimensions", {}, beside=(seed(2),), combine=TO_300),
         Row("three seeds, turned onto the first, their mean", {}, beside=(seed(2), seed(3)),

@@ -47,13 +47,13 @@ def write_formats(paragraphs: list[str], folder: Path) -> dict[str, tuple[Path, 
     ascii_only = bytes(byte for byte in sentences if byte < 128)
     wrapped = "\n\n".join(textwrap.fill(paragraph, 72) for paragraph in paragraphs).encode()
     files: dict[str, tuple[str, str, bytes]] = {
-        "one sentence a line, ASCII": ("ascii.txt", "sentences", ascii_only),
-        "one sentence a line": ("sentences.txt", "sentences", sentences),
+        "one sentence per line, ASCII": ("ascii.txt", "sentences", ascii_only),
+        "one sentence per line": ("sentences.txt", "sentences", sentences),
         "the same, .gz": ("sentences.txt.gz", "sentences", gzip.compress(sentences, 6)),
         "the same, .bz2": ("sentences.txt.bz2", "sentences", bz2.compress(sentences)),
         "the same, .xz": ("sentences.txt.xz", "sentences", lzma.compress(sentences, preset=3)),
         "the same, .zst": ("sentences.txt.zst", "sentences", zstd(sentences)),
-        "one paragraph a line, split": ("paragraphs.txt", "paragraphs", running),
+        "one paragraph per line, split": ("paragraphs.txt", "paragraphs", running),
         "wrapped lines, split": ("wrapped.txt", "wrapped", wrapped),
         "JSON lines": (
             "rows.jsonl",
@@ -83,7 +83,8 @@ def plain_loop(path: Path) -> int:
 
 
 def cpu_seconds(work: Callable[[], object], rounds: int = 7) -> float:
-    """The least of some rounds; the processor's time, because on a shared machine the clock measures the neighbours."""
+    """The least of some rounds; the processor's time, because on a shared machine the clock measures the "
+    "neighbours."""
     times = []
     for _ in range(rounds):
         start = time.process_time()
@@ -110,14 +111,14 @@ def main() -> None:
         total = itertools.accumulate(len(line) for line in iter_lines(text))
         some = itertools.takewhile(lambda pair: pair[1] < SIZE, zip(iter_lines(text), total, strict=True))
         formats = write_formats([line for line, _ in some if line], folder)
-        sentences = formats["one sentence a line"][0]
+        sentences = formats["one sentence per line"][0]
         peer = sentences.stat().st_size / 1e6 / cpu_seconds(lambda: plain_loop(sentences))
         rows = [["for line in open(path)", f"{peer:.0f}", "1.0"]]
         for what, (path, layout) in formats.items():
             rows.append(row(what, read(path, layout), lambda path=path, layout=layout: read(path, layout), peer))  # type: ignore[misc]
         size = sentences.stat().st_size
-        rows.append(row("`iter_lines`, a string a line", size, lambda: sum(1 for _ in iter_lines(sentences)), peer))
-        table = markdown(["read as", "MB of text a second of one core", "times the plain loop"], rows)
+        rows.append(row("`iter_lines`, one string per line", size, lambda: sum(1 for _ in iter_lines(sentences)), peer))
+        table = markdown(["read as", "MB of text per CPU second", "times the plain loop"], rows)
         report("reading", "Reading text", f"{machine('pyarrow', 'sentencex')}\n\n{table}", write=options.write)
 
 

@@ -177,9 +177,9 @@ def main() -> None:
         for name, few, many in zip(MEASURED, measured(what, n), measured(what, TIMES * n), strict=False):
             table_rows.append([what, name, f"{few:.0f}", f"{many:.0f}", f"{many / few:.2f}"])
             print(*table_rows[-1], flush=True)
-    sizes = [f"MB at the peak, {size} MB of text" for size in (options.megabytes, TIMES * options.megabytes)]
+    sizes = [f"peak MB, {size} MB of text" for size in (options.megabytes, TIMES * options.megabytes)]
     body = f"{machine('pyarrow')}\n\n{markdown(['', 'read as', *sizes, 'times'], table_rows)}"
-    report("reading_memory", "Memory of reading text", body, write=options.write)
+    report("reading_memory", "Memory while reading text", body, write=options.write)
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def table(collection: TestCollection, made: dict[str, Rank]) -> str:
          f"{speeds[name]:,.0f}", f"{speeds[name] / slowest:,.0f}"]
         for name, each in scored.items()
     ]  # fmt: skip
-    heads = ["", "nDCG@10", "MAP", "hybrid is better by (nDCG@10)", "hybrid is better by (MAP)", "documents/s", "ratio"]
+    heads = ["", "nDCG@10", "MAP", "gain of hybrid (nDCG@10)", "gain of hybrid (MAP)", "documents/s", "ratio"]
     size = f"{len(collection.documents):,} documents, {len(collection.queries):,} queries"
     return f"## {collection.name}: {size}\n\n{markdown(heads, rows)}"
 
@@ -214,7 +214,7 @@ def main() -> None:
     collections = cranfield(options.cranfield), wikipedia(options.wikipedia, options.articles)
     page = "\n\n".join([machine("bm25s", "model2vec", "wordllama", "sentence-transformers"),
                         *(table(collection, made) for collection in collections)])  # fmt: skip
-    report("retrieval", "Finding documents", page, write=options.write)
+    report("retrieval", "Retrieval", page, write=options.write)
 
 
 if __name__ == "__main__":

@@ -170,9 +170,9 @@ def main() -> None:
     here = [
         ["MB sent and received in a round", f"{2 * sent / 1e6:.0f}", f"{m.megabytes:.0f}"],
         ["averaging's share of a round", f"{averaged / (trained + averaged):.1%}", f"{m.share:.1%}"],
-        ["seconds of a job of two workers", f"{m.bare[1] + m.few[1] + m.rounds * averaged:.0f}", f"{m.seconds[1]:.0f}"],
+        ["seconds of a two-worker job", f"{m.bare[1] + m.few[1] + m.rounds * averaged:.0f}", f"{m.seconds[1]:.0f}"],
         [
-            "speed of two workers against one, with start and end",
+            "speed of two workers against one, start and end included",
             f"{(m.bare[0] + m.few[0]) / (m.bare[1] + m.few[1] + m.rounds * averaged):.2f}x",
             f"{m.seconds[0] / m.seconds[1]:.2f}x",
         ],
@@ -193,19 +193,20 @@ def main() -> None:
     named = ", ".join(f"{field.name} {getattr(a, field.name):,g}" for field in fields(a))
     text = "\n\n".join(
         [
-            "## What was measured, and what the model says of it",
+            "## Model against measurement",
             markdown(["workers", "batches", "rounds", "MB sent, model", "measured"], check(plan, row_bytes)),
-            markdown(["two workers of one core", "model", "measured"], here),
+            markdown(["two single-core workers", "model", "measured"], here),
             markdown(["two workers, the paper's corpus size and recipe", "model", "measured"], large_run(m)),
-            "Seconds of the model: of processes that exchange nothing, of a job with almost no text, and of averaging.",
-            f"Measured: {m.words / 1e6:.2f} million words a second of a worker, {m.kernel * 1e9:.2f} ns of the kernel "
-            f"and {m.sockets * 1e9:.2f} ns of sockets for a byte, {m.fixed:.1f} s for the start and the end of a job.",
+            "The seconds of the model are those of processes that exchange nothing, plus a job with almost no "
+            "text, plus averaging.",
+            f"Measured: {m.words / 1e6:.2f} million words per second and worker, {m.kernel * 1e9:.2f} ns in the "
+            f"kernel and {m.sockets * 1e9:.2f} ns in sockets per byte, {m.fixed:.1f} s to start and end a job.",
             "## 100 billion tokens, one epoch",
             markdown(
                 ["nodes", "batches", "rounds", "MB sent", "minutes", "training", "kernel", "network", "calls"], rows
             ),
-            f"Assumptions: {named}. Batches: of a worker in a round. Matrix and optimiser have {state / 1e9:.1f} GB, "
-            "and so has a checkpoint; the start and the end of the job come on top.",
+            f"Assumptions: {named}. Batches: per worker and round. Matrix and optimiser take {state / 1e9:.1f} GB, "
+            "and so does a checkpoint; starting and ending the job comes on top.",
         ]
     )
     report("scaling", "An estimate for large clusters", text, write=options.write)

@@ -35,7 +35,7 @@ from siamese_cbow.text.row_reader import RowReader
 
 N_WORDS, DIM = 50_000, 300
 N_CHECKED = 50  # queries, for each of which all lines are gone through
-OURS, BEFORE = "siamese-cbow search", "the same before exact words: by meaning alone"
+OURS, BEFORE = "siamese-cbow search", "an earlier version, by meaning alone"
 PROGRAMS = {
     OURS: ("from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}, '--json'])"),
     "model2vec + NumPy": """
@@ -148,13 +148,13 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         return f"{seconds[0] * 1e3:.0f} ms ({seconds[1] * 1e3:.0f} ms of CPU time)"
 
     rows = [
-        ["one query inside one process, median", f"{median:.1f} ms ({busy:.1f} ms of CPU time)"],
+        ["one query in a running process, median", f"{median:.1f} ms ({busy:.1f} ms of CPU time)"],
         ["the same, 95th percentile", f"{slow:.1f} ms"],
-        ["a whole command, from nothing to the answer", milliseconds(whole)],
+        ["a whole command, cold start included", milliseconds(whole)],
         ["a whole command over 100 lines without an index: starting Python, loading the model",
          milliseconds(starting)],
-        [f"recall@10 of a search without index, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
-        ["making the index", f"{building[1]:.0f} s of CPU time on two cores, {size / 1e6:,.0f} MB"],
+        [f"recall@10 against search without an index, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
+        ["building the index", f"{building[1]:.0f} s of CPU time on two cores, {size / 1e6:,.0f} MB"],
     ]  # fmt: skip
     hits = {
         "median_ms": median,
@@ -211,12 +211,12 @@ def main() -> None:
     page = (
         f"{machine('model2vec', 'numpy', 'numba')}; {options.lines:,} lines of "
         f"{'Wikipedia' if options.text else 'text by Zipf law'}, {n_bytes / 1e6:.0f} MB; {words}. "
-        f"Load of the machine before and after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
-        "## Without an index: a whole process, from nothing to the ten nearest lines\n\n"
+        f"System load before and after: {load_before:.1f} and {os.getloadavg()[0]:.1f}.\n\n"
+        "## Without an index: a whole process, from cold start to the ten best lines\n\n"
         f"{markdown(['system', 'seconds', 'times ours', 'CPU seconds', 'times ours'], rows)}\n\n"
         f"## With an index\n\n{indexed}"
     )
-    report("search", "Searching in a million lines", page, write=options.write)
+    report("search", "Searching a million lines", page, write=options.write)
     if options.json:
         options.json.write_text(json.dumps({"cold": times, **found}, indent=2))
 

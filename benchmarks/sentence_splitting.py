@@ -172,9 +172,9 @@ def cases_table(splitters: dict[str, Splitter]) -> str:
 
 def speed_table(splitters: dict[str, Splitter], paragraphs: Sequence[str]) -> str:
     measures: dict[str, Callable[[Splitter], float]] = {
-        "a paragraph a call": lambda split: megabytes_per_second(split, paragraphs, 1),
+        "one paragraph per call": lambda split: megabytes_per_second(split, paragraphs, 1),
         "the same in 2 threads": lambda split: megabytes_per_second(split, paragraphs, 2),
-        "8 KB of paragraphs a call": lambda split: joined_megabytes_per_second(split, paragraphs),
+        "8 KB of paragraphs per call": lambda split: joined_megabytes_per_second(split, paragraphs),
     }
     rows = [[what, *(f"{f(split):.1f}" for split in splitters.values())] for what, f in measures.items()]
     return markdown(["MB/s", *splitters], rows)
@@ -193,7 +193,8 @@ def main() -> None:
     parts = (
         machine(*SPLITTERS),
         speed_table(splitters, paragraphs),
-        f"sentencex as `siamese-cbow prepare` uses it (bytes in, lines out, long speech split again): {ours:.0f} MB/s.",
+        f"sentencex as `siamese-cbow prepare` uses it (bytes in, lines out, long quotations split again): {ours:.0f} "
+        "MB/s.",
         cases_table(splitters),
     )
     report("sentence_splitting", "Sentence splitters", "\n\n".join(parts), write=options.write)

@@ -211,17 +211,18 @@ def main() -> None:
                     rows[-1] += [f"{cpu:.2f}", f"{thrift:.1f}x"]
             digits, (ours, theirs) = writing(), (float(row[6]) for row in rows[-2:])
         answered, lost = stops(folder, [json.dumps({"input": text}).encode() for text in texts[:512]])
-    header = ["requests", "system", "a second", "ratio", "median ms", "p99 ms", "CPU ms of the server", "thrift"]
+    header = ["requests", "system", "requests/s", "ratio", "median ms", "p99 ms", "server CPU ms", "thrift"]
     page = (
         f"{machine('starlette', 'uvicorn', 'model2vec', 'numpy', 'numba')}; {N_WORDS:,} words, {DIM} dimensions, "
         f"sentences of 12 words; clients and servers share the cores. Load before and after: {before:.1f} and "
-        f"{os.getloadavg()[0]:.1f}. Ratio: speed against model2vec's; thrift: its CPU time against ours.\n\n"
+        f"{os.getloadavg()[0]:.1f}. Ratio: speed divided by model2vec's. Thrift: model2vec's CPU time divided by "
+        "ours.\n\n"
         f"{markdown(header, rows)}\n\n"
-        f"Writing {BATCH} vectors as JSON numbers takes orjson {digits:.2f} ms of CPU time, in either server: "
-        f"{digits / ours:.0%} of ours, {digits / theirs:.0%} of model2vec's. A server that took no time for anything "
-        f"else would have a thrift of {theirs / digits:.1f}x; without the writing, ours is "
+        f"In either server, orjson takes {digits:.2f} ms of CPU time to write {BATCH} vectors as JSON numbers: "
+        f"{digits / ours:.0%} of our time, {digits / theirs:.0%} of model2vec's. A server that spent no time on "
+        f"anything else would have a thrift of {theirs / digits:.1f}x; without this writing, ours is "
         f"{(theirs - digits) / (ours - digits):.1f}x.\n\n"
-        f"Told to stop {STOPS} times by SIGTERM while {4 * CLIENTS} clients asked: {answered:,} requests answered, "
+        f"Stopped {STOPS} times by SIGTERM under the load of {4 * CLIENTS} clients: {answered:,} requests answered, "
         f"{lost} lost."
     )
     report("serve", "Serving vectors over HTTP", page, write=options.write)

@@ -8,7 +8,7 @@ MODEL has read neither TEXT nor text of its kind. Long documents count as severa
 documents of TEXT, as many as make up so many sentences, are all that a system may read.
 
 The task: one sentence is taken out of each of some documents, and the document it came from is to be found among all of
-them by the mean of its other sentences. The share of first places, and the mean reciprocal rank. Each seed draws other
+them by the mean of its other sentences. Share of rank 1, and mean reciprocal rank. Each seed draws other
 documents and sentences, and is that of the trainings. Differences from the model as it is are of the same sentences;
 intervals are of a bootstrap over sentences.
 """
@@ -35,7 +35,7 @@ LEAST, MOST = 6, 30  # sentences of a document that a page is made of
 N_RESAMPLES = 2_000
 Encode = Callable[[Sequence[str]], Any]  # rows of length 1, dense or sparse
 START = "the model as it is"
-CELLS = ("text", "starts from", "sentences", "asked", "system", "first places", "mean reciprocal rank", "difference")
+CELLS = ("text", "starts from", "sentences", "queries", "system", "top 1", "mean reciprocal rank", "difference")
 
 
 def sources(path: Path) -> Iterator[bytes]:
@@ -119,7 +119,7 @@ def systems(task: Task, start: str, seed: int) -> Iterator[tuple[str, Encode]]:
     stream = prepare(Texts(listed))
     yield START, of_model(model)
     yield "adapted", of_model(model.adapt(sentences))
-    yield "trained anew", of_model(SiameseCBOW(seed=seed).train(stream))
+    yield "trained from scratch", of_model(SiameseCBOW(seed=seed).train(stream))
     yield "trained further (`--init`)", of_model(SiameseCBOW(init=start, dim=model.dim, seed=seed).train(stream))
     yield "tf-idf of words", of_tfidf(sentences)
     yield "tf-idf of character 2- to 4-grams", of_tfidf(sentences, analyzer="char_wb", ngram_range=(2, 4))
@@ -165,9 +165,9 @@ def main() -> None:
         path, _, start = text.partition("=")
         table += rows(Path(path), start or "pretrained", size, options.documents, options.seeds)
     text = (
-        "The document that a sentence was taken from, found among all by the mean of its other sentences. Defaults "
-        f"throughout; {len(options.seeds)} seeds. No model to start from has read the text it is asked about. Last "
-        "column: reciprocal ranks against the model as it is, with a 95% interval over the sentences asked.\n\n"
+        "Each query is a sentence; the task is to find its document, represented by the mean of its other "
+        f"sentences. Default settings, {len(options.seeds)} seeds. No starting model has seen the text. Last "
+        "column: difference in reciprocal rank from the model as it is, with a 95% interval over the queries.\n\n"
         f"{markdown(CELLS, table)}\n\n{machine('numpy', 'scikit-learn')}"
     )
     report("small_text", "Small text", text, write=options.write)

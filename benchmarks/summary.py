@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from benchmarks.tables import RESULTS, arguments, markdown
 
+NUMBER = re.compile(r"-?[\d,]*\.?\d+")
+RENAMED = {"a second": "requests/s", "µs a sentence": "µs per sentence"}  # columns in earlier versions of the pages
 TIMES, SCORES = 0.15, 0.004  # noise: of times on a shared machine, relative; of correlations, absolute (three seeds)
 
 
@@ -40,11 +42,11 @@ FIGURES = (
     Figure("Speed", "text to a stream, 2 threads: million tokens/s", "prepare", "siamese-cbow prepare, 2 threads",
            "million tokens/s"),
     Figure("Speed", "encoding in bulk: sentences/s", "encode", "siamese-cbow", "sentences/s", "100,000 sentences"),
-    Figure("Speed", "encoding one sentence: µs", "encode", "siamese-cbow", "µs a sentence", "One sentence at a time"),
+    Figure("Speed", "encoding one sentence: µs", "encode", "siamese-cbow", "µs per sentence", "One sentence at a time"),
     Figure("Speed", "cold `similarity`: CPU seconds", "cold_start", "siamese-cbow similarity", "CPU seconds"),
     Figure("Speed", "searching a million lines without an index: seconds", "search", "siamese-cbow search", "seconds"),
     Figure("Speed", "HTTP, batches of 256 in base64: requests/s", "serve", "batches of 256, base64 | siamese-cbow",
-           "a second"),
+           "requests/s"),
     Figure("Memory and size", "preparing 95 MB: peak MB", "prepare", "95 MB", "peak memory"),
     Figure("Memory and size", "extra `tables`: MB", "install", "`tables`", "adds MB"),
     Figure("Quality", "STS, default recipe", "quality", "contrastive", "Pearson", absolute=SCORES),
@@ -91,7 +93,7 @@ def value(figure: Figure, text: str) -> float:
         elif not header:
             header = cells(line)
         elif figure.heading in heading and begins(cells(line), figure.row) and figure.column in header:
-            number = re.search(r"-?[\d,]*\.?\d+", cells(line)[header.index(figure.column)])
+            number = NUMBER.search(cells(line)[header.index(figure.column)])
             if number and equal(cells(line), figure.row):
                 return float(number[0].replace(",", ""))
             longer += [float(number[0].replace(",", ""))] if number else []
@@ -122,14 +124,21 @@ def shown(number: float | None) -> str:
 
 
 def before(page: str) -> str:
-    """The page as it was committed before: the last commit where the file differs from it now, or the one before."""
+    """The last committed version of the page with other numbers in its tables: new wording is no new measurement."""
     path = f"results/{page}.md"
-    now = (RESULTS / f"{page}.md").read_text("utf-8")
-    for commit in git("log", "-n", "2", "--format=%h", "--", path).split():
+    now = numbers((RESULTS / f"{page}.md").read_text("utf-8"))
+    for commit in git("log", "-n", "9", "--format=%h", "--", path).split():
         text = git("show", f"{commit}:{path}")
-        if text != now:
+        if numbers(text) != now:
+            for old, new in RENAMED.items():
+                text = text.replace(f"| {old} |", f"| {new} |")
             return text
     return ""
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers in the tables of a page."""
+    return NUMBER.findall("\n".join(line for line in text.splitlines() if line.startswith("|")))
 
 
 def git(*arguments: str) -> str:
@@ -227,14 +236,15 @@ def page() -> str:
     )  # fmt: skip
     return "\n\n".join([
         "# Benchmarks",
-        "A summary of the other pages, which say how each figure was measured. *before* is the figure of the version "
-        "of that page committed before; *moved* flags a change beyond the noise: "
+        "A summary of the other pages, which say how each figure was measured. *before* is the figure in the "
+        "previous version of that page; *moved* flags a change beyond the noise: "
         f"{TIMES:.0%} for times on a shared machine, {SCORES} for scores.",
         *sections,
         "## Quality against cost\n\nCranfield, all systems in one run ([retrieval](retrieval.md)). A system is on the "
         "frontier if no other is both faster and better.\n\n![Quality against speed](benchmarks.svg)",
         beaten,
-        f"Written by `python -m benchmarks.summary` on {os.cpu_count()} cores with Python {platform.python_version()}; "
+        f"Written by `python -m benchmarks.summary` on {os.cpu_count()} cores with Python "
+        f"{platform.python_version()}; "
         "each page names the versions it was measured with.",
     ]) + "\n"  # fmt: skip
 

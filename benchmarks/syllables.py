@@ -92,11 +92,11 @@ def main() -> None:
     options = parser.parse_args()
     ways = ((1, "one token per phrase (rule 1)"), (2, "syllables (rule 2)"))
     rows = [row(code, options.folder / f"{code}.txt", rule, name) for code in SCRIPTS for rule, name in ways]
-    header = ["script", "words", "tokens are", "recall", "precision", "F1", "words of whole tokens"]
+    header = ["script", "words", "tokens are", "recall", "precision", "F1", "words made of whole tokens"]
     section = (
-        "Ends of tokens against ends of the words that ICU's dictionaries find, inside phrases "
-        f"(`python -m benchmarks.syllables DIR`). Tokens need not be as long as words, but none should reach across "
-        f"the end of one: see the last column.\n\n{markdown(header, rows)}\n"
+        "Token boundaries against the word boundaries that ICU's dictionaries find inside phrases (`python -m "
+        "benchmarks.syllables DIR`). Tokens may be shorter than words, but none should cross a word boundary: see "
+        f"the last column.\n\n{markdown(header, rows)}\n"
     )
     print(section)
     if options.write:

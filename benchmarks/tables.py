@@ -73,7 +73,7 @@ def machine(*libraries: str) -> str:
 def report(name: str, title: str, text: str, *, write: bool, script: str | None = None) -> None:
     """Prints a result, and keeps it as `results/name.md` where asked to; `script` where that has another name."""
     made_by = f"`python -m benchmarks.{script or name}`"
-    page = f"# {title}\n\n{text}\n\nMade by {made_by} on a shared machine: read the ratios.\n"
+    page = f"# {title}\n\n{text}\n\nMade by {made_by} on a shared machine: compare ratios, not times.\n"
     print(page)
     if write:
         RESULTS.mkdir(exist_ok=True)

@@ -247,7 +247,7 @@ def works_on(stream: Stream, text: Path) -> dict[str, Work]:
     works["contrastive, stems apart"] = lambda: ours(apart, stream)
     works["contrastive, its matrix products alone"] = lambda: products(RECIPES["contrastive"], stream)
     works[LIMIT] = lambda: limit(stream, 1)
-    works["row traffic alone, a matrix for each thread"] = lambda: limit(stream, THREADS)
+    works["row traffic alone, one matrix per thread"] = lambda: limit(stream, THREADS)
     works["gensim CBOW, from text"] = lambda: gensim_word2vec(text, stream.n_tokens, skip_gram=False, whole=True)
     for kind in ("CBOW", "skip-gram"):
         skip_gram = kind == "skip-gram"
@@ -282,7 +282,7 @@ def costs(works: dict[str, Work]) -> str:
         {name: works[name] for recipe in RECIPES for name in (recipe, lock_free_name(recipe))}, ROUNDS_FOR_COSTS
     )
     rows = [[recipe, f"{1 - speed[recipe] / speed[lock_free_name(recipe)]:+.0%}"] for recipe in RECIPES]
-    return markdown(["the same bytes on any number of threads, against lock-free updates", "speed lost"], rows)
+    return markdown(["cost of byte-identical results, against lock-free updates", "speed lost"], rows)
 
 
 def lock_free_name(recipe: str) -> str:
@@ -302,7 +302,7 @@ def section(source: Path | None, n_words: int, rounds: int) -> str:
         speed = speeds(measure(works, rounds))
         cost = costs(works)
     title = f"The beginning of {source.name}" if source else "Synthetic text by Zipf's law"
-    counts = f"{stream.n_tokens:,} words, {stream.n_sentences:,} sentences, {len(stream.vocabulary):,} different words"
+    counts = f"{stream.n_tokens:,} words, {stream.n_sentences:,} sentences, {len(stream.vocabulary):,} distinct words"
     return f"## {title}\n\n{counts}; {DIM} dimensions, {THREADS} threads.\n\n{speed}\n\n{cost}"
 
 

@@ -68,10 +68,11 @@ def main() -> None:
     parser.add_argument("--model", default="pretrained")
     options = parser.parse_args()
     model = load(options.model)
-    header = ["set", "unknown words", "they count as", "accuracy", f"against `{BEFORE}`", "texts"]
+    header = ["set", "unknown words", "fallback", "accuracy", f"against `{BEFORE}`", "texts"]
     text = (
-        f"{model!r}. Logistic regression on its vectors; MR and SUBJ in {FOLDS} folds, {len(SEEDS)} seeds of the cut; "
-        "SST-2 on its test part. Differences with a 95% bootstrap interval over texts, and McNemar's exact test.\n\n"
+        f"{model!r}. Logistic regression on its vectors; MR and SUBJ in {FOLDS} folds, {len(SEEDS)} random splits; "
+        "SST-2 on its test split. Differences with a 95% bootstrap interval over texts, and McNemar's exact "
+        "test.\n\n"
         f"{markdown(header, rows_of(model, options.folder))}\n\n{machine('numpy', 'scikit-learn')}"
     )
     report("transfer", "Sentence classification", text, write=options.write)

@@ -30,7 +30,7 @@ from siamese_cbow.model.geometry import cosines, paired_cosines
 TOGETHER = (("de", "ru"), ("de", "zh"), ("ru", "ja"), ("ja", "zh"))
 FOLDS = 10
 OTHER = 1000  # added to the seeds of the control
-HEADER = ("languages", "cut differently", "", "found", "Pearson", "found, difference", "Pearson, difference")
+HEADER = ("languages", "split differently", "", "found", "Pearson", "found, difference", "Pearson, difference")
 
 
 def scores(folder: Path, first: str, second: str, rule: int, seed: int, fold: int) -> tuple[float, float]:
@@ -91,11 +91,11 @@ def main() -> None:
     options = parser.parse_args()
     table = [line for first, second in TOGETHER for line in rows(options.folder, first, second, options.seeds)]
     text = (
-        "Sentences of STS-b dev pairs and their translations (machine-translated), nine tenths to learn from, default "
-        "settings; of the others, the share of sentences whose translation is the nearest, and Pearson of cosines "
-        f"across languages. Means of {FOLDS} folds, which ask for every sentence once, and {len(options.seeds)} seeds; "
-        "differences from rule 1 with Student's 95% interval over the folds. Few sentences are cut differently by the "
-        "two rules (second column), so the control, rule 1 with other seeds, tells what chance alone does.\n\n"
+        "Sentences of STS-b dev pairs and their machine translations; nine tenths for training, default settings. "
+        "*Found*: share of the other sentences whose translation is the nearest. *Pearson*: of cosines across "
+        f"languages. Means over {FOLDS} folds, which test every sentence once, and {len(options.seeds)} seeds; "
+        "differences from rule 1 with Student's 95% interval over the folds. The two rules split few sentences "
+        "differently (second column), so the control, rule 1 with other seeds, shows what chance alone does.\n\n"
         f"{markdown(HEADER, table)}\n\n{machine('numpy')}"
     )
     report("two_languages", "Two languages in one model", text, write=options.write)

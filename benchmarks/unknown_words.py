@@ -32,7 +32,7 @@ from siamese_cbow.evaluation.systems import words_of
 SIZES = (20_000, 60_000, 140_000)
 N_TEXTS, LENGTH, UNKNOWN_SHARE, ROUNDS = 30_000, 20, 0.2, 9  # texts, words of each, and how often each is timed
 COST = "What they cost"  # the section of the page that --text writes
-NGRAMS = "**n-gram vectors and a part of its own (`ngrams`, default)**"
+NGRAMS = "**n-gram vectors and a direction of its own (`ngrams`, default)**"
 Guess = Callable[[Model, Sequence[str]], dict[str, np.ndarray]]  # vectors for unknown words
 
 
@@ -96,12 +96,12 @@ def regression(model: Model, unknown: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 WAYS: dict[str, Guess] = {
-    "left out": lambda model, unknown: {},
-    "the known word that begins alike, 3 letters or more (`prefix`)": near_words(1, 3),
+    "skipped": lambda model, unknown: {},
+    "the known word with the longest shared prefix, 3 letters or more (`prefix`)": near_words(1, 3),
     "the same, 4 letters or more": near_words(1, 4),
     "the same, 5 letters or more": near_words(1, 5),
     "the mean of five such words, 4 letters or more": near_words(5, 4),
-    "two words that make up the unknown one": two_words,
+    "two known words that make up the unknown one": two_words,
     "ridge regression from character 3- to 6-grams": regression,
 }
 
@@ -164,16 +164,16 @@ def speed(whole: Model, path: Path, write: bool) -> None:
     for model, texts in ((whole, real), (cut, real), (whole, new)):
         model.encode(texts)  # the kernels are loaded, and the tables made
     figures = {
-        f"{path.name}, known words; vocabulary cut to {len(cut.vocabulary):,} of them, {share:.0%} unknown": ratio(
+        f"{path.name}, known words; vocabulary reduced to {len(cut.vocabulary):,} of them, {share:.0%} unknown": ratio(
             lambda: whole.encode(real, threads=1), lambda: cut.encode(real, threads=1)
         ),
-        "the same; every fifth one replaced by one that stands nowhere else": ratio(
+        "the same; every fifth word replaced by one that occurs nowhere else": ratio(
             lambda: whole.encode(real, threads=1), lambda: whole.encode(new, threads=1)
         ),
     }
     section = (
         f"{whole!r}, {len(real):,} texts of {LENGTH} words. Speed with unknown words divided by the speed "
-        "without: processor time, one thread, by turns (`--text`).\n\n"
+        "without: CPU time, one thread, alternating (`--text`).\n\n"
         f"{markdown(['text', 'speed'], [[name, f'{figure:.2f}'] for name, figure in figures.items()])}\n\n"
         f"{machine('numpy', 'numba')}\n"
     )
@@ -210,7 +210,7 @@ def main() -> None:
             [f"{size:,}", NGRAMS, f"{lacking:,} of {lacking:,}", *(f"{x:.4f}" for x in scores(fitted(model), sets))]
         )
     text = (
-        f"{whole!r}, its vocabulary cut; mean Pearson over {len(sets)} STS sets, protocol official.\n\n"
+        f"{whole!r}, with a truncated vocabulary; mean Pearson over {len(sets)} STS sets, official protocol.\n\n"
         f"{markdown(['words', 'unknown words', 'get a vector', '2012-13', '2014-15', 'all'], rows)}\n\n"
         f"{machine('numpy')}"
     )

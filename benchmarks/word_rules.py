@@ -127,7 +127,7 @@ def speeds(data: Path, corpus: Path, before: Path | None) -> str:
         rows = [[name, *speed(text, Path(temporary), before)] for name, text in texts.items()]
     ways = [*(["0.1.0"] if before else []), "rule 1", "rule 2"]
     header = ["text", *(f"{way}, MB/s" for way in ways), *(f"rule 2 / {way}" for way in ways[:-1])]
-    about = f"Megabytes of text per second of processor time, one thread. {machine('numba')}"
+    about = f"Megabytes of text per CPU second, one thread. {machine('numba')}"
     return f"{about}\n\n{markdown(header, rows)}"
 
 

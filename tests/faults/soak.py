@@ -110,8 +110,8 @@ def page(folder: Path, state: str) -> str:
     lines = [
         "# Reliability",
         "",
-        "What was attacked, and what survived. Made by `make soak` (`tests/faults/soak.py`); a short version of",
-        "each part is in every test run. Times are of a shared machine: read the counts.",
+        "What was attacked, and what survived. Made by `make soak` (`tests/faults/soak.py`); every test run includes a",
+        "short version of each part. The machine is shared: read the counts, not the times.",
         _states(folder, state),
         "",
     ]
@@ -130,12 +130,12 @@ def page(folder: Path, state: str) -> str:
 def _states(folder: Path, state: str) -> str:
     """Which source it ran on: `git rev-parse HEAD:src`."""
     if not (folder / "after").exists():
-        return f"All of it ran on one state of the source (`git rev-parse HEAD:src` begins with {state})."
+        return f"Everything ran on one state of the source (`git rev-parse HEAD:src` begins with {state})."
     rows = map(json.loads, (folder / "fuzz.jsonl").read_text().splitlines())
     again = ", ".join(row["name"] for row in rows if "state" not in row)
     return (
-        f"It ran on the source `{(folder / 'after').read_text()}` (`git rev-parse HEAD:src`), where a crash was found "
-        f"in these readers: {again}. After its repair they ran again, on `{state}`."
+        f"It ran on source `{(folder / 'after').read_text()}` (`git rev-parse HEAD:src`) and found a crash in these "
+        f"readers: {again}. They ran again after the fix, on `{state}`."
     )
 
 
@@ -181,11 +181,11 @@ def _faults(text: str) -> list[str]:
         f"{n(None, None):,} faults injected, {survived:,} survived; bytes lost: "
         f"{'0' if not found['losses'] else 'see below'}.",
         "",
-        "Survived means: what stood under the final name is the old one or the new one, whole; the same command again",
-        "ends with the bytes of a run that nothing has disturbed; files of others are untouched; no leftovers.",
+        "Survived means: the final name holds the old or the new version, complete; the same command, run again,",
+        "writes the bytes of an undisturbed run; other files are untouched; nothing is left over.",
         "",
-        "Kills are SIGKILL before a write, fsync, rename or removal, or inside of a write; errors are ENOSPC, EIO,",
-        "EDQUOT, EROFS, EACCES and EMFILE from such an operation, and EFBIG inside of a write; signals are KILL, TERM,",
+        "Kills are SIGKILL before a write, fsync, rename or removal, or inside a write; errors are ENOSPC, EIO,",
+        "EDQUOT, EROFS, EACCES and EMFILE from such an operation, and EFBIG inside a write; signals are KILL, TERM,",
         "INT, HUP and PIPE at a random moment; limits are few open files and little memory. Only faults that had an",
         "effect are counted.",
         "",
@@ -210,14 +210,14 @@ def _fuzz(text: str) -> list[str]:
         "## Fuzzing",
         "",
         f"{total:,} executions over {len(found)} of {len(READERS)} readers, guided by coverage (atheris),",
-        "under 4 GB and 20 seconds of processor time each. Many mutants are made inside of their format, with",
-        "lengths and checksums that are right again (`tests/faults/mutation.py`).",
+        "with at most 4 GB and 20 CPU seconds each. Many mutants are made inside their format, with corrected",
+        "lengths and checksums (`tests/faults/mutation.py`).",
         *([f"Not fuzzed on this state: {', '.join(missing)}."] if missing else []),
         f"Crashes and hangs: {', '.join(crashes) or 'none'}. Those of earlier runs are in `tests/faults/crashers`.",
         "",
-        "Accepted are inputs that were read without an error; the others were refused by one of ours. Edges are those",
-        "that the fuzzer saw; lines are those of the functions in the reader's own modules that its corpus runs",
-        "through (the others write files, or are reached from elsewhere).",
+        "Accepted: inputs read without an error; the others were refused with one of ours. Edges: seen by the fuzzer.",
+        "Lines: those that its corpus reaches, of the functions in the reader's own modules (the others write files or",
+        "are reached from elsewhere).",
         "",
         *table(["reader", "executions", "accepted", "edges", "lines"], [*rows, ["**all**", total, "", "", ""]]),
     ]
