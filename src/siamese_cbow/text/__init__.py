@@ -1,35 +1,35 @@
-"""Text: from files, folders, standard input and Python's iterables to records, sentences and rows.
+"""Text: from files, folders, standard input and Python iterables to records, sentences and rows.
 
 In the order of the flow:
 
-    languages    names and tags of languages, what each decides, and which one a text is in
+    languages    names and tags of languages, what each determines, and detection
       [ASSUMED, AUTO, DOTLESS, Detected, ELISIONS, Language, UNDETERMINED, detect, find_language, language]
     records      settings in, raw blocks, finished lines out
       [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text
       [STDIN, open_bytes]
-    alphabets    which of several encodings gives the letters of one language
+    alphabets    which of several encodings gives the letters of a single language
     encodings    which encoding a text is in, and the text in UTF-8 [Decoding, listed]
     utf8         whether bytes are UTF-8, by a kernel
-    chunks       bytes as text: cleaned, cut into whole lines, made valid UTF-8
-    folders      the files of a folder: hidden, ignored and binary ones left out
+    chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8
+    folders      the files of a folder, without hidden, ignored and binary ones
     inputs       what was given: files, folders and globs, or the texts themselves
       [Texts, check_is_no_table, is_name, looks_like_name, no_text_remark]
     table_files  CSV and TSV: the cells of some columns
-    parquet_files  the same of Parquet, however much it promises [arrow_cells]
-    json_files   JSON lines and arrays: the same; whole tables of any kind [table_rows]
+    parquet_files  the same for Parquet, in bounded memory [arrow_cells]
+    json_files   the same for JSON lines and arrays; whole tables of any kind [table_rows]
     reader       from files to blocks of records, by the table of formats below
       [RecordColumns, column_names_of, format_of, language_samples, read_columns, telling_files]
     documents    HTML, Markdown, PDF and subtitles: their paragraphs
     layout       whether lines are sentences, paragraphs or wrapped text
     splitters    where sentences end in running text, found in this process or in several [Splitters]
-    sentences    from raw blocks to lines of sentences; groups of paraphrases: PPDB, tab separated lines, lists
+    sentences    from raw blocks to lines of sentences; groups of paraphrases: PPDB, tab-separated lines, lists
     corpus       a view of records: sentences for training [Corpus]
-    file_parts   files and parts of them, read apart from one another
+    file_parts   files and parts of files, read independently
       [FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, part_blocks, piece_start]
     row_reader   a view of records: rows that know their place [Line, RowReader, Rows, block_texts, iter_lines]
 
-Knows nothing of words or vectors. To add a format, write its reader in a module of its own, and name both here.
+Knows nothing of words or vectors. To add a format, write its reader in a new module and list both here.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from siamese_cbow.errors import needs
 class FileFormat(NamedTuple):
     """A kind of file, and how it is read.
 
-    endings  of the names of such files, without the compression
-    text     "lines" where each line is a record; else "module.function" in this room, a `reader.ReadCells`, which is
-             imported when it is needed; "" where files of this kind are passed over in a folder
+    endings  of file names, without the compression
+    text     "lines" if each line is a record; else "module.function" in this room, a `reader.ReadCells`, which is
+             imported on use; "" if files of this kind are skipped in a folder
     groups   the same for groups of paraphrases
-    rows     "module.function" of what reads all columns of a table, as `reader.RecordColumns` hands them out
-    document "module.function" of what reads such a file as paragraphs, a `documents.Paragraphs`; its lines are records
-             only where lines are asked for
-    needs    the library it is read by and the extra that brings it, where the package does without
+    rows     "module.function" that reads all columns of a table, for `reader.RecordColumns`
+    document "module.function" that reads such a file as paragraphs, a `documents.Paragraphs`; its lines are records
+             only if lines are requested
+    needs    the library that reads it and the extra that installs it, if the base lacks it
     """
 
     name: str
@@ -63,17 +63,17 @@ class FileFormat(NamedTuple):
 
     @property
     def is_table(self) -> bool:
-        """Whether its records are not lines, but have columns."""
+        """Whether its records have columns rather than being lines."""
         return "." in self.text
 
     def check_installed(self) -> None:
-        """Raises an error that says what to type where the library of this format is missing."""
+        """Raises an error that says what to type if the library of this format is missing."""
         if self.needs:
             with needs(*self.needs):
                 import_module(self.needs[0])
 
 
-FORMATS = (  # the first one is what a file of any other ending is taken for
+FORMATS = (  # the first is for files with any other ending
     FileFormat("plain text", (".txt", ".text", ".sentences", ".tok"), "lines", "lines"),
     FileFormat("JSON lines", (".jsonl", ".ndjson", ".json"), "json_files.json_cells", "json_files.json_cells",
                rows="json_files.json_rows"),

@@ -1,10 +1,10 @@
-"""Which of several encodings fits: the one in which the letters are those of one language.
+"""Which of several encodings fits: the one that gives the letters of a single language.
 
 Windows-1252 and Windows-1250 both turn French into letters, but only one of them into letters that French has:
 
     best_fit("crème brûlée".encode("cp1252"), ["cp1250", "cp1252"])   ->  ("cp1252", 1.0); the other: "crčme brűlée"
 
-Knows Latin letters, and which relatives of an encoding for others to try; those, charset-normalizer tells apart.
+Knows Latin letters, and for other scripts which related encodings to try; charset-normalizer distinguishes those.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 # The frequent ones first.
 LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")
 _MARKS = "“”‘’„‚«»–—…•·†€£©®™°§×½¼²´¿¡ºª\xa0"
-_ALPHABETS = {  # what each language has beside the letters of ASCII
+_ALPHABETS = {  # the letters of each language beyond ASCII
     "English": "éï",
     "German": "äöüß",
     "French": "àâçéèêëîïôùûüÿœæ",
@@ -42,7 +42,7 @@ _ALPHABETS = {  # what each language has beside the letters of ASCII
 
 
 def best_fit(data: bytes, encodings: Sequence[str]) -> tuple[str, float]:
-    """The encoding in which most of what is not ASCII is of one alphabet, and how much of it; the first of equals."""
+    """The encoding that puts most of the non-ASCII text in one alphabet, and its share; of equals, the first."""
     shares = {encoding: max(_shares(data, encoding)) for encoding in sorted(encodings, key=_rank)}
     return max(shares.items(), key=lambda item: item[1])
 
@@ -67,12 +67,12 @@ _KANA = re.compile("[ぁ-ゖァ-ー]")
 
 
 def relative(data: bytes, encoding: str) -> str:
-    """The encoding, or one that people take for it and that fits better, as far as short texts tell.
+    """The encoding, or a similar one that fits better, as far as a short text shows.
 
-    Cyrillic: by capitals inside of words and drawing signs, "╨чЮпяшЛ". East Asian: by kana, which only Japanese has.
+    Cyrillic: by capitals inside words and box drawing, "╨чЮпяшЛ". East Asian: by kana, which only Japanese has.
     """
     if encoding in _CYRILLIC:
-        first = "koi8_r" if encoding == "koi8_u" else encoding  # of Russian they are equal
+        first = "koi8_r" if encoding == "koi8_u" else encoding  # equal for Russian
         return min((first, *_CYRILLIC), key=lambda name: len(_BROKEN_CYRILLIC.findall(data.decode(name, "replace"))))
     if encoding in ("cp949", "gb18030", "big5"):
         text = data.decode("euc_jp", "replace")
@@ -83,7 +83,7 @@ def relative(data: bytes, encoding: str) -> str:
 
 
 def is_latin(data: bytes, encoding: str) -> bool:
-    """Whether most letters of `data` that are not ASCII are Latin ones."""
+    """Whether most non-ASCII letters of `data` are Latin."""
     letters = [letter for letter in _beyond_ascii(data, encoding) if letter.isalpha()]
     return sum(letter <= "\u024f" for letter in letters) > 0.5 * len(letters)
 

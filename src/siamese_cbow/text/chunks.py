@@ -1,9 +1,9 @@
-r"""Bytes as text in UTF-8: cleaned, and cut into chunks of whole lines (or paragraphs).
+r"""Bytes as text in UTF-8: cleaned, and divided into chunks of whole lines (or paragraphs).
 
     read:  "a b\nc d\ne"  in pieces of 5 bytes     chunks:  "a b\n"  "c d\n"  "e\n"
 
-Only `\n` ends a line; a `\r` before it is dropped later. Memory doesn't grow with the file: where a line is longer than
-16 MB, whoever reads decides whether it is cut at white space, refused, or kept whole after all, up to 64 MB.
+Only `\n` ends a line; a `\r` before it is dropped later. Memory doesn't grow with the file: a line longer than
+16 MB is cut at white space, refused, or kept whole up to 64 MB, as the caller decides.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 @contextmanager
 def open_text(path: Path | None, decoding: Decoding | None = None) -> Iterator[TextStream]:
-    """Open a file, or standard input (None), as text; what is no text is an error.
+    """Opens a file, or standard input (None), as text; raises an error if it is not text.
 
-    decoding  in which encoding it is, and where to note which one was found
+    decoding  its encoding, and where to record the one detected
     """
     with open_bytes(path) as stream:
         yield TextStream(stream, decoding or Decoding())
 
 
 class TextStream:
-    """The bytes of an input that was found to be text, in UTF-8: no byte order mark, no NULs.
+    """The bytes of a text input in UTF-8: no byte order mark, no NULs.
 
     head    the first megabyte
-    sample  whole lines from all over the file, or from the head where the rest can't be had yet
+    sample  whole lines from all over the file, or from the head if the rest isn't available yet
     """
 
     def __init__(self, stream: ByteStream, decoding: Decoding) -> None:
@@ -68,7 +68,7 @@ class TextStream:
             yield rest
 
     def advance(self) -> int:
-        """Bytes of the (compressed) input consumed since this was asked last."""
+        """Bytes of the (compressed) input consumed since the last call."""
         return self._stream.advance()
 
     def _spread(self, places: list[bytes]) -> bytes:
@@ -79,7 +79,7 @@ class TextStream:
         return b"\n\n".join((start[: start.rfind(b"\n") + 1], *places))
 
     def _clean(self, piece: bytes) -> bytes:
-        """NULs become spaces; where `\\r` alone ends lines (old Macintosh files), it becomes `\\n`."""
+        """NULs become spaces; a `\\r` that ends lines by itself (old Macintosh files) becomes `\\n`."""
         if b"\0" in piece:
             piece = piece.replace(b"\0", b" ")
         return piece.replace(b"\r", b"\n") if self._old_mac else piece
@@ -90,7 +90,7 @@ class TextStream:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines, how many had to be cut, and the number of the first one in the input (from 1)."""
+    """Whole lines, how many were cut, and the number of the first one in the input (from 1)."""
 
     data: bytes
     n_cut: int
@@ -106,17 +106,17 @@ def line_chunks(
     limit: int = MAX_LINE_BYTES,
     advice: str = _TOO_LONG,
 ) -> Iterator[Chunk]:
-    r"""Cut what is read after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
+    r"""Divides the input after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
 
     A document is one unit. Every chunk ends with `\n`.
-    `overlong` says what becomes of a line or paragraph of more than `limit` bytes.
+    `overlong` says what happens to a line or paragraph of more than `limit` bytes.
     """
     cutter = _Cutter(name, by, overlong, limit, advice)
     rest, line = bytearray(), 1
     for piece, is_last in _with_last(reads):
         end = len(piece) if is_last else cutter.last_end(rest, piece)
         if end:
-            whole = b"".join((rest, memoryview(piece)[:end]))  # the only copy of the text on its way
+            whole = b"".join((rest, memoryview(piece)[:end]))  # the only copy of the text
             yield Chunk(*cutter.cut(whole if whole.endswith(b"\n") else whole + b"\n", line), line)
             line += _n_lines(whole)
             rest = bytearray(memoryview(piece)[end:])
@@ -130,7 +130,7 @@ def line_chunks(
 
 
 def unit_end(read: Callable[[int, int], bytes], before: int, by: Unit) -> int:
-    """Where the last whole line, or paragraph, ends that does so before a place of a file; 0 where none does.
+    """The end of the last whole line or paragraph before a position in a file; 0 if there is none.
 
     read  read(2, 5) gives bytes 2, 3, 4
     """
@@ -148,7 +148,7 @@ def unit_end(read: Callable[[int, int], bytes], before: int, by: Unit) -> int:
 
 
 def cut_overlong(data: bytes, name: str, overlong: Overlong) -> tuple[bytes, int]:
-    """Lines of more than 16 MB cut at white space and how many cuts, or an error, as `overlong` says."""
+    """Lines of more than 16 MB cut at white space, and the number of cuts; or an error, as `overlong` says."""
     return _Cutter(name, "line", overlong, MAX_LINE_BYTES).cut(data, 1)
 
 
@@ -224,7 +224,7 @@ class _Cutter:
         return self.separator.join(pieces) + b"\n", n_cut
 
     def long_end(self, text: bytes | bytearray, line: int) -> int:
-        """Where to cut a unit that is too long: at white space, else between two characters."""
+        """Where to cut an overlong unit: at white space, else between two characters."""
         if self.overlong != "cut":
             advice = _TOO_LONG_TO_KEEP if self.overlong == "keep" else self.advice
             where = "" if self.by == "document" else f" line {line:,}"
@@ -241,13 +241,13 @@ class _Cutter:
 # UTF-8
 
 
-_FEW = 64  # broken characters in a block that may be an accident
+_FEW = 64  # broken characters in a block that may be accidental
 
 
 def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
     r"""`data` with broken UTF-8 replaced by U+FFFD, and the number of replacements.
 
-    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1). Where there is too much of it, an error: this part of
+    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1). Too many are an error: this part of
     `source` is in another encoding, though it began as UTF-8.
     """
     if data.isascii() or _is_utf8(data):
@@ -262,6 +262,6 @@ def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
 def _is_utf8(data: bytes) -> bool:
     if len(data) < 1 << 16:
         return decodes(data)
-    from siamese_cbow.text.utf8 import is_utf8  # by a kernel, which small commands need not wait for
+    from siamese_cbow.text.utf8 import is_utf8  # a kernel, which small commands need not wait for
 
     return bool(is_utf8(np.frombuffer(data, np.uint8)))

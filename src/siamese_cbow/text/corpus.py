@@ -31,24 +31,24 @@ class Corpus:
     inputs       what was given: a path, a folder, a glob, "-", a list of those; or an iterable of strings or of lists
                  of strings (one list per document); `Texts([...])` for a plain list of strings
     settings     how it is read
-    files        the files behind it, to tell by whether the text has changed; empty where there is more than files
-    total_bytes  the size of the files on disk, for a progress bar; None where it can't be known
-    layouts      which source was read in which layout; filled while `blocks()` runs
-    language     what the settings name, or else what the text is in: of files, a look at some of them tells; of what
-                 can be read only once, its first block
+    files        the files behind it, to detect changes of the text; empty if there are other inputs
+    total_bytes  the size of the files on disk, for a progress bar; None if unknown
+    layouts      the layout of each source; filled while `blocks()` runs
+    language     that of the settings, or else detected: in some of the files, or in the first block of what can be read
+                 only once
     """
 
     def __init__(
         self, inputs: Any, settings: TextSettings | None = None, *, layouts: Mapping[str, AnyLayout] | None = None
     ) -> None:
         self.inputs = inputs
-        self._known_layouts = layouts or {}  # of files that were looked at before, see `look_at`
+        self._known_layouts = layouts or {}  # of files examined before, see `look_at`
         self.settings = settings or TextSettings()
         self.layouts: dict[str, AnyLayout] = {}
         self.decoding = self.settings.decoding()
         self._was_read = False
         self._language: Detected | None = None
-        self._opened: Iterator[RawBlock] | None = None  # blocks that were begun to see the language
+        self._opened: Iterator[RawBlock] | None = None  # blocks opened to detect the language
         self._pooled = Evidence()
         self._inputs = Inputs(inputs, walk_of(self.settings))
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
@@ -60,19 +60,19 @@ class Corpus:
 
     @property
     def remarks(self) -> list[str]:
-        """What a user should know about how the text was read; known when its blocks have been read."""
+        """Messages about how the text was read; complete once its blocks have been read."""
         return [*self._inputs.remarks, *self.decoding.remarks()]
 
     @property
     def language(self) -> Detected:
-        """The language of the text, and how it was found. From here on the settings have it."""
+        """The language of the text, and how it was found. From here on it is in the settings."""
         if self._language is None:
             self._opened = self._open()
         assert self._language is not None
         return self._language
 
     def layout_of(self, source: str | Path) -> AnyLayout:
-        """In which layout a source was read; known when its blocks have been read."""
+        """The layout of a source; known once its blocks have been read."""
         return self.layouts[str(source)]
 
     def blocks(self) -> Iterator[RawBlock]:
@@ -110,7 +110,7 @@ class Corpus:
         return sentence_lines(block, self.settings, split)
 
     def choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
-        """What was asked for, or what the sample looks like; a sample of few lines is pooled with others before it."""
+        """The requested layout, or that of the sample; a sample of few lines is pooled with earlier ones."""
         if name in self._known_layouts:
             self.layouts[name] = self._known_layouts[name]
         elif self.settings.kind == "groups":

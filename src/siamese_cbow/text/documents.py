@@ -1,11 +1,11 @@
-r"""Documents: HTML, Markdown, PDF and subtitles as paragraphs, each with its number. What people read becomes words.
+r"""Documents: HTML, Markdown, PDF and subtitles as paragraphs, each with its number. What readers see becomes words.
 
     markdown_paragraphs(Path("a.md"), decoding)   ->   [(1, "A title"), (3, "A paragraph\nin two lines")]
 
 Tags, scripts, styles, comments, front matter and the targets of links are left out; entities are characters; code
-blocks are read only where `code` says so, code inside of a sentence is a part of it. The number of a paragraph is that
-of its line in Markdown, that of its page in a PDF, and counts paragraphs in HTML. A document is held in memory as a
-whole, so there is a limit to its size.
+blocks are read only if `code` is set; code inside a sentence is part of it. The number of a paragraph is that
+of its line in Markdown, that of its page in a PDF, and counts paragraphs in HTML. A whole document is held in
+memory, so its size is limited.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from siamese_cbow.text.records import NoText
 
 Paragraphs: TypeAlias = list[tuple[int, str]]  # numbers, and texts that may have line ends
 
-MAX_BYTES = 16 << 20  # of HTML and Markdown: parsed, it takes fifty times as much
+MAX_BYTES = 16 << 20  # of HTML and Markdown: parsing takes fifty times as much memory
 MAX_PDF_BYTES = 256 << 20
 
 
 def _whole(path: Path, decoding: Decoding, advice: str) -> str:
-    r"""The text of a file that is small enough, with `\n` only."""
+    r"""The text of a file that is not too large, with `\n` only."""
     pieces: list[bytes] = []
     with open_text(path, decoding) as text:
         for piece in text.reads():
@@ -45,7 +45,7 @@ def _whole(path: Path, decoding: Decoding, advice: str) -> str:
 
 # HTML
 
-# What is no text, or not shown where it stands.
+# What is not text, or not shown where it stands.
 _NO_TEXT = {"script", "style", "template", "noscript", "head", "title", "svg", "math", "iframe", "object", "canvas",
             "audio", "video", "datalist", "rp", "rt", "select", "textarea"}  # fmt: skip
 _CODE = {"pre", "code", "samp", "kbd", "listing", "xmp"}
@@ -53,16 +53,16 @@ _BLOCKS = {"address", "article", "aside", "blockquote", "body", "caption", "cent
            "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
            "header", "hgroup", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "p", "pre", "section",
            "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "listing", "xmp"}  # fmt: skip
-_SPACES = {"br", "td", "th", "option", "button", "input", "img", "label"}  # words on their two sides are two
+_SPACES = {"br", "td", "th", "option", "button", "input", "img", "label"}  # they separate words
 _WHITE = re.compile(r"\s+")
 _OPEN_TAG, _CLOSED_TAG = re.compile(r"<([a-zA-Z][^\s/>]*)"), re.compile(r"</([a-zA-Z][^\s/>]*)")
 _XHTML = re.compile(r"<\?xml\s|xmlns\s*=\s*[\"']http://www\.w3\.org/1999/xhtml", re.IGNORECASE)
 _CLOSED_AT_ONCE = re.compile(r"<(script|style|title|textarea|iframe|noscript)\b([^<>]*)/>", re.IGNORECASE)
 _NOT_SHOWN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_DEEPEST_TAGS, _LONGEST_TAG = 20_000, 100_000  # half a second each; a picture inside of its tag is not counted
+_DEEPEST_TAGS, _LONGEST_TAG = 20_000, 100_000  # half a second each; an image inside its tag is not counted
 _LONG_TAG = re.compile(rf"<[^<]{{{_LONGEST_TAG},}}")
-# Tags that end without being closed.
+# Void tags, which need no closing.
 _UNCLOSED = {"area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img", "input",
              "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr",
              "track", "wbr"}  # fmt: skip
@@ -91,7 +91,7 @@ def html_texts(page: str, *, code: bool, name: str = "the page") -> list[str]:
 
 
 def _check_tags(page: str, name: str) -> None:
-    """Raises an error where the parser would take hours: its time grows with the square of depth and attributes."""
+    """Raises an error if the parser would take hours: its time is quadratic in depth and attributes."""
     depth = 0
     if page.count("<") > _DEEPEST_TAGS:
         tags = Counter(tag.lower() for tag in _OPEN_TAG.findall(page))
@@ -105,7 +105,7 @@ def _check_tags(page: str, name: str) -> None:
 
 
 def _html_pieces(root: Any, code: bool) -> Iterator[str]:
-    """The text below a node, with a NUL where a block begins or ends. A loop: pages may be nested thousands deep."""
+    """The text below a node, with a NUL where a block begins or ends. A loop: pages may nest thousands deep."""
     node = root.child
     while node is not None:
         tag = node.tag
@@ -137,8 +137,8 @@ def _is_hidden(attributes: dict[str, str | None] | None) -> bool:
 
 # Markdown
 
-# Each line of YAML is a key, an item, a comment, empty or indented. Between two rules, which are written in the same
-# way, stands text: after an empty line, or in lines that are none of these.
+# Each line of YAML is a key, an item, a comment, empty or indented. What stands between two horizontal rules, which
+# look the same, is text: it follows an empty line, or has other lines.
 _YAML_LINE = r"(?:|[ \t#\]}-][^\n]*|[\w\"'][^\n:]*:(?:[ \t][^\n]*)?)\n"
 _FRONT_MATTER = re.compile(
     rf"\A(?:---[ \t]*\n(?![ \t]*\n)(?:#[^\n]*\n)*(?=[\w\"'][^\n:]*:(?:\s|$))(?:{_YAML_LINE})*?(?:---|\.\.\.)[ \t]*$"
@@ -147,7 +147,7 @@ _FRONT_MATTER = re.compile(
 )
 _FOOTNOTE = re.compile(r"^ {0,3}\[\^[^\]\s]+\]:[ \t]", re.MULTILINE)
 _REFERENCE, _TASK = re.compile(r"\[\^[^\]\s]+\]"), re.compile(r"\A\[[ xX]\] ")
-_DEEPEST = 100  # of lists and quotations inside of one another
+_DEEPEST = 100  # nested lists and quotations
 
 
 def markdown_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
@@ -189,7 +189,7 @@ def markdown_texts(text: str, name: str, *, code: bool) -> Paragraphs:
 
 
 def _inline(tokens: Sequence[Any]) -> str:
-    """The text of a paragraph: of links what is shown, of images what is said instead of them."""
+    """The text of a paragraph: the visible text of links, the alternative text of images."""
     pieces: list[str] = []
     in_address = False  # <https://...>: a target that is its own text
     for token in tokens:
@@ -212,10 +212,10 @@ def _inline(tokens: Sequence[Any]) -> str:
 
 
 def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
-    """The paragraphs of all pages, each with the number of its page; code can't be told from text."""
+    """The paragraphs of all pages, each with the number of its page; code can't be distinguished from text."""
     import pypdf
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it repairs of a file is of no use to the user
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its repairs are of no interest to the user
     with open_bytes(path) as stream:
         data = stream.read(MAX_PDF_BYTES + 1)
     if len(data) > MAX_PDF_BYTES:
@@ -227,7 +227,7 @@ def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Par
         texts = [page.extract_text() for page in reader.pages]
     except NoText:
         raise
-    except Exception as error:  # of broken files, pypdf raises anything
+    except Exception as error:  # pypdf raises anything for broken files
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise NoText(f"can't read {path} as a PDF: {reason}; check the file") from error
     paragraphs = [(number, text) for number, page in enumerate(texts, 1) for text in _page_paragraphs(page)]
@@ -261,7 +261,7 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.,]*>|\{\\[^{}]*\}")  # <i>, <c
 
 
 def subtitle_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Paragraphs:
-    """What is shown at a time, with the number of its line; numbers, times, settings and remarks are no text."""
+    """The captions, each with its line number; counters, times, settings and notes are not text."""
     text = _whole(path, decoding, "split it")
     if not _TIMES.search(text):
         raise NoText(f"{path} has no times (00:00:01,000 --> 00:00:02,000), so no subtitles; rename it to .txt")

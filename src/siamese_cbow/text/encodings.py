@@ -2,9 +2,9 @@ r"""Which encoding a text is in, and the text in UTF-8.
 
     decoder = Decoder("a.txt", Decoding(), b"Stra\xdfe")      decoder.utf8(b"Stra\xdfe")  ->  b"Stra\xc3\x9fe"
 
-UTF-8 passes through untouched, at no cost; what is wrong in it is replaced and counted later. Everything else is
-recognised by samples from several places of the file: UTF-16 and UTF-32 by their byte order mark or by what they decode
-to, other encodings by charset-normalizer. Text that is ASCII so far is decided when the first other byte comes.
+UTF-8 passes through untouched, at no cost; errors in it are replaced and counted later. Everything else is recognised
+from samples of several places of the file: UTF-16 and UTF-32 by their byte order mark or by what they decode to, other
+encodings by charset-normalizer. Text that is ASCII so far is decided at the first other byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from siamese_cbow.errors import InputError, counted
 from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin, relative
 
-MOST_BROKEN = 0.01  # of all characters; more is another encoding
+MOST_BROKEN = 0.01  # of all characters; more means another encoding
 UTF8 = "utf-8"
 _REPLACEMENT = "\ufffd"
 _BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
@@ -38,22 +38,22 @@ _LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
     "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP", "iso8859_15": "ISO-8859-15", "koi8_u": "KOI8-U",
     "iso8859_5": "ISO-8859-5",
 }  # fmt: skip
-# Those that people have; the many others differ from one of them in a few signs, and only make the choice worse.
+# The common ones; many others differ from one of them in a few characters, and only make the choice worse.
 _CANDIDATES = [name for name in _LABELS if name not in ("iso2022_jp", "iso8859_15")]
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
-_SAMPLE = 1 << 15  # bytes that charset-normalizer looks at
+_SAMPLE = 1 << 15  # bytes for charset-normalizer
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _EAST_ASIAN = re.compile("[\u3000-\u30ff\uff00-\uff60\uac00-\ud7a3]")
 
 
 @dataclass
 class Decoding:
-    """How bytes become text, and what was found out on the way.
+    """How bytes become text, and what was detected on the way.
 
-    encoding  what the user says it is; None: find out
-    found     source -> encoding, of those that were found to be in another than UTF-8
-    broken    source -> how many broken characters of it were replaced
-    notes     source -> what else to say of how it was read
+    encoding  given by the user; None: detect it
+    found     source -> encoding, for those not in UTF-8
+    broken    source -> number of broken characters replaced
+    notes     source -> further notes on how it was read
     """
 
     encoding: str | None = None
@@ -74,7 +74,7 @@ class Decoding:
 
 
 def label(encoding: str) -> str:
-    """How people call it: `label("cp1252")` -> 'Windows-1252'."""
+    """Its common name: `label("cp1252")` -> 'Windows-1252'."""
     return _LABELS.get(encoding, encoding.upper())
 
 
@@ -87,8 +87,8 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 class Decoder:
     """The text of one input in UTF-8, piece by piece.
 
-    start      its first bytes, the whole of a short one
-    elsewhere  bytes from other places of it, if there are any to be had
+    start      its first bytes; all of a short input
+    elsewhere  bytes from other places, if available
     """
 
     def __init__(self, name: str, decoding: Decoding, start: bytes, elsewhere: Sequence[bytes] = ()) -> None:
@@ -104,7 +104,7 @@ class Decoder:
         self._use(self.encoding)
 
     def utf8(self, piece: bytes, *, is_last: bool = False) -> bytes:
-        """The next piece of the input in UTF-8; with `is_last`, what is left of a character at its end as well."""
+        """The next piece of the input in UTF-8; with `is_last`, including an incomplete character at the end."""
         if self.encoding is None and not piece.isascii():
             self.encoding = self._found((piece,))
             self._use(self.encoding)
@@ -123,7 +123,7 @@ class Decoder:
         for sample in self._samples[1:]:
             whole = sample.decode(self.encoding, "replace").encode() if self._codec and self.encoding else sample
             places.append(whole[whole.find(b"\n") + 1 : whole.rfind(b"\n") + 1])
-        self._samples = ()  # seen, and no longer needed
+        self._samples = ()  # no longer needed
         return places
 
     def _use(self, encoding: str | None) -> None:
@@ -158,7 +158,7 @@ def is_too_broken(n_broken: int, n_characters: int) -> bool:
 
 
 def broken_error(name: str, n_broken: int, n_characters: int, encoding: str, samples: Iterable[bytes]) -> InputError:
-    """The error to raise: says which encoding is likely, if any."""
+    """The error to raise, naming the likely encoding, if any."""
     likely = likely_encoding(tuple(samples))
     advice = (
         f"it looks like {label(likely)}: add --encoding {likely}"
@@ -193,8 +193,8 @@ def _utf8_counts_of(sample: bytes, *, is_start: bool) -> tuple[int, int, int]:
 def wide_encoding(start: bytes) -> str | None:
     r"""UTF-16 or UTF-32, by the byte order mark or by what it decodes to: `b"h\0i\0 ..."` -> 'utf-16-le'.
 
-    Text in bytes has no control bytes and these encodings are full of them, which is what tells them apart. Spaces and
-    line ends then tell which one it is: in the other byte order they are rare letters.
+    Single-byte text has no control bytes, and these encodings are full of them, which distinguishes the two. Spaces and
+    line ends then show which one it is: in the other byte order they are rare letters.
     """
     for mark, encoding in _BOMS:
         if start.startswith(mark):
@@ -207,7 +207,7 @@ def wide_encoding(start: bytes) -> str | None:
 
 
 def _n_separators(data: bytes, encoding: str) -> int | None:
-    """How many white spaces and full stops there are if `data` is in `encoding`; None if it can't be."""
+    """The number of spaces and full stops if `data` is in `encoding`; None if it can't be."""
     size = 4 if "32" in encoding else 2
     try:
         text = data[: len(data) // size * size - size].decode(encoding)  # the last unit may be half of a pair
@@ -216,7 +216,7 @@ def _n_separators(data: bytes, encoding: str) -> int | None:
     odd = sum(unicodedata.category(each) in ("Cn", "Co", "Cs", "Cc") and each not in "\t\n\r\f\x0b" for each in text)
     if len(text) < 8 or odd > 0.01 * len(text):
         return None
-    # Two letters of ASCII look like one ideograph; these marks, kana and Hangul don't come about by accident.
+    # Two ASCII letters look like one ideograph; these marks, kana and Hangul don't arise by accident.
     ideographs = sum("\u2e80" <= each <= "\ua4ff" for each in text)
     if ideographs >= 0.2 * len(text) and len(_EAST_ASIAN.findall(text)) <= 0.02 * len(text):
         return None
@@ -226,13 +226,13 @@ def _n_separators(data: bytes, encoding: str) -> int | None:
 # Other encodings
 
 _DECLARED = re.compile(rb"""<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
-# What pages declare -> the larger encoding that browsers take it for.
+# What pages declare -> the superset that browsers use for it.
 _MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030",
           "euc_kr": "cp949", "iso8859-9": "cp1254", "koi8-r": "koi8_r", "iso8859-2": "iso8859_2"}  # fmt: skip
 
 
 def _declared(samples: Sequence[bytes]) -> str | None:
-    """The encoding that a page says it is in, unless its bytes say otherwise."""
+    """The encoding that a page declares, unless its bytes contradict it."""
     if not (match := _DECLARED.search(samples[0][: 1 << 12])):
         return None
     try:
@@ -245,13 +245,13 @@ def _declared(samples: Sequence[bytes]) -> str | None:
 
 
 def likely_encoding(samples: Sequence[bytes]) -> str | None:
-    """The encoding of text that is not UTF-8, by the lines of it that are not ASCII; None where none fits."""
+    """The encoding of text that is not UTF-8, from its non-ASCII lines; None if none fits."""
     from charset_normalizer import from_bytes
 
     telling = _telling_lines(samples)
     if not telling:
         return None
-    if _stand_alone(telling):  # then they are letters in words of Latin ones, and the alphabets know better
+    if _stand_alone(telling):  # then they are letters in Latin words, and the alphabets decide better
         encoding, share = best_fit(telling, LATIN)
         if share > 0.6:
             return encoding
@@ -264,13 +264,13 @@ def likely_encoding(samples: Sequence[bytes]) -> str | None:
 
 
 def _stand_alone(data: bytes) -> bool:
-    """Whether most bytes beyond ASCII have none beside them, as in "Stra?e"."""
+    """Whether most non-ASCII bytes stand alone, as in "Stra?e"."""
     high = np.frombuffer(b"\n" + data + b"\n", np.uint8) > 127
     return int((high[1:] & high[:-1]).sum()) < 0.2 * int(high.sum())
 
 
 def decodes(data: bytes) -> bool:
-    """Whether bytes are UTF-8, by decoding them: for short ones, see `chunks`."""
+    """Whether bytes are UTF-8, by decoding them; for short inputs, see `chunks`."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -279,7 +279,7 @@ def decodes(data: bytes) -> bool:
 
 
 def _telling_lines(samples: Sequence[bytes]) -> bytes:
-    """Lines that are not UTF-8, a share of each sample; what stands between its first and last line end."""
+    """Lines that are not UTF-8, a share from each sample, between its first and last line end."""
     share = max(_SAMPLE // max(1, len(samples)), 1 << 11)
     telling: list[bytes] = []
     for i, sample in enumerate(samples):
@@ -288,7 +288,7 @@ def _telling_lines(samples: Sequence[bytes]) -> bytes:
         size = 0
         for line in lines:
             if (first := _NOT_ASCII.search(line)) and not decodes(line):
-                # Of an endless line, what stands around; a wrong start in the middle of a character is rare.
+                # Of an endless line, the surroundings; starting inside a character is rare.
                 line = line if len(line) <= share else line[max(0, first.start() - 40) : first.start() + share]
                 telling.append(line)
                 size += len(line)

@@ -1,4 +1,4 @@
-"""Files, and parts of them, that are read apart from one another and give the blocks that a whole corpus gives.
+"""Files and parts of files, read independently; together they give the blocks of the whole corpus.
 
 looks = [look_at(path, settings) for path in paths]     in any order, anywhere
 layouts = chosen_layouts(looks)                          as `Corpus` would choose them, one file after the other
@@ -27,12 +27,12 @@ from siamese_cbow.text.records import BLOCK_BYTES, MARK, SAMPLE_BYTES, AnyLayout
 class FileLook:
     """What the beginning of a file shows.
 
-    evidence    of its layout, where that is to be chosen
-    layout      where there is nothing to choose; None of a file without a block
+    evidence    of its layout, if that is to be chosen
+    layout      if there is nothing to choose; None for a file without a block
     n_bytes     of its first block
     is_joined   its first block may be joined with those of the files before
     marked      its records end with marks
-    is_cuttable parts of it can be read apart: plain lines in UTF-8
+    is_cuttable parts of it can be read independently: plain lines in UTF-8
     """
 
     evidence: Evidence | None = None
@@ -65,7 +65,7 @@ def look_at(path: Path, settings: TextSettings) -> FileLook:
 
 
 def chosen_layouts(looks: Sequence[FileLook]) -> list[AnyLayout | None]:
-    """The layout of each file as `Corpus` chooses it, one after the other; None of a file without a block."""
+    """The layout of each file as `Corpus` chooses it, one after the other; None for a file without a block."""
     pooled, layouts = Evidence(), list[AnyLayout | None]()
     for look in looks:
         evidence = look.evidence
@@ -76,7 +76,7 @@ def chosen_layouts(looks: Sequence[FileLook]) -> list[AnyLayout | None]:
 
 
 def first_of_blocks(looks: Sequence[FileLook], layouts: Sequence[AnyLayout | None]) -> list[bool]:
-    """For each file, whether a block begins with it: a file is joined with those before where `Corpus` does so."""
+    """For each file, whether a block begins with it: files are joined as `Corpus` joins them."""
     begins, size, before = list[bool](), 0, None
     for look, layout in zip(looks, layouts, strict=True):
         alike = look.is_joined and before == (layout, look.marked) and size + look.n_bytes <= BLOCK_BYTES
@@ -87,12 +87,12 @@ def first_of_blocks(looks: Sequence[FileLook], layouts: Sequence[AnyLayout | Non
 
 
 def piece_start(number: int) -> int:
-    """Where the n-th piece of a file begins that is read from its start: 0, 1 MB, 5 MB, 9 MB, ..."""
+    """Where the n-th piece begins in a file that is read from its start: 0, 1 MB, 5 MB, 9 MB, ..."""
     return 0 if number == 0 else SAMPLE_BYTES + (number - 1) * BLOCK_BYTES
 
 
 def n_pieces(n_bytes: int) -> int:
-    """How many pieces a file of so many bytes is read in."""
+    """The number of pieces in a file of this many bytes."""
     return 1 if n_bytes <= SAMPLE_BYTES else 1 - (SAMPLE_BYTES - n_bytes) // BLOCK_BYTES
 
 
@@ -124,7 +124,7 @@ def part_blocks(
 
 
 def _in_utf8(texts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The same texts; an error where one is clearly in another encoding, though the file began in ASCII."""
+    """The same texts; an error if one is clearly in another encoding, though the file began in ASCII."""
     for text in texts:
         if not text.isascii() and Decoder(name, Decoding(), text[:SAMPLE_BYTES]).encoding not in (None, UTF8):
             raise InputError(f"{name} is not UTF-8 throughout; name its encoding: --encoding NAME")

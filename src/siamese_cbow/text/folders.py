@@ -1,10 +1,10 @@
-"""Folders as ripgrep walks them: what is hidden, ignored or binary is left out, and counted; so is what we wrote.
+"""Folders as ripgrep walks them: hidden, ignored and binary files are skipped and counted, and so is our own output.
 
     Walk(["*.md"]).files(Path("notes"))   -> the Markdown files below notes, sorted
 
 A file is ignored by the .gitignore and .ignore files beside and above it, up to the root of its git repository. Links
-are followed, but nothing is read twice and no loop is walked. Globs are like the lines of a .gitignore file, the other
-way round: `*.md` only these, `!drafts/` not those; the last one that matches decides, over all but hidden folders.
+are followed, but nothing is read twice and no loop is walked. Globs are like the lines of a .gitignore file,
+inverted: `*.md` only these, `!drafts/` not those; the last match wins, except over hidden folders.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _IGNORE_FILES = (".gitignore", ".ignore")
 _HEAD_BYTES = 1 << 13
-_MOST_DEEP = 5  # times ** in a pattern: each goes through all folders of a path
-# What is left out -> how that is said of one, and of several.
+_MOST_DEEP = 5  # occurrences of ** in a pattern: each tries all folders of a path
+# What is skipped -> its name in the singular and plural.
 KINDS = {
     "binary": ("{} binary file", "{} binary files"),
     "ignored": ("{} ignored by .gitignore",) * 2,
@@ -44,7 +44,7 @@ KINDS = {
 }  # fmt: skip
 
 
-# Files by which a folder that we wrote is known: its vocabulary and its log could be read, but are nobody's text.
+# Files that identify a folder that we wrote: its vocabulary and its log are readable, but not text of the user.
 _OWN = (
     {"stream.json", "ids.npy"},
     {"config.json", "vocabulary.txt", "model.safetensors"},
@@ -54,7 +54,7 @@ _OWN = (
 
 
 class _Rules(NamedTuple):
-    """What a folder's ignore files say of the paths below it."""
+    """The rules of a folder's ignore files for the paths below it."""
 
     folder: str
     spec: GitIgnoreSpec
@@ -64,8 +64,8 @@ class Walk:
     """Finds the files of folders.
 
     globs     which files are wanted, as for ripgrep
-    is_read   whether a file of this name is one that can be read
-    left_out  kind -> how many files or folders were left out so far
+    is_read   whether a file of this name can be read
+    left_out  kind -> number of files or folders skipped so far
     """
 
     def __init__(self, globs: Sequence[str] = (), is_read: Callable[[Path], bool] = lambda path: True) -> None:
@@ -79,7 +79,7 @@ class Walk:
         self._seen: set[str] = set()
         links: list[str] = []
         found = list(self._below(str(folder), str(folder), _rules_above(folder), links))
-        while links:  # folders behind links come last, so that a folder has its own name where it is in the tree
+        while links:  # linked folders come last, so a folder inside the tree keeps its own name
             found += self._below(links.pop(0), str(folder), [], links)
         real = {os.path.realpath(path) for path in found if not path.is_symlink()}
         files = []
@@ -97,7 +97,7 @@ class Walk:
         return files
 
     def _below(self, folder: str, root: str, rules: list[_Rules], links: list[str]) -> Iterator[Path]:
-        """The files below one folder that are neither hidden nor ignored; `links` gets folders behind links."""
+        """The files below one folder that are neither hidden nor ignored; `links` receives linked folders."""
         todo = [(folder, rules)]
         while todo:
             current, rules = todo.pop()
@@ -131,7 +131,7 @@ class Walk:
                     todo.append((entry.path, rules))
 
     def _reason(self, entry: os.DirEntry[str], root: str, rules: Sequence[_Rules], *, is_folder: bool) -> str | None:
-        """Why an entry of a folder is left out, by its name; None where it is not."""
+        """Why an entry is skipped, judging by its name; None if it is not."""
         slash = "/" if is_folder else ""
         if self._globs:
             wanted = self._globs.check_file(os.path.relpath(entry.path, root) + slash).include
@@ -141,14 +141,14 @@ class Walk:
                 return "glob"
         if entry.name.startswith("."):
             return "hidden"
-        for folder, spec in reversed(rules):  # the nearest one that says something decides
+        for folder, spec in reversed(rules):  # the nearest rule that applies decides
             ignored = spec.check_file(os.path.relpath(entry.path, folder) + slash).include
             if ignored is not None:
                 return "ignored" if ignored else None
         return None
 
     def _kind(self, path: Path) -> str | None:
-        """Why a file is left out, by what it is; None where it is text."""
+        """Why a file is skipped, judging by its content; None if it is text."""
         if not path.is_file():
             return "special" if path.exists() else "broken"
         if not os.access(path, os.R_OK):
@@ -186,7 +186,7 @@ def _rules_in(folder: str, entries: Sequence[os.DirEntry[str]]) -> list[_Rules]:
 
 
 def _rules_above(folder: Path) -> list[_Rules]:
-    """Of the folders above, up to the root of the repository; none where there is no repository."""
+    """The rules of the folders above, up to the root of the repository; none without a repository."""
     folder = folder.resolve()
     if (folder / ".git").exists():
         exclude = folder / ".git" / "info" / "exclude"
@@ -199,7 +199,7 @@ def _rules_above(folder: Path) -> list[_Rules]:
     places = [root, *(each for each in above for _ in _IGNORE_FILES)]
     rules = [_Rules(str(place), _spec(_lines(file), str(file))) for place, file in zip(places, files, strict=True)]
     inside = [each for each in rules if not each.spec.check_file(os.path.relpath(folder, each.folder) + "/").include]
-    return inside if len(inside) == len(rules) else []  # an ignored folder that was named is read all the same
+    return inside if len(inside) == len(rules) else []  # an ignored folder that was named is read anyway
 
 
 def _lines(path: Path) -> list[str]:
@@ -220,7 +220,7 @@ def _spec(lines: Sequence[str], name: str) -> GitIgnoreSpec:
         return GitIgnoreSpecPattern(re.compile(_quick(regex) if "*" in line or "[" in line else regex), include)
 
     try:
-        return GitIgnoreSpec.from_lines(lines, pattern, backend="simple")  # others don't know atomic groups
+        return GitIgnoreSpec.from_lines(lines, pattern, backend="simple")  # other backends lack atomic groups
     except (ValueError, TypeError, re.error) as error:
         raise SettingsError(f"{name} has an invalid pattern: {error}; correct it") from None
 
@@ -230,22 +230,22 @@ _TOKENS = re.compile(r"(?P<star>\[\^/\]\*)|(?P<text>\[\^?\]?(?:\\.|[^\]\\])*\]|\
 
 
 def _quick(regex: str) -> str:
-    """The regular expression of a pattern, so that several `*` in a name don't try all ways to share it out.
+    """The regular expression of a pattern, without backtracking between several `*` in a name.
 
-    `*a*b` of the name "aaaaaa": what stands between two stars may be taken where it is found first, for good, as the
-    second star takes whatever is left. Without that, twenty stars in a .gitignore keep a command busy for ever.
+    `*a*b` on the name "aaaaaa": what stands between two stars can be matched where it first occurs, for good: the
+    second star takes the rest. Otherwise, twenty stars in a .gitignore would keep a command busy for ever.
     """
     if regex.count(".+") > _MOST_DEEP:
         raise ValueError(f"more than {_MOST_DEEP} times **")
     parts: list[str] = []
-    literal: str | None = None  # what has followed the last star
+    literal: str | None = None  # what follows the last star
     for token in _TOKENS.finditer(regex):
         if token["star"]:
             if literal:
                 parts.append(f"(?>{_STAR}?{literal})")
             literal = ""
             continue
-        letter = f"(?!/){_set(token[0])}" if token[0][0] == "[" else token[0]  # as in git, [!a] is not the end
+        letter = f"(?!/){_set(token[0])}" if token[0][0] == "[" else token[0]  # as in git, [!a] does not match a slash
         if token["text"] and literal is not None:
             literal += letter
         else:
@@ -255,7 +255,7 @@ def _quick(regex: str) -> str:
 
 
 def _set(letters: str) -> str:
-    """Escaped, as Python warns of marks in a set that may get a meaning there: `[[a-c&&]` -> `[\\[a-c\\&\\&]`."""
+    """Escaped, since Python warns about characters in a set that may gain a meaning: `[[a-c&&]` -> `[\\[a-c\\&\\&]`."""
     start = "[^" if letters.startswith("[^") else "["
     items = re.finditer(r"(\\\\|.)(?:-(\\\\|.))?", letters[len(start) : -1], re.DOTALL)  # a letter, or a range
     ends = (filter(None, item.groups()) for item in items)
@@ -263,7 +263,7 @@ def _set(letters: str) -> str:
 
 
 def _is_binary(path: Path) -> bool:
-    """By its first bytes; what can't even be opened is left to those who read it."""
+    """By its first bytes; a file that can't be opened is left to the reader."""
     try:
         with open_bytes(path) as stream:
             head = stream.read(_HEAD_BYTES)
@@ -278,5 +278,5 @@ def _is_binary(path: Path) -> bool:
         return True
     if b"\0" not in head or ending_of(path) in (".txt", ".text", ".csv", ".tsv"):
         return False
-    text = head.decode(wide, "ignore") if wide else ""  # which noise may be by accident, but then it has no spaces
+    text = head.decode(wide, "ignore") if wide else ""  # noise may decode by accident, but then it has no spaces
     return sum(text.count(each) for each in " \n\u3000\u3001\u3002") * 50 < len(text) or not text

@@ -2,10 +2,10 @@ r"""What was given: names of files, folders and globs become a sorted, checked l
 
     Inputs("books", Walk())                     -> every text file below `books`, sorted: see `folders`
     Inputs(["books/*.txt.gz", "-"], Walk())     -> the matches, then None, which stands for standard input
-    Inputs([["A cat.", "It purrs."]], Walk())   -> a document; `Texts([...])` where strings are no names of files
+    Inputs([["A cat.", "It purrs."]], Walk())   -> a document; `Texts([...])` if strings are not names of files
 
 An iterable of strings is read like the lines of a file: a string is a line, an empty string ends a
-document. A string with line ends in it is a document of its own, and so is a list of strings.
+document. A string with line ends is its own document, and so is a list of strings.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, NoText, RawBlock
 
 ITERABLE = "the iterable"
-# Files that are plain text to us, though much of it is not for readers: ending -> what it is.
+# Files read as plain text although they contain markup: ending -> name of the format.
 MARKUP = {
     ".tex": "LaTeX", ".rst": "reStructuredText", ".org": "Org", ".adoc": "AsciiDoc", ".textile": "Textile",
     ".wiki": "wiki text", ".mediawiki": "wiki text", ".xml": "XML", ".tei": "XML", ".tmx": "XML", ".svg": "XML",
     ".ipynb": "notebooks", ".ass": "subtitles", ".eml": "mail", ".mbox": "mail", ".mhtml": "mail", ".mht": "mail",
 }  # fmt: skip
-PANDOC = {"LaTeX", "reStructuredText", "Org", "Textile", "notebooks"}  # what that program turns into text
-_LOOK_AT = 100  # documents that are looked at to tell sentences from words
+PANDOC = {"LaTeX", "reStructuredText", "Org", "Textile", "notebooks"}  # what pandoc turns into text
+_LOOK_AT = 100  # documents examined to distinguish sentences from words
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Texts:
 
 
 class Inputs:
-    """A path, a folder, a glob, "-" or a list of those; or texts: `Texts`, or an iterable of other things than paths.
+    """A path, a folder, a glob, "-" or a list of those; or texts: `Texts`, or an iterable of anything but paths.
 
-    items        the texts; None where names of files were given
+    items        the texts; None if names of files were given
     paths        the files behind the names, in the order given; None stands for standard input
-    files        the same where all of them are files, to tell by whether the text has changed; else empty
-    total_bytes  the size of the files on disk, for a progress bar; None where it can't be known
+    files        the same if all of them are files, to detect changes of the text; else empty
+    total_bytes  the size of the files on disk, for a progress bar; None if unknown
     """
 
     def __init__(self, inputs: Any, walk: Walk) -> None:
@@ -66,20 +66,20 @@ class Inputs:
 
     @property
     def can_be_read_again(self) -> bool:
-        """False for standard input, pipes and generators: their text is gone after it was read once."""
+        """False for standard input, pipes and generators: their text can be read only once."""
         return bool(self.files) if self.items is None else not isinstance(self.items, Iterator)
 
     @property
     def remarks(self) -> list[str]:
-        """A line of counts of what was left out of folders, one of files without text, one of markup read as text.
+        """Lines about files skipped in folders, files without text, and markup read as text.
 
-        Known when all was read.
+        Complete once everything has been read.
         """
         without_text = no_text_remark(list(self._without_text))
         return [*left_out_remark(self._left_out), *without_text, *markup_remark(self.paths)]
 
     def blocks(self, read: Callable[[Path | None], Iterator[RawBlock]]) -> Iterator[RawBlock]:
-        """The blocks of all files; those without text are left out where a folder has brought them in."""
+        """The blocks of all files; those without text are skipped if they come from a folder."""
         self._without_text.clear()
         for path in self.paths:
             try:
@@ -92,12 +92,12 @@ class Inputs:
             raise next(iter(self._without_text.values()))
 
     def is_named(self, path: Path | None) -> bool:
-        """Whether a file was given by its own name, and not by its folder or a pattern."""
+        """Whether a file was named itself, rather than by its folder or a pattern."""
         return path is None or path in self._named
 
 
 def _items(inputs: Any) -> Iterable[Any] | None:
-    """The iterable of texts that was given, or None where names of files were."""
+    """The given iterable of texts, or None if names of files were given."""
     items: Iterable[Any] = inputs.texts if isinstance(inputs, Texts) else inputs
     if isinstance(inputs, Texts) and isinstance(items, str):
         raise InputError(f"Texts({items[:40]!r}) got a single string; expected an iterable of strings: Texts([...])")
@@ -115,20 +115,20 @@ def _items(inputs: Any) -> Iterable[Any] | None:
 
 
 def check_is_no_table(items: Any) -> None:
-    """Raises an error of a data frame or a matrix: what comes out of it are the names of its columns, or its rows."""
+    """Raises an error for a data frame or a matrix: iterating gives the names of its columns, or its rows."""
     if not isinstance(items, list | tuple) and (getattr(items, "ndim", 1) > 1 or hasattr(items, "columns")):
         raise InputError(f"the input is a table ({type(items).__name__}); pass its text column: table['text']")
 
 
 def no_text_remark(names: Sequence[str]) -> list[str]:
-    """The line about files of folders that have no text, if there are any."""
+    """The line about files without text in folders, if any."""
     advice = "name one of them to see why; tables have --text-column"
     without = f"skipped {counted(len(names), 'file')} without readable text: {listed(names)}; {advice}"
     return [without] if names else []
 
 
 def markup_remark(paths: Sequence[Path | None]) -> list[str]:
-    """The line about files of formats that nothing here parses, if there are any."""
+    """The line about files in formats that are not parsed, if any."""
     marked = [path for path in paths if path is not None and ending_of(path) in MARKUP]
     kinds = list(dict.fromkeys(MARKUP[ending_of(path)] for path in marked))
     names = f"{listed([str(path) for path in marked])} ({', '.join(kinds)})"
@@ -167,12 +167,12 @@ def _expand(name: str | Path, walk: Walk) -> Iterator[Path | None]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name too long, or with a NUL: no file, and the message says so
+    except (OSError, ValueError):  # a name too long, or with a NUL: not a file, and the message says so
         return False
 
 
 def is_name(text: str) -> bool:
-    """Whether a string names something that is there: a file, a folder, a glob with a match, "-"."""
+    """Whether a string names something that exists: a file, a folder, a glob with a match, "-"."""
     if text == "-" or (0 < len(text) < 4096 and "\n" not in text and _exists(Path(text).expanduser())):
         return True
     return looks_like_name(text) and glob.has_magic(text) and any(glob.iglob(text, recursive=True))  # noqa: PTH207
@@ -187,7 +187,7 @@ def looks_like_name(text: str) -> bool:
 
 
 def _text_hint(name: str) -> str:
-    """Sentences are handed in as names of files easily: `prepare(["The cat sat."])`."""
+    """Sentences are easily passed where names of files are expected: `prepare(["The cat sat."])`."""
     if " " not in name:
         return ""
     return " (to pass the text itself, wrap it: Texts([...]), or pass lists of sentences, one list per document)"
@@ -218,13 +218,13 @@ def _in_folder(folder: Path, walk: Walk) -> list[Path]:
 
 
 def item_batches(items: Iterable[Any], *, groups: bool = False) -> Iterator[tuple[bytes, int, int]]:
-    """About 4 MB of an iterable's items as bytes, how many, and their size, again and again.
+    """Batches of an iterable's items, about 4 MB each: the bytes, the number of items, and their size.
 
-    Every document ends with a mark; strings that are lines of one document stand together before one.
+    Every document ends with a mark; strings that are lines of one document share one.
     """
     batch: list[bytes] = []
     size = 0
-    is_open = False  # lines were written and no mark after them
+    is_open = False  # lines were written without a mark after them
     for position, item in enumerate(items if groups else _checked(items)):
         text, is_document = _item_bytes(item, position, groups)
         batch += (MARK, text) if is_document and is_open else (text,)
@@ -242,7 +242,7 @@ def _item_bytes(item: Any, position: int, groups: bool) -> tuple[bytes, bool]:
     if isinstance(item, str) and not groups:
         text = encoded(item).strip(b"\n")
         if not text:
-            return b"", True  # ends what came before it
+            return b"", True  # ends the document before it
         return (text + b"\n" + MARK, True) if b"\n" in text else (text + b"\n", False)
     if isinstance(item, list | tuple) and all(isinstance(line, str) for line in item):
         return lines_bytes(item) + MARK, True
@@ -256,7 +256,7 @@ def _item_bytes(item: Any, position: int, groups: bool) -> tuple[bytes, bool]:
 
 
 def _checked(items: Iterable[Any]) -> Iterator[Any]:
-    """The items, after a look at the first ones: lists of words would be read as documents of one-word sentences."""
+    """The items, after checking the first ones: lists of words would be read as documents of one-word sentences."""
     iterator = iter(items)
     first = list(itertools.islice(iterator, _LOOK_AT))
     lists = [item for item in first if isinstance(item, list | tuple) and item]

@@ -2,7 +2,7 @@
 
     json_cells(Path("a.jsonl"), ["user.bio"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes
 
-A name is a key, or a path with dots into nested objects; where the path meets a list, it goes on in each of its items.
+A name is a key, or a path with dots into nested objects; at a list, the path continues in each of its items.
 A record without the key gives an empty cell.
 """
 
@@ -25,7 +25,7 @@ from siamese_cbow.text.reader import CellBatch, chosen, format_of, joined, list_
 from siamese_cbow.text.records import MAX_ROW_BYTES, NoText
 from siamese_cbow.text.table_files import Cells, delimited_rows, with_clear_errors
 
-_LOOK_AT = 1000  # records, to see which columns there are
+_LOOK_AT = 1000  # records examined to find the columns
 _OPENS = re.compile(rb"\[\s*[{\]]|\{\s*\n")  # an array of objects, or an object over several lines
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -36,7 +36,7 @@ def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding
     names = [*texts, *others]
     with open_text(path, decoding) as text:
         wanted: list[list[str]] = []
-        only: dict[str, Any] | None = None  # the record of a file that has no other
+        only: dict[str, Any] | None = None  # the record of a file with a single record
         for chunk in _chunks(text, path):
             rows = list(_numbered_rows(chunk, path))
             only = rows[0][1] if not wanted and len(rows) == 1 else None
@@ -55,7 +55,7 @@ def json_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding
 
 @with_clear_errors
 def json_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
-    """Some records after others, whole; none at first, as of other tables."""
+    """Whole records in batches; the first batch is empty, as for other tables."""
     yield []
     with open_text(path, decoding) as text:
         for chunk in _chunks(text, path):
@@ -97,7 +97,7 @@ def _row(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 def value_at(row: Any, column: str) -> Any:
-    """What stands in a record under a key or a path: `value_at({"user": {"bio": "a"}}, "user.bio")` -> 'a'."""
+    """The value of a record at a key or a path: `value_at({"user": {"bio": "a"}}, "user.bio")` -> 'a'."""
     if isinstance(row, list):
         values = [value_at(item, column) for item in row if isinstance(item, dict)]
         return [item for value in values for item in (value if isinstance(value, list) else [value])]
@@ -108,9 +108,9 @@ def value_at(row: Any, column: str) -> Any:
 
 
 def column_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """All keys in the order in which they come, those of nested objects, also in lists, with dots.
+    """All keys in order of appearance; those of nested objects, even in lists, with dots.
 
-    An object is no column itself, nor where it is empty or missing: {"a": {"b": 1}}, {"a": {}}, {"a": None} -> ["a.b"].
+    An object itself is not a column, even if empty or missing: {"a": {"b": 1}}, {"a": {}}, {"a": None} -> ["a.b"].
     """
     rows = list(rows)
     objects = {key for row in rows for key, value in row.items() if _objects(value) is not None}
@@ -125,13 +125,13 @@ def column_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]] | None:
-    """The objects that a value is, or a list of; None of other values."""
+    """The object that a value is, or the objects in a list; None for other values."""
     items = value if isinstance(value, list) and value else [value]
     return items if all(isinstance(item, Mapping) for item in items) else None
 
 
 def _checked(name: str, rows: Sequence[dict[str, Any]], path: Path, texts: Sequence[str]) -> list[str]:
-    """The columns that a name stands for; an error where the first records have none of them."""
+    """The columns that a name stands for; an error if the first records have none of them."""
     keys = {key for row in rows for key in row}
     columns = chosen(name, list(keys))
     for column in columns:
@@ -170,7 +170,7 @@ def _cell(value: Any, path: Path, column: str, number: int, *, is_text: bool) ->
 
 
 def _has_lines(head: bytes, path: Path) -> bool:
-    """False: a file that is one array, or whose first object goes on beyond its line."""
+    """False for a file that is one array, or whose first object spans several lines."""
     start = head.lstrip()
     if not start.startswith((b"[", b"{")) or (ending_of(path) != ".json" and not _OPENS.match(start)):
         return True
@@ -183,7 +183,7 @@ def _has_lines(head: bytes, path: Path) -> bool:
 def _element_lines(reads: Iterator[bytes], path: Path) -> Iterator[bytes]:
     """Each element of an array, or each of several objects, on a line of its own."""
     scan, utf8 = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    text, place, n, depth = "", 0, 0, -1  # depth -1: nothing was seen yet; 0: objects; 1: in an array; 2: after it
+    text, place, n, depth = "", 0, 0, -1  # depth -1: nothing seen yet; 0: objects; 1: in an array; 2: after it
     pieces = iter(reads)
     is_last = False
     while not is_last:
@@ -213,7 +213,7 @@ def _element_lines(reads: Iterator[bytes], path: Path) -> Iterator[bytes]:
                 except (ValueError, RecursionError) as error:
                     if is_last or len(text) - place > MAX_ROW_BYTES or isinstance(error, RecursionError):
                         raise _bad_element(path, n + 1, text[place:], error) from error
-                    break  # it may go on in the next piece
+                    break  # it may continue in the next piece
                 lines.append(text[place:end].replace("\n", " ").replace("\r", " ") + "\n")
                 place, n = end, n + 1
         if lines:
@@ -234,9 +234,9 @@ def _bad_element(path: Path, number: int, text: str, error: Exception) -> InputE
 
 
 def table_rows(path: str | Path, decoding: Decoding | None = None) -> tuple[list[list[str]], bool]:
-    """All rows of a small table as text, and whether the first of them surely names the columns.
+    """All rows of a small table as text, and whether the first row certainly names the columns.
 
-    Of CSV, TSV and lines with tabs it may or may not: [["id", "text"], ["1", "A cat."]], False.
+    For CSV, TSV and lines with tabs this is uncertain: [["id", "text"], ["1", "A cat."]], False.
     """
     path, decoding = Path(path).expanduser(), decoding or Decoding()
     if format_of(path).name == "Parquet":

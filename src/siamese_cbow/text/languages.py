@@ -1,16 +1,16 @@
-"""Languages: their names and tags as people write them, what each decides, and which one a text is in.
+"""Languages: names and tags as people write them, what each determines, and detection.
 
     language("Deutsch"), language("de-AT"), language("ger")   ->   Language(code="de", name="German", stemmer="german")
-    language("klingon")                                       ->   SettingsError with the list, and what is like it
-    detect([b"Dies ist ein Satz. ..."])                       ->   German, 100% of what was looked at
+    language("klingon")                                       ->   SettingsError with the list and similar names
+    detect([b"Dies ist ein Satz. ..."])                       ->   German, 100% of the sample
 
-What a language decides: where sentences end (`sentences`), which words are cut in two or have a lower case of their
-own (`words.tokenizer`), and which stemmer makes forms of one word learn together (`training.stems`). All of them
-ask here. The table is `languages.txt`; a country or script behind a language (de-AT, zh-Hant) changes nothing.
+A language determines where sentences end (`sentences`), which words are split in two or have a special lower case
+(`words.tokenizer`), and which stemmer lets forms of one word train together (`training.stems`). All of them look it up
+here. The table is `languages.txt`; a country or script after a language (de-AT, zh-Hant) changes nothing.
 
-Detection is the work of py3langid: a few megabytes, NumPy only, no network, where lingua is twenty times as large. A
-single sentence may mislead it, so pieces from all over a text are asked; but a sentence that is surely of another
-language than its piece counts for that one, so that languages may alternate line by line.
+py3langid detects: a few megabytes, NumPy only, no network; lingua is twenty times as large. A single sentence may
+mislead it, so it classifies pieces from all over a text; but a sentence that is certainly in another language than its
+piece counts for that language, so languages may alternate line by line.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from siamese_cbow.base.disk import clear_disk_errors
 from siamese_cbow.errors import SettingsError
 
 AUTO = "auto"
-ASSUMED = "en"  # where a text is too short to tell, or of no language: as all versions did before
-UNDETERMINED = "und"  # said by the user: any other language
+ASSUMED = "en"  # for text that is too short, or in no language: as in all earlier versions
+UNDETERMINED = "und"  # given by the user: any other language
 
-# Turkish and its kin write I without a dot in lower case as ı, and İ with one as i.
+# Turkish and related languages write the lower case of I as ı, and that of İ as i.
 DOTLESS = ("az", "crh", "tr")
-# Words that lose their vowel before another vowel, and are words of their own: l'homme -> l' homme. In other words, as
-# in aujourd'hui, an apostrophe is a letter. These lists are part of rule 2 of the tokenizer.
+# Elided words, which are separate words: l'homme -> l' homme. Elsewhere, as in aujourd'hui, an apostrophe is a letter.
+# These lists are part of rule 2 of the tokenizer.
 ELISIONS = {
     "ca": "d l m n s t",
     "fr": "c d j jusqu l lorsqu m n puisqu qu quoiqu s t",
@@ -43,36 +43,36 @@ ELISIONS = {
     "oc": "c d j l m n qu s t",
 }
 
-_N_PIECES, _PIECE = 48, 300  # characters of each piece that is looked at
-_SHORT, _SHORT_PIECE = 3_000, 100  # of less text, smaller pieces: a few sentences may be of several languages
-_FEW_LETTERS = 60  # a sentence, in bytes; below it the answer is a guess
-_SURE = 0.5  # of one language, in a piece; and of such pieces, in the text
-_MIXED = 0.1  # a second language that fills so much of the text is worth a word
-# A sentence of so many bytes that is of another language than its piece, to so high a probability, and so many times as
-# likely. In text of one language (English, German, Russian, Japanese), less than .2% of the letters stand in such.
+_N_PIECES, _PIECE = 48, 300  # characters of each piece
+_SHORT, _SHORT_PIECE = 3_000, 100  # shorter text, smaller pieces: a few sentences may be in several languages
+_FEW_LETTERS = 60  # a sentence, in bytes; below that the answer is a guess
+_SURE = 0.5  # probability of a language in a piece; share of such pieces in the text
+_MIXED = 0.1  # a second language with this share of the text is mentioned
+# Bytes of a sentence in another language than its piece, its probability, and how many times as likely it must be. In
+# monolingual text (English, German, Russian, Japanese), less than .2% of the letters are in such sentences.
 _SENTENCE, _OTHERWISE, _MORE_LIKELY = 20, 0.9, 100
-_NONE = "zxx"  # what is no language, by its ISO code
-# Compiled on use: whoever only asks for a rule of a language needs neither.
+_NONE = "zxx"  # no language, by its ISO code
+# Compiled on use: looking up a rule of a language needs neither.
 _SENTENCES = r"[^\n\t.!?\u0964\u061f\u3002\uff01\uff1f]+"
 _LETTERS = r"[^\W\d_]|[\u0300-\u036f\u0900-\u109f\u1780-\u17d3]"
 
 
 class Language(NamedTuple):
-    """A language, and what it decides."""
+    """A language, and what it determines."""
 
     code: str
     name: str
     stemmer: str | None  # the Snowball algorithm; None: no words share a stem
 
     def decides(self) -> str:
-        """What follows from it, in words: 'splitter de, stems german'."""
+        """What follows from it, for messages: 'splitter de, stems german'."""
         stems = f"stems {self.stemmer}" if self.stemmer else "no stems"
         rules = [", dotless ı"] * (self.code in DOTLESS) + [", elisions"] * (self.code in ELISIONS)
         return f"splitter {self.splitter}, {stems}{''.join(rules)}"
 
     @property
     def splitter(self) -> str:
-        """The language that sentencex is told; it falls back on a related one, or English, where it has no rules."""
+        """The language passed to sentencex, which falls back on a related one, or English, if it has no rules."""
         return self.code if self.code != UNDETERMINED else ASSUMED
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class Language(NamedTuple):
 
 @cache
 def _table() -> tuple[dict[str, Language], dict[str, Language]]:
-    """Languages by code, and by everything that they are called."""
+    """Languages by code, and by each of their names."""
     codes: dict[str, Language] = {}
     names: dict[str, Language] = {}
     for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
@@ -112,9 +112,9 @@ def language(name: str) -> Language:
 
 
 def find_language(name: str) -> Language | None:
-    """The same, but None where there is none: of names in files, which may be older than the table."""
+    """The same, but None if unknown: for names in files, which may be older than the table."""
     names, plain = _table()[1], _plain(name) if isinstance(name, str) else ""
-    tag = plain.partition("-")[0]  # what follows it is a script, a country, a variant
+    tag = plain.partition("-")[0]  # a script, a country or a variant may follow
     is_tag = re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]{1,8})*(\.utf-?8)?", plain)
     return names.get(plain) or (names.get(tag) if is_tag else None)
 
@@ -129,7 +129,7 @@ def _alike(name: str) -> str:
 
 
 def language_code(name: str) -> str:
-    """The code of a language, however it was named; "auto" stays what it is."""
+    """The code of a language, whatever its given name; "auto" stays as it is."""
     return AUTO if name == AUTO else language(name).code
 
 
@@ -140,15 +140,15 @@ class Detected(NamedTuple):
     """The language of a text, and how it was found."""
 
     language: Language
-    shares: tuple[tuple[Language, float], ...] = ()  # of what was looked at, the largest first; empty where it was said
+    shares: tuple[tuple[Language, float], ...] = ()  # of the sample, the largest first; empty if the user gave it
     doubt: str = ""  # why the language is only assumed
 
     def message(self, option: str = "--language", *, decides: str | None = None) -> str:
-        """One line for the user; "" where the user has named the language.
+        """One line for the user; "" if the user named the language.
 
         'language: German (de): splitter de, stems german; --language says otherwise'
 
-        decides  what follows from it, where that is not everything
+        decides  what follows from it, if not everything
         """
         what = f"{self.language}: {decides or self.language.decides()}"
         if self.doubt:
@@ -163,7 +163,7 @@ class Detected(NamedTuple):
 
 
 def detect(samples: Iterable[bytes]) -> Detected:
-    """The language of a text, from some of it; looks at pieces from all over the samples."""
+    """The language of a text, detected in pieces from all over the samples."""
     texts = [sample.decode("utf-8", "replace") for sample in samples]
     pieces = list(_pieces(texts))
     if sum(map(_n_bytes, pieces)) < _FEW_LETTERS:
@@ -179,7 +179,7 @@ def detect(samples: Iterable[bytes]) -> Detected:
 
 
 def _letters_by_language(piece: str) -> Counter[str]:
-    """How many letters of a piece are in each language: all in one, but for sentences that are surely in another."""
+    """The number of letters of a piece in each language: all in one, except for sentences certainly in another."""
     (code, probability), *_ = _identifier().rank(piece)
     n_of = Counter({code if probability >= _SURE else _NONE: _n_letters(piece)})
     (whole,) = n_of
@@ -193,7 +193,7 @@ def _letters_by_language(piece: str) -> Counter[str]:
 
 
 def _pieces(texts: Sequence[str]) -> Iterable[str]:
-    """Pieces of about 300 characters from evenly spread places, without what is no letter: numbers, code, markup."""
+    """Pieces of about 300 characters from evenly spread places, without non-letters: numbers, code, markup."""
     n = max(1, _N_PIECES // max(1, len(texts)))
     for text in texts:
         size = _PIECE if len(text) > _SHORT else _SHORT_PIECE
@@ -208,7 +208,7 @@ def _n_letters(text: str) -> int:
 
 
 def _n_bytes(text: str) -> int:
-    """Letters, each as often as it has bytes: a Korean or Hindi one says more than a Latin one."""
+    """Letters, weighted by their bytes: a Korean or Hindi letter says more than a Latin one."""
     return len("".join(re.findall(_LETTERS, text)).encode("utf-8", "replace"))
 
 

@@ -1,10 +1,10 @@
 r"""Which layout a text has: sentences, paragraphs or wrapped lines. Looks at a sample, counts, decides.
 
-The sample comes from all over the file where that can be had: what stands first may be a title, a table or a preface.
+The sample comes from all over the file if possible: the beginning may be a title, a table or a preface.
 
-wrapped     lines are as full as they can be (the next line's first word would not have fitted any more) and end
-            inside of sentences, and sentences end in the middle of some
-            (`unwrapped` makes a line of each paragraph again)
+wrapped     lines are full (the first word of the next line would not have fitted) and end inside sentences, and
+            sentences end in the middle of some lines
+            (`unwrapped` restores one line per paragraph)
 paragraphs  there are many sentence ends in the middle of lines: "... in May. The ..."
 sentences   everything else, such as "he said . then he left ." (lower-cased and tokenised corpora)
 """
@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
 
-_NARROWEST, _WIDEST = 40, 120  # nobody wraps lines narrower or wider
+_NARROWEST, _WIDEST = 40, 120  # no one wraps lines narrower or wider
 _MANY_LINES = 50
 _CHINESE = "\u2e80"  # from here on, characters are wide and words have no spaces
-_WINDOW = 400  # lines with a width of their own: a file may hold several books
-_MOST_ENDS = 5  # that count of one line: a single long paragraph tells nothing of the others
-# A mark after three letters (not "Dr. ", not "J. "), white space, a letter; whether it is a small one is asked later.
+_WINDOW = 400  # lines measured together: a file may hold several books
+_MOST_ENDS = 5  # counted per line: a single long paragraph says nothing about the others
+# A mark after three letters (not "Dr. ", not "J. "), white space, a letter; whether it is lower case is checked later.
 # French has white space before some marks and inside its quotation marks, and a dash before speech. The marks of the
-# second line end no abbreviations.
+# second line never end abbreviations.
 _INNER_END = re.compile(
     r"""[.!?…](?:(?<=[^\W\d_]{3}.)|(?<=[^\W\d_]{3}\s.))[.!?…]*\s?["'”’»)\]]*\s+["'“‘«„(\[¿¡—–-]*\s?([^\W\d_])"""
     r"""|[؟۔।॥။።][؟۔।॥။።!]*["'”’»)\]]*\s+["'“‘«(\[]*([^\W\d_])"""
@@ -52,7 +52,7 @@ class Evidence(NamedTuple):
 
     @property
     def is_enough(self) -> bool:
-        """Whether this sample can decide alone."""
+        """Whether this sample is enough to decide."""
         return self.n_lines >= _MANY_LINES
 
     @property
@@ -65,13 +65,13 @@ class Evidence(NamedTuple):
 
 
 def sample_evidence(sample: bytes) -> Evidence:
-    """What a megabyte of a text, or of records, shows."""
+    """The evidence in a megabyte of a text, or of records."""
     text = sample.replace(MARK, b"\n")
     return evidence_of(text[:SAMPLE_BYTES], is_whole=len(text) < SAMPLE_BYTES)
 
 
 def evidence_of(sample: bytes, *, is_whole: bool) -> Evidence:
-    """Count over a sample of text; of a sample that isn't the whole text the last line is left out."""
+    """Counts over a sample of text; the last line of a partial sample is ignored."""
     lines = _with_letters_only(sample.decode("utf-8", "replace")).split("\n")
     if not is_whole and len(lines) > 1:
         del lines[-1]
@@ -82,7 +82,7 @@ def evidence_of(sample: bytes, *, is_whole: bool) -> Evidence:
 
 
 def _with_letters_only(text: str) -> str:
-    """Vowel signs and accents that are characters of their own are letters, too: of Hindi, every third one is."""
+    """Vowel signs and accents that are separate characters are letters, too: in Hindi, every third one is."""
     marks = [each for each in set(text) if each > "\u02ff" and unicodedata.category(each).startswith("M")]
     return text.translate(dict.fromkeys(map(ord, marks), "a")) if marks else text
 
@@ -136,11 +136,11 @@ def unwrapped(text: bytes) -> bytes:
 
 
 def rejoined(text: bytes) -> bytes:
-    r"""Words that are broken at the end of a line, whole on the next one: `b"an exam-\nple"` -> `b"an \nexample"`.
+    r"""Words broken at the end of a line, rejoined on the next one: `b"an exam-\nple"` -> `b"an \nexample"`.
 
-    Whether the hyphen belongs to the word is seen by the rest of the text: by which form occurs elsewhere. Where
-    neither does, two words that both occur alone keep it ("well-known"), a second one that is among the most frequent
-    stays alone ("pre- and post-war"), and all else is one word. The number of lines stays as it is.
+    The rest of the text shows whether the hyphen belongs to the word: by which form occurs elsewhere. If neither does,
+    two words that both occur alone keep it ("well-known"), a very frequent second word stays alone ("pre- and
+    post-war"), and everything else becomes one word. The number of lines does not change.
     """
     if not _HYPHEN_END.search(text):
         return text
@@ -159,7 +159,7 @@ def rejoined(text: bytes) -> bytes:
 
 
 def _broken_words(text: str) -> Iterator[re.Match[str]]:
-    """What `_BROKEN_WORD.finditer` finds: only lines that end in a hyphen are looked at, which are few."""
+    """What `_BROKEN_WORD.finditer` finds, looking only at the few lines that end in a hyphen."""
     done = 0
     for hyphen in _HYPHEN_LINE_END.finditer(text):
         if hyphen.start() < done:

@@ -1,10 +1,10 @@
 """Files and standard input as streams of bytes: opened, decompressed and checked to be text. Errors name the file.
 
-A stream that ends too early is an error, never a short text: gzip, bzip2, xz and zstd come from the standard library
-(zstd, before Python 3.14, from its backport), which raises at a missing end. All of them let other threads run.
+A truncated stream is an error, never a short text: gzip, bzip2, xz and zstd come from the standard library
+(zstd, before Python 3.14, from its backport), which raises at a missing end. All of them release the GIL.
 
-The first bytes tell what clearly is no text: known file types and heads full of control bytes. In which encoding text
-is, `encodings` finds out.
+The first bytes show what clearly isn't text: known file types and heads full of control bytes. `encodings` detects the
+encoding of text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMPRESSIONS: dict[str, tuple[bytes, ...]] = {  # ending -> how such a file star
     ".zst": (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))),
 }
 
-N_PLACES, PLACE_BYTES = 16, 1 << 16  # of a file, beside its head, to see what it is
+N_PLACES, PLACE_BYTES = 16, 1 << 16  # sampled in a file besides its head
 _LONGEST_START = max(len(start) for starts in COMPRESSIONS.values() for start in starts)
 
 
@@ -44,7 +44,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def ending_of(path: Path) -> str:
-    """The ending that tells the format, without the compression: `ending_of(Path("a.JSONL.gz"))` -> '.jsonl'."""
+    """The ending that gives the format, without the compression: `ending_of(Path("a.JSONL.gz"))` -> '.jsonl'."""
     inner = Path(path.stem) if path.suffix.lower() in COMPRESSIONS else path
     return inner.suffix.lower()
 
@@ -81,7 +81,7 @@ class ByteStream:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _check_length(self) -> None:
-        """Raises an error where the end comes before that of the file that was opened; one that grows is read on."""
+        """Raises an error if the file became shorter since it was opened; a growing file is read on."""
         if self._n_read < self._n_bytes:
             raise InputError(
                 f"{self.name} shrank while it was read: {self._n_read:,} of {self._n_bytes:,} bytes; wait "
@@ -89,13 +89,13 @@ class ByteStream:
             )
 
     def advance(self) -> int:
-        """Bytes of the input consumed since this was asked last: of the compressed file where there is one."""
+        """Bytes of the (compressed) input consumed since the last call."""
         before = self._told
         self._told = self._raw.tell() if isinstance(self._raw, io.FileIO) and self._raw.seekable() else self._n_read
         return self._told - before
 
     def elsewhere(self) -> list[bytes]:
-        """Bytes from places all over the rest of the file; none where it is compressed or can't be read twice."""
+        """Bytes from all over the rest of the file; none if it is compressed or can't be read twice."""
         if self._reader is not self._raw or not (isinstance(self._raw, io.FileIO) and self._raw.seekable()):
             return []
         handle, n_bytes = self._raw.fileno(), os.fstat(self._raw.fileno()).st_size
@@ -108,7 +108,7 @@ class ByteStream:
 
 @contextmanager
 def open_bytes(path: Path | None) -> Iterator[ByteStream]:
-    """Open a file, decompressing by its ending, or standard input (None), decompressing by its first bytes."""
+    """Opens a file, decompressing by its ending, or standard input (None), decompressing by its first bytes."""
     if path is None:
         yield _stdin_stream()
         return
@@ -142,7 +142,7 @@ class PiecesFile(io.RawIOBase):
 
 
 def _stdin_stream() -> ByteStream:
-    """Standard input has no name to tell the compression by, so its first bytes decide."""
+    """Standard input has no name that shows the compression, so its first bytes decide."""
     if sys.stdin is None:
         raise InputError("standard input is closed; expected text: name files, or pipe text into the command")
     source = sys.stdin.buffer
@@ -191,7 +191,7 @@ def _open_errors(path: Path) -> Iterator[None]:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """What readers raise; zstd's module, and with it its error, is there only where a file of it was opened."""
+    """What readers raise; zstd's module and its error exist only once such a file was opened."""
     module = sys.modules.get("compression.zstd") or sys.modules.get("backports.zstd")
     of_zstd = (module.ZstdError,) if module else ()
     return (EOFError, zlib.error, lzma.LZMAError, ValueError, OSError, *of_zstd)
@@ -199,7 +199,7 @@ def _damages() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def _clear_read_errors(name: str, position: int, *, compressed: bool) -> Iterator[None]:
-    """Errors of decompression and of the disk, said with the file's name and how far it could be read."""
+    """Errors of decompression and of the disk, with the name of the file and how far it could be read."""
     try:
         yield
     except _damages() as error:
@@ -233,7 +233,7 @@ _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
     (b"PAR1", "a Parquet file", "rename it to end in .parquet"),
     (b"ARROW1\0", "an Arrow file", "write it as .parquet"),
 )
-# Zip archives that people take for text, by the ending of their names.
+# Zip archives that may be taken for text, by the ending of their names.
 _PANDOC = "write its text first: pandoc -t plain {name} -o {stem}.txt"
 _ZIPPED = {
     ".docx": ("a Word document", _PANDOC),
@@ -247,7 +247,7 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b") | {127})  # escape 
 
 
 def check_is_no_other_file(start: bytes, name: str) -> None:
-    """Raise an InputError when `start`, the first bytes of the input called `name`, is that of a known other file."""
+    """Raises an InputError if `start`, the first bytes of the input `name`, belongs to a known binary format."""
     if ending := compression_of(start):
         raise InputError(f"{name} is compressed, but its name does not say so; rename it to end in {ending}")
     if start[257:262] == b"ustar":
@@ -260,7 +260,7 @@ def check_is_no_other_file(start: bytes, name: str) -> None:
 
 
 def check_is_text(head: bytes, name: str) -> None:
-    """Raise an InputError when `head`, decoded to UTF-8, is clearly no text."""
+    """Raises an InputError if `head`, decoded to UTF-8, clearly isn't text."""
     head = head[:_HEAD_BYTES]
     rest = head.translate(None, _CONTROL)
     n_control = len(head) - len(rest)
@@ -272,11 +272,11 @@ def check_is_text(head: bytes, name: str) -> None:
 
 _PAGE = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 _JSON = re.compile(rb'\s*(?:\[\s*)?\{\s*"(?:[^"\\\n]|\\.)*"\s*:')
-_NOT_JSON = (".ipynb",)  # which a remark tells about
+_NOT_JSON = (".ipynb",)  # reported in a note instead
 
 
 def check_is_plain(head: bytes, name: str, column: str) -> None:
-    """Raise NoText when the start of what is to be read as plain text is a page, JSON or a table with this column."""
+    """Raises NoText if what is to be read as plain text starts like a page, JSON or a table with this column."""
     first, _, rest = head.lstrip().partition(b"\n")
     what = ending = ""
     if _PAGE.match(head[: 1 << 12]):

@@ -1,7 +1,7 @@
-"""Parquet, of which some columns are read: text, also as numbers of texts, or lists of strings; fields of structs.
+"""Parquet, of which some columns are read: text, also dictionary-encoded, or lists of strings; fields of structs.
 
-A text that is repeated stands in the file once, so a kilobyte may hold terabytes. Only a few rows are decoded at a
-time: memory follows from the longest record, not from what a file promises.
+A repeated text is stored once, so a kilobyte may hold terabytes. Only a few rows are decoded at a time: memory depends
+on the longest record, not on the decoded size of the file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from siamese_cbow.text.table_files import Cells, with_clear_errors
 
 TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
-# Rows decoded at a time. 16 cost no more than thousands; a column that comes as numbers of texts (a dictionary, which
-# comes with each batch) wants more, and is decoded here.
+# Rows decoded at a time. 16 cost no more than thousands; a dictionary-encoded column (the dictionary comes with each
+# batch) needs more, and is decoded here.
 _PLAIN_ROWS, _NUMBERED_ROWS, _MOST_ROWS = 16, 4096, 1 << 16
 _MOST_DECODED = 256 << 20  # bytes of the largest row group, times rows at a time
 _TOO_LONG = "expected one document per record"
@@ -31,7 +31,7 @@ def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decod
     """The cells of columns that must be text, and of others; a dotted name is a field of a struct."""
     import pyarrow.parquet as pq
 
-    with open_bytes(path):  # its errors are clear
+    with open_bytes(path):  # for its clear errors
         schema = pq.read_schema(path)
     wanted = [chosen(name, schema.names) for name in (*texts, *others)]
     fields = {part: _field(path, part, schema, texts) for parts in wanted for part in parts}
@@ -45,7 +45,7 @@ def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decod
 
 @with_clear_errors
 def parquet_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
-    """Record batches of all columns as they are; the first one is empty."""
+    """Record batches of all columns, unchanged; the first one is empty."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -76,12 +76,12 @@ def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bo
 
 
 def _strings_of(kind: Any) -> Any:
-    """The type behind one of numbers of texts, a dictionary."""
+    """The value type of a dictionary type."""
     return kind.value_type if str(kind).startswith("dictionary") else kind
 
 
 def _field(path: Path, column: str, schema: Any, texts: Sequence[str]) -> Any:
-    """The Arrow type of a column, or of a field inside of one."""
+    """The Arrow type of a column, or of a field inside one."""
     import pyarrow as pa
 
     if schema.names.count(column) > 1:
@@ -104,7 +104,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _read_name(column: str, schema: Any) -> str:
-    """What to ask Arrow for: a field of objects in a list has another name in the file, so all of them are read."""
+    """The columns to request from Arrow: fields of objects in a list have other names in the file, so all are read."""
     root = column if column in schema.names else column.split(".")[0]
     kind = schema.field(root).type
     for part in column.split(".")[1:] if root != column else ():
@@ -115,7 +115,7 @@ def _read_name(column: str, schema: Any) -> str:
 
 
 def _names(fields: Any, before: str = "") -> Iterator[str]:
-    """The names of columns, dotted where they are inside of others."""
+    """The names of columns, dotted if nested."""
     import pyarrow as pa
 
     for each in fields:
@@ -150,16 +150,16 @@ def _inside(value: Any, path: Sequence[str]) -> list[Any]:
 
 
 def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Iterator[tuple[Any, int]]:
-    """About 4 MB of some columns, and the bytes of the file that they came from; at the end a table of no rows.
+    """Tables of about 4 MB of some columns, and the bytes of the file they came from; the last one is empty.
 
-    as_they_are  strings in lists don't come as numbers of texts, which not every column could be turned back from
+    as_they_are  strings in lists are not dictionary-encoded, which not every column could be converted back from
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     in_lists, largest = _layout_of(pq.read_metadata(path), columns)
     in_lists = [] if as_they_are else in_lists
-    # With pre_buffer, the default of newer pyarrow, what was read of all row groups is held until the end.
+    # With pre_buffer, the default of newer pyarrow, all row groups read so far stay in memory until the end.
     with pq.ParquetFile(path, read_dictionary=in_lists, pre_buffer=False) as file:
         schema, n_bytes, n_rows = file.schema_arrow, path.stat().st_size, max(file.metadata.num_rows, 1)
         numbered = bool(in_lists) or any(pa.types.is_dictionary(field.type) for field in schema)
@@ -169,7 +169,7 @@ def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Ite
             rows += table.num_rows
             before, done = done, min(n_bytes, n_bytes * rows // n_rows)
             yield table, done - before
-        if rows != file.metadata.num_rows:  # where columns are of different lengths, Arrow stops at the shortest
+        if rows != file.metadata.num_rows:  # if columns differ in length, Arrow stops at the shortest
             raise InputError(
                 f"{path} is damaged: it has {rows:,} complete records of {file.metadata.num_rows:,}; get it again"
             )
@@ -180,7 +180,7 @@ def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Ite
 def _layout_of(metadata: Any, columns: Sequence[str]) -> tuple[list[str], int]:
     """What Parquet calls the strings in lists (`text.list.element`), and the bytes of the largest row group.
 
-    Looks at no column chunk: where the statistics of one contradict themselves, pyarrow 26 ends the process.
+    Reads no column chunk: if its statistics contradict themselves, pyarrow 26 ends the process.
     """
     leaves = [metadata.schema.column(i) for i in range(len(metadata.schema))]
     below = [leaf for leaf in leaves if leaf.path.startswith(tuple(f"{name}." for name in columns))]
@@ -190,7 +190,7 @@ def _layout_of(metadata: Any, columns: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _joined(batches: Iterator[Any], path: Path) -> Iterator[Any]:
-    """Batches joined to about 4 MB, or cut where they are larger."""
+    """Batches joined to about 4 MB, or divided if they are larger."""
     import pyarrow as pa
 
     waiting: list[Any] = []
@@ -207,7 +207,7 @@ def _joined(batches: Iterator[Any], path: Path) -> Iterator[Any]:
 
 
 def _parts(batch: Any, path: Path) -> Iterator[tuple[Any, int]]:
-    """A batch, or halves of it, of about 4 MB once they are decoded, with their sizes; a record is never cut."""
+    """A batch, or halves of it, of about 4 MB after decoding, with their sizes; a record is never divided."""
     size = sum(map(_decoded_size, batch.columns))
     if size > MAX_ROW_BYTES and batch.num_rows == 1:
         raise InputError(f"{path} has a record of {size:,} bytes, more than {MAX_ROW_BYTES:,}; {_TOO_LONG}")

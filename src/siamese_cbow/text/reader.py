@@ -1,4 +1,4 @@
-"""From files to blocks of records: the one way in which all commands read text.
+"""From files to blocks of records: how all commands read text.
 
     file_blocks(Path("a.csv"), settings, choose)   -> RawBlock(b"A cat.\\n\\0\\nIt purrs.\\n\\0\\n", "a.csv", ...)
 
@@ -28,8 +28,8 @@ from siamese_cbow.text.layout import rejoined, unwrapped
 from siamese_cbow.text.opening import check_is_plain, ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, NoText, RawBlock, TextSettings
 
-# What a view chooses: a layout, and what becomes of overlong lines. By a sample, the name of its source, and what its
-# records are: lines, records that end with marks, or paragraphs of a document, a line each.
+# What a view chooses: a layout, and what happens to overlong lines. Given a sample, the name of its source, and the
+# kind of its records: lines, records that end with marks, or paragraphs of a document, one per line.
 Form: TypeAlias = Literal["lines", "records", "paragraphs"]
 Choose: TypeAlias = Callable[[bytes, str, Form], tuple[AnyLayout, Overlong]]
 # The cells of each column, and the bytes of the file they came from.
@@ -39,7 +39,7 @@ ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str], Decoding], 
 
 
 def format_of(path: str | Path | None) -> FileFormat:
-    """By the ending of its name; standard input (None, or "-") and what has no known ending is plain text."""
+    """By the ending of its name; standard input (None, or "-") and unknown endings are plain text."""
     ending = ending_of(Path(path)) if path else ""
     return next((each for each in FORMATS if ending in each.endings), FORMATS[0])
 
@@ -50,7 +50,7 @@ def walk_of(settings: TextSettings) -> Walk:
 
 
 def _function(path: Path, kind: Literal["text", "groups", "document", "rows"]) -> Any:
-    """`_function(Path("a.pdf"), "document")` -> `documents.pdf_paragraphs`; None where the format has no such one."""
+    """`_function(Path("a.pdf"), "document")` -> `documents.pdf_paragraphs`; None if the format has none."""
     module, _, function = getattr(format_of(path), kind).rpartition(".")
     if not module:
         return None
@@ -71,7 +71,7 @@ def file_blocks(path: Path | None, settings: TextSettings, choose: Choose, decod
 
 
 def document_block(path: Path, settings: TextSettings, choose: Choose, decoding: Decoding) -> RawBlock:
-    """A document: a line for each of its paragraphs, and a mark at the end."""
+    """A document: one line per paragraph, and a mark at the end."""
     paragraphs = _function(path, "document")(path, decoding, code=settings.code)
     text = b"\n\n".join(encoded(paragraph) for _, paragraph in paragraphs)
     data = unwrapped(rejoined(text)) + b"\n" if paragraphs else b""
@@ -83,7 +83,7 @@ def document_block(path: Path, settings: TextSettings, choose: Choose, decoding:
 def line_blocks(path: Path | None, choose: Choose, decoding: Decoding, column: str = "") -> Iterator[RawBlock]:
     """The blocks of a file as plain text, whatever its ending; the last one ends with a mark.
 
-    column  by whose name in the first line a table is told from plain text; "": take anything for lines
+    column  its name in the first line distinguishes a table from plain text; "": everything is lines
     """
     with open_text(path, decoding) as text:
         if column:
@@ -101,7 +101,7 @@ def line_blocks(path: Path | None, choose: Choose, decoding: Decoding, column: s
 
 
 def record_blocks(batches: Iterable[tuple[bytes, int, int]], name: str, choose: Choose) -> Iterator[RawBlock]:
-    """The blocks of records that end with marks; a batch is some of them, how many, and their bytes of the source."""
+    """The blocks of records that end with marks; a batch is records, their number and bytes in the source."""
     chosen: tuple[AnyLayout, Overlong] | None = None
     first = 1
     for data, n_records, n_source_bytes in batches:
@@ -114,15 +114,15 @@ def record_blocks(batches: Iterable[tuple[bytes, int, int]], name: str, choose: 
 # The language
 
 AnyFile = TypeVar("AnyFile")
-_N_FILES = 16  # of a folder, that are looked at to tell its language
+_N_FILES = 16  # of a folder, sampled to detect its language
 
 
 def language_of(
     inputs: Inputs, settings: TextSettings, blocks: Iterator[RawBlock]
 ) -> tuple[Detected, Iterator[RawBlock]]:
-    """The language that the settings name, or else that the text is in, and the blocks, of which none is lost.
+    """The language that the settings name, or else detected, and all the blocks.
 
-    Of files, it looks all over some; of what can be read only once, at the first block.
+    Detection samples some of the files, or the first block of what can be read only once.
     """
     named = settings.languages[0] if settings.languages else settings.language
     if named != AUTO:
@@ -135,12 +135,12 @@ def language_of(
 
 
 def telling_files(files: Sequence[AnyFile]) -> Sequence[AnyFile]:
-    """Those of many files that are looked at: every n-th."""
+    """The files to sample: every n-th of many."""
     return files[:: -(-len(files) // _N_FILES)]
 
 
 def language_samples(path: Path, settings: TextSettings) -> list[bytes]:
-    """Some of a file, as `choose` gets it to see; none of a file that can't be read: reading it will say so."""
+    """Samples of a file, as for `choose`; none if it can't be read, which reading will report."""
     samples: list[bytes] = []
 
     def choose(sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
@@ -198,14 +198,14 @@ def chosen(column: str, names: Sequence[str]) -> list[str]:
 
 
 def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
-    """One cell for those of several columns: a paragraph each, where they are not empty."""
+    """Several columns joined in one cell: one paragraph each, unless empty."""
     if len(columns) == 1:
         return columns[0]
     return [b"\n\n".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
 
 
 def missing_column(path: Path, column: str, columns: Sequence[str], texts: Sequence[str]) -> NoText:
-    """The error to raise: names the columns there are; `texts` are those that --text-column has chosen."""
+    """The error to raise, naming the existing columns; `texts` are those that --text-column chose."""
     if not columns:
         return NoText(f"{path} has no column {column!r}: it has no columns at all; check the file")
     there = ", ".join(repr(name[:40]) for name in columns[:20])
@@ -229,20 +229,20 @@ def list_cell(cell: Sequence[str | None]) -> bytes:
 
 
 def twice(path: Path, column: str) -> InputError:
-    """The error to raise when a column that is wanted is there more than once."""
+    """The error to raise if a requested column occurs more than once."""
     return InputError(f"{path} has more than one column {column!r}; rename one of them in the file")
 
 
 def column_names_of(batch: Any) -> list[str]:
-    """Of a record batch or plain records; none where each record has its own."""
+    """Of a record batch or plain records; none if each record has its own."""
     names: list[str] = getattr(getattr(batch, "schema", batch), "names", [])
     return list(names)
 
 
 class RecordColumns:
-    """All columns of the records of tables, to go out again beside what was made of their texts.
+    """All columns of tables, to be written out again beside the results for their texts.
 
-    names  of the columns; none of JSON, where each record has its own
+    names  of the columns; none for JSON, where each record has its own
     """
 
     def __init__(self, paths: Sequence[Path], encoding: str | None) -> None:
@@ -257,7 +257,7 @@ class RecordColumns:
 
     @classmethod
     def of(cls, paths: Sequence[Path], encoding: str | None) -> RecordColumns | None:
-        """None where some of the files are no tables."""
+        """None if some of the files are not tables."""
         return cls(paths, encoding) if paths and all(format_of(path).rows for path in paths) else None
 
     def take(self, source: str, n: int) -> list[Any]:
@@ -278,7 +278,7 @@ class RecordColumns:
         return parts
 
     def finish(self) -> None:
-        """Raises an error unless all records of the table were taken."""
+        """Raises an error unless all records of the table were used."""
         if (self._rest is not None and len(self._rest)) or any(map(len, self._batches)):
             raise InputError(f"{self._source} changed while it was read; try again")
 

@@ -1,4 +1,4 @@
-"""The records that travel through this room: settings in, raw blocks, finished lines out."""
+"""The data types of this room: settings in, raw blocks, finished lines out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from siamese_cbow.text.encodings import Decoding
 
 TextLayout: TypeAlias = Literal["sentences", "paragraphs", "wrapped"]
-GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last one: lists that came from Python or a table
-AnyLayout: TypeAlias = TextLayout | GroupLayout | Literal["document"]  # the last one: a file is one row
+GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last: lists from Python or a table
+AnyLayout: TypeAlias = TextLayout | GroupLayout | Literal["document"]  # the last: a file is one row
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
-MAX_ROW_BYTES = 64 << 20  # of what is never cut: a line that is encoded, a record of a table
-SAMPLE_BYTES = 1 << 20  # read before the first block, to see what the text is
+MAX_ROW_BYTES = 64 << 20  # of what is never cut: an encoded line, a record of a table
+SAMPLE_BYTES = 1 << 20  # read before the first block, to detect what the text is
 MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a record; NULs of the input have become spaces
 
 
@@ -35,14 +35,14 @@ class TextSettings:
     language    of the text, by name or tag ("German", "de", "pt-br"); auto: detect it. Determines sentence splitting
                 and, for training, stemming and tokenisation
     text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
-    unit        what a row is where rows are wanted (search, encode, ...): a line, which of a table is a record; a
-                sentence or a paragraph of running text; a document, which is a file or a record; auto: a paragraph of
-                wrapped text, else a line. Training always reads sentences
+    unit        what a row is (search, encode, ...): a line (in a table, a record); a sentence or a paragraph of running
+                text; a document (a file or a record); auto: a paragraph of wrapped text, else a line. Training always
+                reads sentences
     encoding    of the text, such as "cp1252"; detected by default
-    kind        groups: each line holds paraphrases (PPDB or tab separated) instead of running text; for training only
+    kind        groups: each line holds paraphrases (PPDB or tab-separated) instead of running text; for training only
     globs       which files of folders are read, as for ripgrep: ("*.md",) only these, ("!drafts/",) all but those
     code        include code blocks of HTML and Markdown
-    languages   of groups of translations, the language of each column: ("en", "de"); each gets words of its own
+    languages   for groups of translations, the language of each column: ("en", "de"); each has its own words
     """
 
     layout: Literal["auto", "sentences", "paragraphs", "wrapped"] = "auto"
@@ -69,17 +69,17 @@ class TextSettings:
 
     @property
     def n_columns(self) -> int | None:
-        """How many columns a line of groups must have; None where two or more will do."""
+        """The number of columns in a line of groups; None for two or more."""
         return len(self.languages) or None
 
     def decoding(self) -> Decoding:
-        """How bytes become text, and where to note what was found out about them."""
+        """How bytes become text, and where to record what was detected."""
         from siamese_cbow.text.encodings import Decoding
 
         return Decoding(self.encoding)
 
     def for_training(self) -> dict[str, Any]:
-        """What decides how text becomes training data, as plain values; what is younger than some streams if said."""
+        """What determines how text becomes training data, as plain values; newer options only if set."""
         plain = {**asdict(self), "languages": list(self.languages), "globs": list(self.globs)}
         del plain["unit"]
         later = ("languages", "encoding", "globs", "code")
@@ -120,18 +120,18 @@ def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
     return tuple(languages)
 
 
-class NoText(InputError):  # noqa: N818 (a kind of input, which may be left out)
-    """A file without text that can be read as its ending says: a table without the column, a PDF of pictures.
+class NoText(InputError):  # noqa: N818 (a kind of input, which may be skipped)
+    """A file without text of the kind its ending promises: a table without the column, a PDF of images.
 
-    An error where the file was named; inside a folder it is left out, and that is said.
+    An error if the file was named; inside a folder it is skipped, with a message.
     """
 
 
 @dataclass(frozen=True)
 class RawBlock:
-    r"""About 4 MB of one source as it was read, cut between records: views (`corpus`, `row_reader`) do the rest.
+    r"""About 4 MB of one source as read, divided between records: views (`corpus`, `row_reader`) do the rest.
 
-    `data` ends with a line end. A line of one NUL ends a file of lines, or, where the block is `marked`, a record:
+    `data` ends with a line end. A line of one NUL ends a file of lines or, if the block is `marked`, a record:
     `b"a b\n\nc\n\0\n"` -> three lines, and the file ends there; or one record of three lines.
     """
 
@@ -141,7 +141,7 @@ class RawBlock:
     n_source_bytes: int  # of the file on disk (compressed), or of the text: what a progress bar advances by
     first: int = 1  # the number of its first line, or record, in the source, from 1
     n_cut: int = 0  # overlong lines that had to be cut to make this block
-    numbers: tuple[int, ...] | None = None  # of each line, where they don't follow one another: those of a document
+    numbers: tuple[int, ...] | None = None  # of each line, if not consecutive: those of a document
     marked: bool = False  # each record ends with a mark: rows of a table, documents from Python; else a line is one
 
     @property
@@ -160,12 +160,12 @@ class RawBlock:
 class Lines:
     r"""Finished text: each line is a sentence and ends with `\n`; an empty line is a boundary. Always valid UTF-8.
 
-    Boundaries may come in a row (two empty lines) and may come first; they mean no more than one would. Of groups, each
-    line is a member and one empty line ends the group; with languages, every group has a line for each of them.
+    Several boundaries in a row (two empty lines), or at the start, mean no more than one. In groups, each line is a
+    member and one empty line ends the group; with languages, every group has one line per language.
     """
 
     text: bytes
     n_broken: int = 0  # broken UTF-8 sequences replaced by U+FFFD
     n_cut: int = 0  # overlong paragraphs cut into pieces at white space
-    n_short: int = 0  # lines of groups with fewer than two members, or not one for each language: left out
+    n_short: int = 0  # lines of groups with fewer than two members, or not one per language: skipped
     short_at: tuple[str, ...] = ()  # where the first of them are: ("pairs.tsv line 3", ...)

@@ -1,10 +1,10 @@
-r"""Text as rows that know where they stand: a line, a sentence or a record of a table, with its source and number.
+r"""Text as rows that know their position: a line, a sentence or a record of a table, with its source and number.
 
 notes.txt: "a b\n\nc d\n"   ->   rows "a b" (line 1), "" (line 2), "c d" (line 3)
-a.csv: a record a row, whatever line ends it holds; its number is that of the record, from 1
+a.csv: one row per record, even with line ends inside; numbered by record, from 1
 
 reader = RowReader("notes/", TextSettings(unit="sentence"))
-for block in reader.blocks():          # sequential and cheap, so that memory doesn't grow with the text
+for block in reader.blocks():          # sequential and cheap; memory doesn't grow with the text
     rows = reader.rows(block)          # pure and heavy: any thread may do it
 """
 
@@ -46,7 +46,7 @@ class Rows:
 
     text: bytes
     source: str
-    numbers: NDArray[np.int64] | None  # (n_rows,); None where the numbers simply follow one another
+    numbers: NDArray[np.int64] | None  # (n_rows,); None if consecutive
     first: int  # the number of the first line, or record
     counted: Literal["line", "record"] = "line"  # what the numbers count
 
@@ -59,7 +59,7 @@ class Rows:
         return len(self.starts) - 1
 
     def number(self, row: int) -> int:
-        """The number of the line, or record, that a row stands on, from 1."""
+        """The number of a row's line or record, from 1."""
         return self.first + row if self.numbers is None else int(self.numbers[row])
 
     def row(self, row: int) -> str:
@@ -67,7 +67,7 @@ class Rows:
         return self.text[self.starts[row] : self.starts[row + 1]].rstrip(b"\r\n").decode()
 
     def texts(self, first: int = 0, last: int | None = None) -> list[str]:
-        """The texts of rows first, first + 1, ..., last - 1, as far as they are there; all, unless said."""
+        """The texts of rows first, first + 1, ..., last - 1, as far as they exist; by default all."""
         return [self.row(row) for row in self._range(first, last)]
 
     def lines(self, first: int, last: int) -> tuple[Line, ...]:
@@ -82,10 +82,10 @@ class RowReader:
     """Rows of files, folders, globs, "-" for standard input, or `Texts([...])`.
 
     settings     how text is read, and what a row is
-    say          called with a line about each file that had to be left out: one that a folder or a pattern has brought
-                 in. Without it, and of a file that was named itself, that is an error. Gets `remarks` at the end, too
+    say          called with a line about each skipped file that came from a folder or a pattern. Without it, and for a
+                 file that was named itself, this is an error. Also receives `remarks` at the end
     files        as `Corpus` has them, and `total_bytes`
-    aliases      file -> the name to tell instead
+    aliases      file -> the name to show instead
     source       while `texts` runs, where the last one came from
     """
 
@@ -98,18 +98,18 @@ class RowReader:
         self.aliases, self.source = dict[str, str](), ""
         self._decoding = self.settings.decoding()
         self._said: set[str] = set()
-        self._paragraphs: list[str] = []  # documents, whose lines are not the rows either
-        self._wrapped: list[str] = []  # sources whose lines are not the rows, though nobody has said so
-        self._language = ""  # what there is to say of it
+        self._paragraphs: list[str] = []  # documents, whose lines are not rows either
+        self._wrapped: list[str] = []  # sources whose lines are not rows, though the user didn't say so
+        self._language = ""  # the message about it
 
     @classmethod
     def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
-        """What a function was given as `inputs`: a reader, or something to be read."""
+        """The argument `inputs` of a function as a reader."""
         return inputs if isinstance(inputs, RowReader) else cls(inputs, settings, say=say)
 
     @property
     def names_help(self) -> bool:
-        """Whether a row should tell its file: there are several, or it is not the one that was named."""
+        """Whether rows should name their file: there are several, or it is not the one that was named."""
         paths = self._inputs.paths
         return len(paths) > 1 or not all(map(self._inputs.is_named, paths))
 
@@ -118,7 +118,7 @@ class RowReader:
         return self._with_language(self._blocks())
 
     def settle_language(self) -> None:
-        """Looks at the files, where sentences are to be split and nobody has said in which language."""
+        """Detects the language if sentences are to be split and the user named none."""
         if self.files:
             self._with_language(iter(()))
 
@@ -141,7 +141,7 @@ class RowReader:
                 self._say_once(remark)
 
     def _say_once(self, remark: str) -> None:
-        """Text that is read again needs no second word."""
+        """Text that is read again needs no second message."""
         if self._say is not None and remark not in self._said:
             self._said.add(remark)
             self._say(remark)
@@ -159,7 +159,7 @@ class RowReader:
 
     @property
     def remarks(self) -> list[str]:
-        """What a user should know about how the text was read; known when its blocks have been read."""
+        """Messages about how the text was read; complete once its blocks have been read."""
         wrapped, paragraphs = ([self.aliases.get(name, name) for name in dict.fromkeys(names)]
                                for names in (self._wrapped, self._paragraphs))  # fmt: skip
         rows = []
@@ -178,17 +178,17 @@ class RowReader:
             yield replace(block, data=data) if n_broken else block
 
     def rows(self, block: RawBlock) -> Rows:
-        """The rows of a block: UTF-8 repaired, running text cut into sentences where asked to."""
+        """The rows of a block: UTF-8 repaired, running text split into sentences on request."""
         return finished_rows(block, self.settings)
 
     def row_blocks(self, progress: Progress = SILENT) -> Iterator[Rows]:
-        """The rows of each block; the block counts as done once the next one is asked for."""
+        """The rows of each block; a block counts as done once the next one is requested."""
         for block in self.blocks():
             yield self.rows(block)
             progress.advance(block.n_source_bytes)
 
     def texts(self, progress: Progress = SILENT) -> Iterator[str]:
-        """The text of each row; of a record as it stands in its table, with its line ends."""
+        """The text of each row; records keep their line ends."""
         for block in self.blocks():
             self.source = block.source
             yield from block_texts(block) if unit_of(block, self.settings) == "line" else self.rows(block).texts()
@@ -206,7 +206,7 @@ class RowReader:
             first += len(batch)
 
     def _choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
-        # Each line is a row, so none is cut, and one of more than 64 MB is an error; sentences are cut out of any.
+        # Each line is a row, so none is cut, and one of more than 64 MB is an error; sentences are split from any.
         return self._layout(sample, name, form), "cut" if self.settings.unit == "sentence" else "keep"
 
     def _layout(self, sample: bytes, name: str, form: Form) -> AnyLayout:
@@ -223,7 +223,7 @@ class RowReader:
         layout = sample_evidence(sample).layout if self.settings.layout == "auto" else self.settings.layout
         if unit == "sentence":
             return "paragraphs" if self.settings.layout == "auto" and layout == "sentences" else layout
-        if unit == "paragraph":  # of one sentence per line, what stands between empty lines
+        if unit == "paragraph":  # with one sentence per line, what stands between empty lines
             return "paragraphs" if layout == "paragraphs" and not marked else "wrapped"
         if layout == "wrapped":
             self._wrapped.append(name)
@@ -233,7 +233,7 @@ class RowReader:
 def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[str]:
     r"""Every line of a (compressed) file, whatever its ending, or of standard input (`-`), without its line end.
 
-    One item per line whatever it holds: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
+    One item per line, whatever its content: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
     file, decoding = None if path == "-" else Path(path).expanduser(), decoding or Decoding()
     for block in line_blocks(file, lambda *sample: ("sentences", "keep"), decoding):
@@ -242,7 +242,7 @@ def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[s
 
 
 def block_texts(block: RawBlock) -> list[str]:
-    """The lines, or records, of a block as they are."""
+    """The lines or records of a block, unchanged."""
     text = valid_utf8(block.data, block.source)[0].decode()
     if block.marked:
         return [record.removesuffix("\n") for record in text.split(MARK.decode())[:-1]]
@@ -290,9 +290,9 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
 
 
 def _record_lines(data: bytes) -> bytes:
-    r"""A line for each record: `b"a\nb\n\0\nc\n\0\n"` -> `b"a b\nc\n"`."""
+    r"""One line per record: `b"a\nb\n\0\nc\n\0\n"` -> `b"a b\nc\n"`."""
     text = data.replace(MARK, b"")
-    if text.count(b"\n") == data.count(MARK):  # no record has line ends inside
+    if text.count(b"\n") == data.count(MARK):  # no record contains line ends
         return text
     records = data.replace(b"\r\n", b"\n").split(MARK)[:-1]
     return b"".join(b" ".join(filter(None, record.split(b"\n"))) + b"\n" for record in records)

@@ -4,9 +4,9 @@ r"""From raw blocks to lines of sentences, in valid UTF-8 with `\n` only, bounda
     [NP] ||| the cat ||| a cat ||| features ...      ->  the cat \n a cat \n (empty line)
     A dog runs. \t A dog is running. \t Run, dog!    ->  A dog runs. \n A dog is running. \n Run, dog! \n (empty line)
 
-The last two are groups of paraphrases: PPDB files and tab separated lines, two or more phrases per line, in any two
-languages. A line with fewer than two phrases is left out and counted; a file whose first megabyte has no other is an
-error. Where the columns are languages, so is a line with more or fewer columns than languages, or with an empty one.
+The last two are groups of paraphrases: PPDB files and tab-separated lines, two or more phrases per line, in any
+languages. A line with fewer than two phrases is skipped and counted; a file whose first megabyte has only such lines is
+an error. If the columns are languages, lines with more or fewer columns, or with an empty one, are skipped, too.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from siamese_cbow.text.layout import rejoined, unwrapped
 from siamese_cbow.text.records import MARK, GroupLayout, Lines, RawBlock, TextSettings
 from siamese_cbow.text.splitters import WIDE_SPACE, split_lines
 
-Split: TypeAlias = Callable[..., tuple[bytes, int]]  # `split_lines`, or what does the same elsewhere
+Split: TypeAlias = Callable[..., tuple[bytes, int]]  # `split_lines`, or the same in another process
 
-_SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # empty, but not quite
+_SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # blank, with spaces
 _BLANKS = re.compile(rb"\n\n+")
 _SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
 
 
 def sentence_lines(block: RawBlock, settings: TextSettings, split: Split = split_lines) -> Lines:
-    r"""The sentences of a block, one per line, an empty line at each boundary. Pure, so for any thread.
+    r"""The sentences of a block, one per line, an empty line at each boundary. Pure, so any thread may call it.
 
-    Where lines are sentences already, everything is done on the whole block at once, at several GB/s: look for what is
-    rare (`\r`, bytes above 127, blank lines with spaces) and touch the block only when it is there.
+    If lines are sentences already, everything is done on the whole block at once, at several GB/s: search for what is
+    rare (`\r`, bytes above 127, blank lines with spaces) and change the block only if it occurs.
     """
     text, n_broken = valid_utf8(block.data, block.source)
     text = _normal_line_ends(text)
@@ -48,7 +48,7 @@ def sentence_lines(block: RawBlock, settings: TextSettings, split: Split = split
         text, n_long = _split_running(text, block, settings, split)
         n_cut += n_long
     if b"\0" in text:
-        text = b"".join(text.split(b"\0"))  # what is left of each mark is an empty line; 10 times as fast as `replace`
+        text = b"".join(text.split(b"\0"))  # leaves an empty line for each mark; 10 times as fast as `replace`
     return Lines(text, n_broken=n_broken, n_cut=n_cut)
 
 
@@ -61,7 +61,7 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings, split: 
         lines = text.lstrip(b"\n")
         begin = b"" if lines is text else mark
         text = begin + (_BLANKS.sub(b"\n" + mark, lines) if b"\n\n" in lines else lines)
-    # Views know the language of the whole text; a block that comes without one is looked at alone.
+    # Views know the language of the whole text; for a block without one it is detected from the block.
     found = detect([text]).language if settings.language == AUTO else language(settings.language)
     return split(text, found.splitter, end="\n" if settings.boundary == "document" else "\n\n")
 
@@ -87,19 +87,19 @@ def _normal_line_ends(text: bytes) -> bytes:
 
 
 def line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
-    """On which line of `text`, from 0, each of its sentences begins.
+    """The line of `text`, from 0, on which each of its sentences begins.
 
-    Found by counting what is no white space: splitting may change that, but nothing else.
+    Found by counting what is not white space: splitting changes white space only.
     """
     ends, ends_of_sentences = _solid_ends(text), _solid_ends(sentences)
-    if ends.max(initial=0) != ends_of_sentences.max(initial=0):  # it has changed white space of several bytes, too
+    if ends.max(initial=0) != ends_of_sentences.max(initial=0):  # splitting also changed multi-byte white space
         ends, ends_of_sentences = (_solid_ends(WIDE_SPACE.sub(b" ", each)) for each in (text, sentences))
     begins = np.append(0, ends_of_sentences)[:-1]
     return np.minimum(np.searchsorted(ends, begins, side="right"), len(ends) - 1)
 
 
 def _solid_ends(text: bytes) -> NDArray[np.int64]:
-    """How many bytes up to the end of each line are no white space and no mark."""
+    """The number of bytes up to the end of each line that are neither white space nor a mark."""
     data = np.frombuffer(text, np.uint8)
     ends: NDArray[np.int64] = np.cumsum(_SOLID[data])[data == ord("\n")]
     return ends
@@ -107,13 +107,13 @@ def _solid_ends(text: bytes) -> NDArray[np.int64]:
 
 # Groups of paraphrases
 
-_SHOWN = 3  # lines that are named among those left out
+_SHOWN = 3  # skipped lines that are named
 
 
 def group_layout_of(sample: bytes, name: str, n_columns: int | None, *, marked: bool) -> GroupLayout:
-    """PPDB or TSV by the first lines of a file, or lists, whose records end with marks.
+    """PPDB or TSV, judging by the first lines of a file; or lists, whose records end with marks.
 
-    An InputError where none of them holds two phrases (or as many as there are languages, n_columns).
+    An InputError if none of them holds two phrases (or as many as there are languages, n_columns).
     """
     records = sample.split(MARK if marked else b"\n")
     n_ppdb = sum(record.count(b" ||| ") >= 2 for record in records[:1000])
@@ -138,7 +138,7 @@ def group_layout_of(sample: bytes, name: str, n_columns: int | None, *, marked: 
 def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:
     """The members of each group on consecutive lines, an empty line after each group.
 
-    n_columns  how many members a group must have; two or more unless said
+    n_columns  members that a group must have; by default two or more
     """
     text, n_broken = valid_utf8(block.data, block.source)
     groups: list[bytes] = []
@@ -185,7 +185,7 @@ _COLUMNS: dict[str, Callable[[bytes], list[bytes]]] = {
 
 
 def _members(columns: list[bytes], n_columns: int | None) -> list[bytes]:
-    """The phrases of a group, or none if it is to be left out."""
+    """The phrases of a group, or none if it is skipped."""
     members = _filled(columns)
     fits = len(members) >= 2 if n_columns is None else len(members) == len(columns) == n_columns
     return members if fits else []

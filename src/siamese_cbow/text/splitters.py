@@ -3,23 +3,23 @@ r"""Where sentences end in running text, found in this process or, on all cores,
     split_lines(b"Dr. Smith came. He sat down.\n", "en")   ->   b"Dr. Smith came. \nHe sat down.\n"
 
     with Splitters(2) as splitters:
-        splitters.split(text, "en")   # what `split_lines` says, in another process: sentencex holds the GIL
+        splitters.split(text, "en")   # the same as `split_lines`, in another process: sentencex holds the GIL
 
-Running text is split by sentencex: of blingfire, pysbd and sentencex it has the most of our hard cases right and is the
+Running text is split by sentencex: of blingfire, pysbd and sentencex it gets most of our hard cases right and is the
 fastest (benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
-- many paragraphs in one call (+20%), but not too many: from 10 KB on it loses some of the breaks between them
-- no endless paragraphs: its time grows with the square of a paragraph's length where there are no spaces
+- many paragraphs in one call (+20%), but not too many: above 10 KB it loses some of the breaks between them
+- no endless paragraphs: its time is quadratic in a paragraph's length if there are no spaces
   (Chinese: 4,000 characters 5 ms, 64,000 characters 1.1 s) or many quotes
 - no white space of several bytes before a full stop (`A\u00a0.`): sentencex 1.0 panics there
-- a second look at what it keeps whole: a quotation stays one sentence however long the speech is. Sentences of more
+- a second pass over what it keeps whole: a quotation stays one sentence however long the speech is. Sentences of more
   than 300 characters are split again at clear ends, which halves the words in sentences of over 60 words in novels
   (22% -> 11% of all words) and costs 5% of the time
 
-A process is started by its command line, not forked and not by `multiprocessing`: it copies no lock of a thread, and
-it does not run the user's script once more. It ends when its standard input does, so whatever ends this program, also
-`kill -9`, ends it as well. Where a process can't be started or is killed, its text is split here: a process changes
-how long it takes, never the result. It imports this module alone, so nothing here needs NumPy: a process is ready
-after 0.05 s of work instead of 0.2.
+A process is started by its command line, neither forked nor by `multiprocessing`: it copies no lock of a thread and
+does not run the user's script again. It ends when its standard input does, so whatever ends this program, even
+`kill -9`, ends it as well. If a process can't be started or is killed, its text is split here: processes change the
+time, never the result. It imports this module alone, so nothing here needs NumPy: a process is ready after 0.05 s of
+work instead of 0.2.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-_BREAK = "\n\n"  # what sentencex takes, and gives back, between paragraphs
+_BREAK = "\n\n"  # the separator of paragraphs in sentencex's input and output
 _BATCH = 1 << 13
 _LONG = 10_000  # characters after which a paragraph is cut at the next clear sentence end
 _LONG_WITHOUT_SPACES = 500
 _LONG_SENTENCE = 300
-# A mark after three letters (not "Dr. ", not "J. "), white space, and a letter that is no small one; or a mark of a
-# script without spaces. All marks come first in the pattern, because a set of letters is quick to look for.
+# A mark after three letters (not "Dr. ", not "J. "), white space, and a letter that is not lower case; or a mark of a
+# script without spaces. All marks come first in the pattern, because a set of letters is quick to search for.
 _CLEAR_END = re.compile(
     r"""[.!?…。！？](?:(?<=[^\W\d_]{3}[.!?…])[.!?…]*["'”’»)\]]*\s+(?=["'“‘«(\[¿¡]*[^\W\d_a-z])"""
     r"""|(?<=[。！？])[”’」』）]*(?![。！？”’」』）]))"""
 )
 WIDE_SPACE = re.compile(rb"\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)|\xe3\x80\x80")
-# Starts with the full stop, which is quick to look for, and then looks back: 1.2 GB/s instead of 0.1.
+# Starts with the full stop, which is quick to search for, and then looks back: 1.2 GB/s instead of 0.1.
 _STOP_AFTER_WIDE_SPACE = re.compile(
     rb"\.(?:(?<=\xc2[\x85\xa0]\.)|(?<=\xe2\x80[\x80-\x8a\xa8\xa9\xaf]\.)|(?<=\xe2\x81\x9f\.)|(?<=\xe1\x9a\x80\.)"
     rb"|(?<=\xe3\x80\x80\.))"
@@ -57,23 +57,23 @@ _STOP_AFTER_WIDE_SPACE = re.compile(
 FEW = 1  # texts that are split before a process is worth its start
 PACKAGE = Path(__file__).parents[2]
 CODE = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import answer; answer()"
-_PIPE_BYTES = 1 << 20  # of 64 KB, as pipes come, each block would be handed over in a hundred turns
+_PIPE_BYTES = 1 << 20  # with the default of 64 KB, each block would take a hundred transfers
 
 ParagraphEnd = Literal["\n", "\n\n"]
 
 
 def split_lines(text: bytes, language: str, *, end: ParagraphEnd = "\n") -> tuple[bytes, int]:
-    r"""A paragraph per line -> a sentence per line; `end` comes after the last sentence of a paragraph. No empty lines.
+    r"""One paragraph per line -> one sentence per line; `end` follows the last sentence of a paragraph. No empty lines.
 
     `b"It rains. We stay.\nYes.\n"` -> `b"It rains. \nWe stay.\nYes.\n"`; the number counts the places where a
-    paragraph was so long without any clear sentence end that it was cut at white space. A sentence keeps the space
-    that followed it: nothing minds it, and taking it off would cost 15% of the time.
+    paragraph without a clear sentence end was so long that it was cut at white space. A sentence keeps the space that
+    followed it: it does no harm, and stripping it would cost 15% of the time.
     """
     if not text.isascii() and _STOP_AFTER_WIDE_SPACE.search(text):
         text = WIDE_SPACE.sub(b" ", text)
     cuts: list[bool] = []
     text = _without_endless(text, cuts)
-    # Bytes become strings batch by batch: most batches are then plain ASCII, which Python handles far faster.
+    # Decoded batch by batch: most batches are then plain ASCII, which Python handles far faster.
     return b"".join(_split(batch, language, end) for batch in _batches(text)), sum(cuts)
 
 
@@ -106,15 +106,15 @@ def _segment(text: str, language: str) -> list[str]:
         sentences: list[str] = segment(language, text)
         return sentences
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of Rust; not an Exception, and can't be imported
+        if type(error).__name__ != "PanicException":  # from Rust; not an Exception, and can't be imported
             raise
-    # No input is known that leads here; an ordinary rule for this batch is better than losing the whole run.
+    # No known input leads here; a simple rule for this batch is better than losing the whole run.
     return _CLEAR_END.sub(r"\g<0>\n", text).split("\n") if _BREAK not in text else []
 
 
 def _split_again(sentence: str) -> str:
-    # Half of the long sentences have no mark inside, which is seen four times as fast as the pattern sees it. Behind
-    # a mark of ASCII there are at least white space and a letter.
+    # Half of the long sentences have no mark inside, and this test is four times as fast as the pattern. After an ASCII
+    # mark there are at least white space and a letter.
     inside = sentence[:-2]
     if sentence.isascii() and "." not in inside and "!" not in inside and "?" not in inside:
         return sentence
@@ -122,15 +122,15 @@ def _split_again(sentence: str) -> str:
 
 
 def _without_endless(text: bytes, cuts: list[bool]) -> bytes:
-    """Paragraphs too long for sentencex are cut at clear sentence ends; `cuts` gets True for each that wasn't clear."""
+    """Paragraphs too long for sentencex are cut at clear sentence ends; `cuts` receives True for each unclear one."""
     longest = 6 * _LONG_WITHOUT_SPACES  # bytes; one character may be three
     pieces: list[bytes] = []
     done = start = 0
     while len(text) - start > longest:
-        start = text.rfind(b"\n", start, start + longest + 1) + 1 or start  # in leaps over whole lines
+        start = text.rfind(b"\n", start, start + longest + 1) + 1 or start  # skips whole lines
         if text.find(b"\n", start, start + longest + 1) >= 0 or len(text) - start <= longest:
             continue
-        end = text.find(b"\n", start) % (len(text) + 1)  # -1: that of the text
+        end = text.find(b"\n", start) % (len(text) + 1)  # -1: the end of the text
         limit = _LONG_WITHOUT_SPACES if text.count(b" ", start, end) * 50 < end - start else _LONG
         if end - start > 2 * limit:
             pieces += (text[done:start], _cut(text[start:end].decode(), limit, cuts).encode())
@@ -140,7 +140,7 @@ def _without_endless(text: bytes, cuts: list[bool]) -> bytes:
 
 
 def _cut(text: str, limit: int, cuts: list[bool]) -> str:
-    """The text on lines of `limit` to twice as many characters."""
+    """The text in lines of `limit` to twice as many characters."""
     start = 0
     pieces: list[str] = []
     while len(text) - start > 2 * limit:
@@ -157,7 +157,7 @@ def _cut(text: str, limit: int, cuts: list[bool]) -> str:
 
 
 class Splitters:
-    """Up to `n` processes, which start when they are needed; `split` may be called by any thread."""
+    """Up to `n` processes, started on demand; any thread may call `split`."""
 
     def __init__(self, n: int) -> None:
         self._lock = threading.Lock()
@@ -178,7 +178,7 @@ class Splitters:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for process in self._all:
-            process.kill()  # nothing it does is of any use to anybody else
+            process.kill()  # it has no work worth finishing
         for process in self._all:
             for pipe in (process.stdin, process.stdout):
                 with suppress(OSError):
@@ -199,14 +199,14 @@ class Splitters:
             self._n_texts += 1
             if self._n_texts <= FEW:
                 return None
-            while self._n_left:  # all at once: while the first is asked, the others get ready
+            while self._n_left:  # all at once: the others start while the first is busy
                 self._n_left -= 1
                 self._start()
             return self._idle.pop() if self._idle else None
 
     def _start(self) -> None:
         try:
-            # In a group of its own: Ctrl-C is for this program, which then ends its processes.
+            # In its own process group: Ctrl-C goes to this program, which then ends its processes.
             process = subprocess.Popen(
                 [sys.executable, "-P", "-c", CODE, str(PACKAGE)],
                 stdin=subprocess.PIPE,
@@ -218,14 +218,14 @@ class Splitters:
             self._n_left = 0
             return
         for pipe in (process.stdin, process.stdout):
-            with suppress(OSError, AttributeError):  # Linux only, and only so many for each user
+            with suppress(OSError, AttributeError):  # Linux only, and limited per user
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)  # type: ignore[arg-type]
         self._all.append(process)
         self._idle.append(process)
 
 
 def _ask(process: subprocess.Popen[bytes], text: bytes, language: str, end: str) -> tuple[bytes, int] | None:
-    """What a process says of a text; None where it fails."""
+    """The answer of a process; None if it fails."""
     assert process.stdin
     assert process.stdout
     try:

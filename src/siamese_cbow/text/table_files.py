@@ -3,10 +3,10 @@
     csv_cells(Path("a.csv"), ["text"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes of the file
     csv_rows(Path("a.csv"), decoding)                  -> [{"id": "1", "text": "A cat."}], ...
 
-Everything is read in pieces, by Python's csv module: 115 MB/s of one core, where Arrow's reader has 270, but is part of
-a library of 170 MB. Each row gives a cell. What separates the cells of a CSV file is found out, and whether those of a
-tab separated file are quoted: some programs quote cells with tabs, line ends or quotation marks in them, to others a
-quotation mark is one like any other letter.
+Everything is read in pieces, by Python's csv module: 115 MB/s on one core; Arrow's reader reaches 270, but is part
+of a library of 170 MB. Each row gives a cell. The delimiter of a CSV file is detected, and whether the cells of a
+tab-separated file are quoted: some programs quote cells that contain tabs, line ends or quotation marks; for others a
+quotation mark is an ordinary character.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Item = TypeVar("Item")
 def with_clear_errors(
     read: Callable[Parameters, Iterator[Item]],
 ) -> Callable[Parameters, Iterator[Item]]:
-    """Whatever a library says about a table, said with the name of the file, the first argument."""
+    """Errors of a library about a table, with the name of the file, the first argument."""
 
     @wraps(read)
     def clearly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Iterator[Item]:
@@ -56,7 +56,7 @@ def with_clear_errors(
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What readers of tables raise: Arrow has errors of its own, if it is there at all."""
+    """What readers of tables raise: Arrow, if installed, has its own errors."""
     of_python = (OSError, ValueError, LookupError, OverflowError, RuntimeError, csv.Error)
     return (*of_python, sys.modules["pyarrow"].ArrowException) if "pyarrow" in sys.modules else of_python
 
@@ -69,7 +69,7 @@ class Dialect(NamedTuple):
 
     n_skipped  lines before the header
     spaced     a space follows the delimiter: `id, text`
-    escaped    a quotation mark inside of a cell is written as `\"`, not as `""`
+    escaped    a quotation mark inside a cell is written as `\"`, not as `""`
     """
 
     delimiter: str
@@ -81,28 +81,28 @@ class Dialect(NamedTuple):
 
 
 class NamedRecords(list[dict[str, Any]]):
-    """Plain records of a table whose columns have names even where there is no record."""
+    """Plain records of a table whose columns have names even without records."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
         self.names = list(names)
 
 
-_MOST_ROWS = 1 << 16  # parsed at a time, where they are short
+_MOST_ROWS = 1 << 16  # parsed at a time, if short
 _DELIMITERS = ",;\t|"
-_NO_DELIMITER = "\x1f"  # what separates the cells of a table of one column: nothing that is in a text
-_LOOK_AT = 100  # rows, to see which delimiter gives each of them as many cells as the header has
-_HEAD_BYTES = 1 << 16  # less than a cell may have for the csv module
+_NO_DELIMITER = "\x1f"  # the delimiter for a table of one column: never occurs in text
+_LOOK_AT = 100  # rows examined to find the delimiter that gives each as many cells as the header
+_HEAD_BYTES = 1 << 16  # below the csv module's limit for a cell
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[\t\r\n]|\Z)')
 _PLAIN_CELL = re.compile(r"[^\t\r\n]*")
 _EXCEL_HINT = re.compile(r"sep=([\t -!#-~])\r?\n")  # a first line that spreadsheets write
-_ESCAPED_QUOTE = re.compile(rb'(?<!\\)\\"[^"\r\n,;\t|]')  # where a backslash ends a cell, something else follows
+_ESCAPED_QUOTE = re.compile(rb'(?<!\\)\\"[^"\r\n,;\t|]')  # something else follows a backslash at the end of a cell
 _TOO_LONG = "expected one document per record; look for an unclosed quotation mark before it"
 
 
 @with_clear_errors
 def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of some columns; of CSV every one is text."""
+    """The cells of some columns; in CSV all are text."""
     with open_text(path, decoding) as text:
         dialect = dialect_of(text, path)
         wanted = [chosen(name, dialect.header) for name in (*texts, *others)]
@@ -121,7 +121,7 @@ def csv_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding:
 
 @with_clear_errors
 def csv_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
-    """Records of all columns as text, none at first; of two columns of one name, one gets a number."""
+    """Records of all columns as text, the first batch empty; duplicate column names get a number."""
     with open_text(path, decoding) as text:
         dialect = dialect_of(text, path)
         names = unique(dialect.header)
@@ -148,7 +148,7 @@ def _text(cell: str) -> str:
 
 @with_clear_errors
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
-    """All rows of a small file, also the header; what does not end like a table has tabs and no quoting."""
+    """All rows of a small file, header included; without the ending of a table, tabs and no quoting are assumed."""
     with open_text(path, decoding) as text:
         is_table = ending_of(path) in (".csv", ".psv", ".tsv", ".tab")
         dialect = dialect_of(text, path) if is_table else Dialect("\t", None, [])
@@ -158,7 +158,7 @@ def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
 
 
 def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]]:
-    """Some rows after others, without the header; the letters of their cells are the bytes of the file."""
+    """Rows in batches, without the header; each character of a cell is a byte of the file."""
     lines, n_cells = _Lines(text), len(dialect.header)
     reader = _reader(iter(lines), dialect)
     rows: list[list[str]] = []
@@ -169,10 +169,10 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
                 yield rows
                 rows = []
             n_pieces = lines.n_pieces
-            if lines.is_over:  # the module makes a row of what is left at the end of a file
+            if lines.is_over:  # the module turns the rest of a file into a row
                 start = _text(row[-1].rstrip())[:60]
                 raise InputError(f"{text.name} ends inside a cell with an unclosed quotation mark: {start!r}; close it")
-            if len(row) > n_cells and not any(row[n_cells:]):  # delimiters at the end of rows, but not of the header
+            if len(row) > n_cells and not any(row[n_cells:]):  # trailing delimiters that the header lacks
                 del row[n_cells:]
             if len(row) != n_cells:
                 start, sign = _text(dialect.delimiter.join(row))[:60], repr(dialect.delimiter)
@@ -189,11 +189,11 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
 
 
 class _Lines:
-    """The lines of a text for the csv module, a letter for each byte: broken UTF-8 is replaced and counted later.
+    """The lines of a text for the csv module, one character per byte: broken UTF-8 is replaced and counted later.
 
-    n_pieces   of 4 MB that lines came from so far
-    n_waiting  bytes of pieces since this was set to 0: those of a record that is not whole yet
-    is_over    no line is left, and one more was asked for
+    n_pieces   of 4 MB used so far
+    n_waiting  bytes of pieces since this was set to 0: those of an incomplete record
+    is_over    one more line was requested after the last
     """
 
     def __init__(self, text: TextStream) -> None:
@@ -213,12 +213,12 @@ class _Lines:
                     f"{self._text.name} has a record of more than {MAX_ROW_BYTES:,} bytes in line "
                     f"{chunk.first_line:,}; {_TOO_LONG}"
                 )
-            yield io.StringIO(chunk.data.decode("latin-1"), newline="")  # ends lines where the module does
+            yield io.StringIO(chunk.data.decode("latin-1"), newline="")  # ends lines as the module does
         self.is_over = True
 
 
 def dialect_of(text: TextStream, path: Path) -> Dialect:
-    """By the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
+    """Judging by the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
     if ending_of(path) in (".tsv", ".tab"):
         quote = _quote_of_tabbed(start, is_whole=len(text.head) <= _HEAD_BYTES)
@@ -239,7 +239,7 @@ def dialect_of(text: TextStream, path: Path) -> Dialect:
 
 
 def _with_header(dialect: Dialect, start: str) -> Dialect:
-    """The same with the names in the first row, where the text begins with that; where each follows a space, spaced."""
+    """The same with the names in the first row, if the text begins with it; spaced if each follows a space."""
     header = next(_rows(start, dialect), [])
     if len(header) > 1 and all(name[:1] == " " and name.strip() for name in header[1:]):
         dialect = dialect._replace(spaced=True)
@@ -248,7 +248,7 @@ def _with_header(dialect: Dialect, start: str) -> Dialect:
 
 
 def _quote_of_tabbed(start: str, *, is_whole: bool) -> str | None:
-    r"""The quotation mark where cells are quoted: some hold what only quoted cells can, and all of them are closed.
+    r"""The quotation mark if cells are quoted: some hold what only quoted cells can, and all are closed.
 
     'a\tb\n1\t"two\nlines"\n' -> '"'; 'a\tb\n1\t"Yes" he said\n' -> None; 'a\tb\n1\t"Yes"\n' -> None: the same words
     """
@@ -272,7 +272,7 @@ def _rows(text: str, dialect: Dialect) -> Iterator[list[str]]:
 
 
 def _reader(lines: Iterable[str], dialect: Dialect) -> Any:
-    """The csv module's reader. Its limit is one for the whole process: it is raised, never lowered."""
+    """The csv module's reader. Its limit is global to the process: it is raised, never lowered."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     if not dialect.quote:
         return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)

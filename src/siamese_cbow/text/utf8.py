@@ -1,7 +1,7 @@
-"""Whether bytes are UTF-8, at the speed of the memory and while other threads run.
+"""Whether bytes are UTF-8, at memory speed and without holding the GIL.
 
-`bytes.decode` holds every other thread up, and makes a string that nobody wants; pyarrow checks faster still, but is
-170 MB that reading text does not need otherwise.
+`bytes.decode` blocks all other threads and makes a string that isn't needed; pyarrow is even faster, but takes 170 MB
+that reading text does not need otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HIGH_BITS = np.uint64(0x8080808080808080)
 
 @njit(**LEAN)
 def is_utf8(data: Bytes) -> bool:
-    """Whether `data.decode()` works: no stray bytes, overlong forms, surrogates or numbers beyond Unicode."""
+    """Whether `data.decode()` works: no stray bytes, overlong forms, surrogates or code points beyond Unicode."""
     i, n = 0, len(data)
     while i < n:
         while i + 8 <= n and eight_bytes(data, i) & HIGH_BITS == 0:

@@ -1,13 +1,13 @@
-"""Kernels of training, compiled in another process while this one reads text: on a fresh machine only.
+"""Training kernels, compiled in another process while this one reads text; only on a fresh machine.
 
     with compiled_ahead(recipe) as kernels:
         stream = prepare(text)
         kernels.wait()
         train(plan_of(recipe, stream))
 
-Numba compiles under one lock, so threads do not help; a process does, because both find what the other has compiled in
-Numba's cache. It trains the same recipe on a few words. Whatever happens to it, nothing is lost but time: what it has
-not compiled is compiled here.
+Numba compiles under one lock, so threads do not help; a process does, because each finds in Numba's cache what the
+other has compiled. It trains the same recipe on a few words. If it fails, only time is lost: whatever it did not
+compile is compiled here.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ CODE = (
 
 
 class CompilingProcess:
-    """The process; `None` where there is none: the kernels are there, or there is only one core."""
+    """The process; `None` if it isn't needed: the kernels are compiled, or there is only one core."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
         self._process = process
 
     def wait(self) -> None:
-        """Until the kernels that batches need are compiled; those that finish a model may still be on their way."""
+        """Waits until the kernels for batches are compiled; those that finish a model may still be compiling."""
         if self._process and self._process.stdout:
             self._process.stdout.readline()
 
     def end(self) -> None:
-        """End it, if it has not ended."""
+        """Ends the process if it is still running."""
         if self._process:
             self._process.kill()
             self._process.communicate()
@@ -49,7 +49,7 @@ class CompilingProcess:
 
 @contextmanager
 def compiled_ahead(recipe: Recipe) -> Iterator[CompilingProcess]:
-    """A process that compiles what a training by this recipe needs; ended with the block."""
+    """A process that compiles what training with this recipe needs; it ends with the block."""
     from siamese_cbow.machine.compiling import is_cached
     from siamese_cbow.training.engine import KERNELS
 
@@ -58,7 +58,7 @@ def compiled_ahead(recipe: Recipe) -> Iterator[CompilingProcess]:
     if thread_count(None) > 1 and not is_cached(kernel):
         settings = json.dumps({**recipe.settings(), "init": None, "epochs": 1})
         with suppress(OSError):
-            # In a group of its own: Ctrl-C is for this program, which then ends the process.
+            # In its own process group: Ctrl-C goes to this program, which then ends the process.
             process = subprocess.Popen(
                 [sys.executable, "-P", "-c", CODE, str(PACKAGE), settings],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0,
@@ -71,7 +71,7 @@ def compiled_ahead(recipe: Recipe) -> Iterator[CompilingProcess]:
 
 
 def compile_kernels(settings: str) -> None:
-    """What the process does: a training on a few words, a line when its batches are over, then the finished model."""
+    """What the process does: trains on a few words, prints a line after the batches, then finishes the model."""
     from siamese_cbow.stream.mix import Mix
     from siamese_cbow.stream.stream import Stream
     from siamese_cbow.training.loop import train
@@ -79,7 +79,7 @@ def compile_kernels(settings: str) -> None:
 
     stream = Stream.of_words([[[f"{d}.{s}.{w}" for w in range(8)] for s in range(4)] for d in range(64)])
     for array in (stream.ids, stream.sentences, stream.documents):
-        array.flags.writeable = False  # as those of a stream on disk, for which kernels are compiled anew
+        array.flags.writeable = False  # like those of a stream on disk, for which kernels are compiled separately
     run = train(plan_of(Recipe(**json.loads(settings)), Mix.of(stream)), threads=1)
     print(flush=True)  # noqa: T201
     run.model()

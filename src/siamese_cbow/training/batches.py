@@ -1,8 +1,8 @@
-"""How a stream is cut into batches, and whether it can be at all: every complaint comes before any work.
+"""How a stream is divided into batches, and whether it can be: every error is raised before any work.
 
-A text is cut into units of `run_length` sentences that follow one another, wherever documents begin; adjacency inside a
-unit still ends at a document's end. So no list of units is needed: unit 7 is sentences 7 x run_length and so on. Epochs
-cut at different places in turn. Units of a stream of groups are the groups.
+A text is divided into units of `run_length` consecutive sentences, regardless of documents; adjacency inside a unit
+still stops at the end of a document. So no list of units is needed: unit 7 starts at sentence 7 x run_length. Epochs
+divide at different places in turn. In a stream of groups, the units are the groups.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
 ALL_ALIKE = np.zeros(0, np.float32)  # weights of words
-BLOCK = 1 << 20  # ids that are translated at a time
+BLOCK = 1 << 20  # ids translated at a time
 
 
 def batch_shape(
@@ -40,10 +40,10 @@ def batch_shape(
     triples: bool = False,
     any_negative: bool = False,
 ) -> Shape:
-    """How the stream is cut; an error where nothing can be learnt from it.
+    """How the stream is divided; an error if nothing can be learnt from it.
 
     negatives   sentences drawn for each anchor
-    from_batch  an anchor's neighbours and negatives are only looked for in the batch, not in the whole stream
+    from_batch  an anchor's neighbours and negatives come from the batch only, not from the whole stream
 
     The other options are those of `Shape`.
     """
@@ -73,7 +73,7 @@ def batch_shape(
 
 
 def batches_per_epoch(shape: Shape) -> int:
-    """How many batches all units make: 10 units, 4 in a batch -> 3."""
+    """The number of batches in all units: 10 units, 4 in a batch -> 3."""
     return -(-shape.n_units // shape.units_per_batch)
 
 
@@ -85,7 +85,7 @@ def text_arrays(
     stems: Stems = NO_STEMS,
     vocabulary: Vocabulary | None = None,
 ) -> Text:
-    """The stream as the kernels take it, with the ids of `vocabulary` where that isn't its own. Files stay on disk."""
+    """The stream as the kernels take it, with the ids of `vocabulary` if that isn't its own. Files stay on disk."""
     vocabulary = vocabulary or stream.vocabulary
     return Text(
         ids=_translated(stream, vocabulary),
@@ -100,17 +100,17 @@ def text_arrays(
 
 
 def _translated(stream: Stream, vocabulary: Vocabulary) -> Ids:
-    """The ids of the stream's words in another vocabulary, in a temporary file: they may be more than memory holds."""
+    """The ids of the stream's words in another vocabulary, in a temporary file, since they may exceed memory."""
     ids: Ids = np.asarray(stream.ids)
     if vocabulary is stream.vocabulary or list(vocabulary.words) == list(stream.vocabulary.words):
         return ids
     table = np.array([vocabulary.index[word] for word in stream.vocabulary.words], np.int32)
     with tempfile.TemporaryFile(prefix="siamese-cbow-") as file, clear_disk_errors(Path(tempfile.gettempdir())):
-        for first in range(0, len(ids), BLOCK):  # written, not stored through a map: see `as_mapped`
+        for first in range(0, len(ids), BLOCK):  # written, not stored through a mapping: see `as_mapped`
             file.write(table.take(ids[first : first + BLOCK], mode="clip").tobytes())
         file.flush()
         mode: Literal["r", "r+"] = "r+" if ids.flags.writeable else "r"  # kernels are compiled for one of the two
-        return np.asarray(np.memmap(file, np.int32, mode, shape=ids.shape))  # lives on until it is unmapped
+        return np.asarray(np.memmap(file, np.int32, mode, shape=ids.shape))  # lives until it is unmapped
 
 
 def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:
@@ -127,8 +127,8 @@ def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.floa
 def epoch_keys(seed: int, shape: Shape, epoch: int, *, in_turn: bool = True) -> Keys:
     """The randomness of an epoch.
 
-    in_turn  only the first offset of runs is drawn, the next ones follow. Drawn ones repeat, and neighbours that fall
-             apart in one epoch would fall apart in the next as well
+    in_turn  only the first offset of runs is drawn, the next ones follow. Drawn offsets repeat, and neighbours
+             separated in one epoch could be separated in the next as well
     """
     drawn = key(seed, 0 if in_turn else epoch, Purpose.SHIFT)
     shift = (int(drawn) + (epoch if in_turn else 0)) % shape.run_length
@@ -143,7 +143,7 @@ def epoch_keys(seed: int, shape: Shape, epoch: int, *, in_turn: bool = True) -> 
 
 
 def _largest_document(stream: Stream) -> int:
-    """Sentences of the largest document, read a million offsets at a time."""
+    """The number of sentences in the largest document, read a million offsets at a time."""
     largest, step = 0, 1 << 20
     for first in range(0, stream.n_documents, step):
         largest = max(largest, int(np.diff(stream.documents[first : first + step + 1]).max(initial=0)))

@@ -1,20 +1,20 @@
-"""The files of an unfinished run: checkpoints, from which it goes on as if nothing had happened, and its log.
+"""The files of an unfinished run: checkpoints, from which it resumes as if never interrupted, and its log.
 
-    training/                     beside the model that is to come
+    training/                     in the folder of the future model
         run.json                  the recipe and the fingerprint of the corpus: what may be resumed
         log.jsonl                 about a thousand lines, at fixed batches
-        checkpoint-000000420/     the last two, each whole or not there at all
+        checkpoint-000000420/     the last two, each complete or absent
             vectors.npy ...       arrays
             state.json            counters and tallies, and a hash of each array
 
-A checkpoint is written to a temporary folder, synced and renamed, so that neither kill -9 nor a full disk leaves half
+A checkpoint is written to a temporary folder, synced and renamed, so neither kill -9 nor a full disk leaves half
 of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted.
 
 A line of the log is JSON:
 
     {"step": 420, "epoch": 0, "examples": 107520, "words": 2413011, "learning_rate": 0.048, "loss": 3.1416}
 
-`loss` is the mean over the examples since the line before. Sums are float64 and nothing depends on threads or clocks:
+`loss` is the mean over the examples since the previous line. Sums are float64 and nothing depends on threads or clocks:
 two runs of one recipe write the same bytes, and so does a run that was interrupted and resumed.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from siamese_cbow.training.state import Counters
 
 KEPT = 2
-# All that a folder of checkpoints holds, also where a process was killed.
+# Everything that a folder of checkpoints may hold, even after a process was killed.
 CHECKPOINT_FILES = tuple(
     f"{folder}/{name}"
     for folder in ("checkpoint-*", *(f".checkpoint-*.tmp/{half}" for half in ("new", "old")))
@@ -47,12 +47,12 @@ CHECKPOINT_FILES = tuple(
 )
 FORMAT_VERSION = 1  # 0.1.0 wrote none
 STATE = "state.json"
-OURS = (STATE, "*.npy")  # all that a checkpoint holds
+OURS = (STATE, "*.npy")  # everything in a checkpoint
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A point in a run: arrays that are loaded, and counters that JSON holds."""
+    """A point in a run: loaded arrays, and counters that fit JSON."""
 
     step: int  # batches done
     arrays: Mapping[str, NDArray[Any]]
@@ -83,7 +83,7 @@ class Checkpoints:
             remove_ours(old, OURS)
 
     def newest(self) -> Checkpoint | None:
-        """The newest checkpoint that is undamaged; None where there is none yet."""
+        """The newest undamaged checkpoint; None if there is none yet."""
         damaged = []
         for path in reversed(self.paths()):
             try:
@@ -97,7 +97,7 @@ class Checkpoints:
         return None
 
     def paths(self) -> list[Path]:
-        """Those there are, damaged or not, the oldest first."""
+        """All checkpoints, damaged or not, the oldest first."""
         return sorted(self._folder.glob(f"checkpoint-{12 * '[0-9]'}"))
 
     def _path(self, step: int) -> Path:
@@ -127,7 +127,7 @@ class TrainingLog:
         self._last: Mapping[str, Any] = {}  # the last line
 
     def cut_after(self, step: int) -> None:
-        """Forgets the lines of batches after `step`, which a resumed run will do again, and a line cut short."""
+        """Drops the lines of batches after `step`, which a resumed run repeats, and a truncated line."""
         lines = [line for line in read_log(self.path) if line["step"] <= step] if self.path.exists() else []
         with atomic_file(self.path) as file:
             file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -153,7 +153,7 @@ class TrainingLog:
 
 
 def read_log(path: Path | str) -> list[dict[str, Any]]:
-    """The lines of a log; a last line that was cut short by a crash is left out, and all from a damaged one on."""
+    """The lines of a log; skips a last line that a crash has truncated, and everything from a damaged line on."""
     lines = []
     for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
         try:

@@ -1,6 +1,6 @@
 """The engine: owns the memory that kernels work in, and runs chunks of batches through them.
 
-Does not know epochs, schedules or recipes: it is told which batches, at which learning rates.
+Knows no epochs, schedules or recipes: it is told which batches to run, at which learning rates.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from siamese_cbow.machine.intrinsics import Scratch, aligned
 from siamese_cbow.machine.threads import Phases, ThreadTeam
 from siamese_cbow.training.strips import StripLayout
 
-# Some 60 ms of work: waking the threads costs nothing beside it, and an interrupt is still answered at once. With an
-# eighth of it, two threads lost a fifth of their speed.
+# About 60 ms of work: waking the threads costs nothing in comparison, and an interrupt is still handled at once. With
+# an eighth of it, two threads lost a fifth of their speed.
 _CHUNK_TOKENS = 1 << 20
 
-# by whether an objective samples its negatives: the kernel, and how many phases a batch has in it
+# by whether the objective samples its negatives: the kernel, and its number of phases per batch
 KERNELS: Mapping[bool, tuple[Callable[..., None], int]] = {
     True: (train_sampled, SAMPLED_PHASES),
     False: (train_in_batch, IN_BATCH_PHASES),
@@ -46,7 +46,7 @@ KERNELS: Mapping[bool, tuple[Callable[..., None], int]] = {
 
 @dataclass(frozen=True)
 class ChunkReport:
-    """What happened in a chunk: one number for each batch."""
+    """What happened in a chunk: one number per batch."""
 
     loss: NDArray[np.float64]  # sums over examples
     examples: NDArray[np.int64]
@@ -55,28 +55,28 @@ class ChunkReport:
 
     @classmethod
     def of(cls, chunk: Batches) -> ChunkReport:
-        """Of a chunk that kernels have trained on."""
+        """The report of a chunk that the kernels have trained on."""
         return cls(chunk.loss, chunk.examples, chunk.tokens.raw, chunk.tokens.cut)
 
 
 class BatchPicker:
-    """Picks the batches of one stream, in memory that is used again for each chunk of them."""
+    """Picks the batches of one stream, in memory that is reused for each chunk."""
 
     def __init__(self, text: Text, shape: Shape, team: ThreadTeam) -> None:
         self.text, self.shape, self.team, self.scratch = text, shape, team, Scratch()
         anchors = shape.units_per_batch * shape.run_length
         halos = 2 * shape.units_per_batch if shape.halo else 0
-        # The most sentences that a batch can hold: its units, their halos and the negatives from elsewhere.
+        # The maximum number of sentences in a batch: its units, their halos and the negatives from elsewhere.
         self.capacity = anchors + halos + (0 if shape.negatives_from_batch else shape.negatives * anchors)
         self._numbers = np.full((team.n_threads, text.n_rows), -1, np.int32)
 
     def n_batches(self, n_tokens: int) -> int:
-        """How many batches have about so many tokens; at least 1."""
+        """How many batches have about this many tokens; at least 1."""
         mean_tokens = max(1, len(self.text.ids) // max(1, len(self.text.sentences) - 1))
         return max(1, n_tokens // (mean_tokens * self.capacity))
 
     def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Batches:
-        """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel of so many phases."""
+        """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel with so many phases."""
         picked = self.pick(keys, first_batch, n)
         phases, loss, examples = Phases.of(n, n_phases), np.zeros(n, np.float64), np.zeros(n, np.int64)
         return Batches(self.text, self.shape, keys, picked, self._tokens(picked), phases, loss, examples)
@@ -117,7 +117,7 @@ class BatchPicker:
         )
 
     def grouping(self, name: str, most: int) -> Grouping:
-        """Memory to group up to so many tokens of a batch by word, of any content; valid as `Scratch.array`."""
+        """Uninitialised memory to group up to this many tokens of a batch by word; valid as long as `Scratch.array`."""
         shape = self.team.n_threads, most
         order = self.scratch.array(f"grouping_{name}_order", shape, np.int32)
         filled = self.scratch.array(f"grouping_{name}_filled", shape, np.int64)
@@ -133,7 +133,7 @@ class Engine:
         self._objective, self._rule, self._team = objective, rule, team
         self.picker = BatchPicker(text, shape, team)
         self.batches_per_chunk = self.picker.n_batches(_CHUNK_TOKENS)
-        self.touched: Bytes | None = None  # (n_rows,) if somebody wants to know: set to 1 where a batch moves a row
+        self.touched: Bytes | None = None  # (n_rows,) if requested: set to 1 where a batch moves a row
         self._kernel, self._n_phases = KERNELS[objective.sampled]
         self._work: InBatchWork | SampledWork
         if objective.sampled:
@@ -144,7 +144,7 @@ class Engine:
     def run(
         self, keys: Keys, first_batch: int, rates: NDArray[np.float32], first_step: int, left: Matrices, right: Matrices
     ) -> ChunkReport:
-        """Train on the batches `first_batch, first_batch + 1, ...` of an epoch, one for each learning rate."""
+        """Trains on the batches `first_batch, first_batch + 1, ...` of an epoch, one per learning rate."""
         chunk = self.picker.chunk(keys, first_batch, len(rates), self._n_phases)
         steps = Steps(self._rule, rates, first_step)
         self._team.run(self._kernel, chunk, self._objective, steps, left, right, self._work)
@@ -156,7 +156,7 @@ class Engine:
 
 
 def document_starts(documents: Offsets, n_sentences: int) -> Bytes:
-    """One bit a sentence, set where a document starts: documents [0, 2, 3] -> bits 1, 0, 1."""
+    """One bit per sentence, set where a document starts: documents [0, 2, 3] -> bits 1, 0, 1."""
     bits: Bytes = np.zeros(n_sentences // 8 + 1, np.uint8)
     first = np.asarray(documents[:-1])
     np.bitwise_or.at(bits, first >> 3, (1 << (first & 7)).astype(np.uint8))
@@ -184,7 +184,7 @@ def _in_batch_work(objective: Objective, capacity: int, width: int, n_threads: i
 def _sampled_work(
     shape: Shape, objective: Objective, capacity: int, layout: StripLayout, n_threads: int
 ) -> SampledWork:
-    candidates = n_slots_of_positives.py_func(shape) + shape.negatives  # plain Python: there is nothing to compile for
+    candidates = n_slots_of_positives.py_func(shape) + shape.negatives  # plain Python: not worth compiling
     most_pairs = 2 * candidates + capacity * shape.negatives + 1
     sentences = capacity if objective.shared else 2 * capacity
     return SampledWork(

@@ -1,6 +1,6 @@
-"""The training loop, and those who look on: a plan becomes a run, and from that comes the model.
+"""The training loop and its callbacks: a plan becomes a run, and the run gives the model.
 
-Between two chunks of batches the loop looks at the loss and tells callbacks how things go. It does not know files: see
+Between two chunks of batches the loop checks the loss and calls the callbacks. It knows no files: see
 `training.saved_run` for checkpoints and logs.
 """
 
@@ -54,9 +54,9 @@ class Run:
         return self.plan.n_steps
 
     def model(self, **together: int) -> Model:
-        """The model as it is now, which further training does not change.
+        """The current model; further training does not change it.
 
-        together  what it has to say of others that it was trained with
+        together  what to record about other workers it was trained with
         """
         mix, vocabulary, counters = self.plan.mix, self.plan.vocabulary, self.state.counters
         trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words, **together}
@@ -69,12 +69,12 @@ class Run:
             **({} if self.plan.start is None else _inherited(self.plan.start)),
         }
         learnt = self.state.folded(self.plan.stems)
-        if len(self.plan.word_weights):  # a plain mean does the same from now on
+        if len(self.plan.word_weights):  # from now on a plain mean gives the same
             learnt *= self.plan.word_weights[:, None]
         self._check_lengths(learnt)
         vectors, undo = folded(learnt, vocabulary, self.plan.end, overwrite=True)
         largest_removed = max(undo.removed.max(initial=0), -undo.removed.min(initial=0))
-        if max(vectors.max(), -vectors.min()) <= 1e-6 * largest_removed:  # zero, or what rounding has left
+        if max(vectors.max(), -vectors.min()) <= 1e-6 * largest_removed:  # zero, up to rounding
             raise SettingsError(
                 "post-processing reduces every vector to zero; try --common-directions 0, --length-power 1 "
                 "and --idf-power 0, or prepare more text"
@@ -86,7 +86,7 @@ class Run:
         return postprocess(model, mix.streams[0], self.recipe.postprocess)
 
     def _check_lengths(self, vectors: Vectors) -> None:
-        """Raises an error where a row has grown so long that its length is no number: it would be scaled to zero."""
+        """Raises an error if a row is so long that its length overflows: it would be scaled to zero."""
         is_number = np.isfinite(float32_lengths(vectors))
         if not is_number.all():
             raise SettingsError(
@@ -96,7 +96,7 @@ class Run:
 
 
 def _inherited(model: Model) -> dict[str, Any]:
-    """What a model says of itself that stays true of one that was trained further: its origin.
+    """What stays true of a model that is trained further: its origin.
 
     {"licence": "CC BY-SA", "scores": {}} -> {"start": {"licence": "CC BY-SA"}}
     """
@@ -118,7 +118,7 @@ class Callback:
     20 of 20 batches, 124 examples
 
     every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
-    an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that falls.
+    an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that is.
 
     An exception raised in a callback ends the run. The state is then that at the end of a batch, so `train` can
     resume from it.
@@ -133,7 +133,7 @@ class Callback:
         """After some batches, see `every`."""
 
     def on_checkpoint(self, run: Run, path: Path) -> None:
-        """After a checkpoint was saved (by whoever saves it)."""
+        """After a checkpoint was saved."""
 
     def on_epoch(self, run: Run) -> None:
         """After an epoch."""
@@ -150,7 +150,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     state: TrainingState | None = None,
 ) -> Run:
-    """Train to the end, from the start or from a given state (which is changed). The result depends on nothing else.
+    """Trains to the end, from the start or from a given state (which is changed). The result depends on nothing else.
 
     `progress` advances by words; give its bar `plan.recipe.n_epochs * mix.n_tokens` as total.
     """
@@ -164,7 +164,7 @@ def train(
 
 
 class BatchTrainer:
-    """Takes a run from batch to batch, as far as it is told: `advance(100)` stops after the hundredth of all epochs."""
+    """Advances a run batch by batch: `advance(100)` stops after batch 100, counted over all epochs."""
 
     def __init__(
         self, run: Run, team: ThreadTeam, progress: Progress = SILENT, callbacks: Sequence[Callback] = ()
@@ -178,7 +178,7 @@ class BatchTrainer:
             engine.touched = touched
 
     def advance(self, step: int) -> None:
-        """Trains up to the end of batch `step`; an epoch that ends there is ended."""
+        """Trains up to the end of batch `step`; closes an epoch that ends there."""
         run = self.run
         while run.state.counters.epoch < run.recipe.n_epochs:
             if run.state.counters.batch == run.n_batches:
@@ -220,7 +220,7 @@ def objective_of(recipe: Recipe) -> Objective:
 
 
 def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress, most: int) -> None:
-    """Some batches of one stream, at most so many, up to the next one after which somebody wants to look."""
+    """The next batches of one stream, at most this many, up to the next one that a callback wants to see."""
     counters = run.state.counters
     stream, turn, first, n = run.plan.schedule.stretch(counters.epoch, counters.batch)
     engine, keys = engines[stream], _keys(run.plan, stream, turn)
@@ -271,7 +271,7 @@ def _end_epoch(run: Run, progress: Progress) -> None:
         progress.say(
             f"dropped {counted(counters.words_cut, 'word')} beyond word {run.recipe.max_tokens} of their sentences"
         )
-    if counters.examples == 0:  # a later epoch without any, of very little text, does no harm
+    if counters.examples == 0:  # a later epoch without examples, on very little text, does no harm
         raise SettingsError(
             f"no training example in epoch {counters.epoch}: no batch had a sentence with both a neighbour "
             "and a negative; raise --run-length or --batch-size, prepare more text, or set --subsample 0"

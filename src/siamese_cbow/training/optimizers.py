@@ -1,6 +1,6 @@
 """A recipe's optimiser and learning rates, as numbers for the kernels.
 
-What each optimiser is stands in `kernels.tables`, its formula in `kernels.batch.updates`.
+`kernels.tables` lists the optimisers, `kernels.batch.updates` has their formulas.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def state_shapes(optimizer: OptimizerName, n_rows: int, width: int) -> list[tupl
 
 
 def learning_rates(recipe: Recipe, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
-    """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in all.
+    """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in total.
 
     Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25; spread over twice the epochs -> 1, 0.875, 0.75, 0.625
     """

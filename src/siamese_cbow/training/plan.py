@@ -1,17 +1,17 @@
-"""What a training will do, worked out before any work: its words, how streams are cut, in which order batches come.
+"""What a run will do, worked out in advance: its words, how streams are divided, the order of the batches.
 
-Every complaint about streams that nothing can be learnt from, or that don't go together, is raised here.
+Every error about streams that nothing can be learnt from, or that don't fit together, is raised here.
 
-An epoch of several streams is cut into rounds of some 256 batches. Each round takes its share of every stream, one
-stream after the other:
+An epoch of several streams is divided into rounds of about 256 batches. Each round takes its share of every stream,
+one stream after the other:
 
     90 batches of text, 30 of pairs, 3 rounds  ->  30 text, 10 pairs, 30 text, 10 pairs, 30 text, 10 pairs
 
-A batch is of one stream: among captions, a sentence of an encyclopedia would be too easy to tell apart to learn from.
-(Rounds, because short stretches of batches cost speed: the threads start and stop for each.)
+A batch comes from one stream: among captions, an encyclopedia sentence would be too easy a negative to learn from.
+(Rounds, because short series of batches cost speed: the threads start and stop for each.)
 
-The n-th batch that a training takes of a stream is the n-th of that stream, whatever the epoch: when all its batches
-have been taken it begins anew in another order. So a stream may be passed several times in an epoch, or a tenth of it.
+The n-th batch taken from a stream is the n-th of that stream, whatever the epoch: after its last batch it starts over
+in another order. So an epoch may pass over a stream several times, or over a tenth of it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 R = TypeVar("R", bound=Recipe)
 
 ROUND = 256  # batches
-LITTLE_TEXT = 50_000  # words: below, the pretrained model as it is does better than a new one
+LITTLE_TEXT = 50_000  # words: below this, the pretrained model as it is beats a new one
 PRETRAINED_LANGUAGE = "en"
 LITTLE = "this is little text; `siamese-cbow adapt TEXT` or --init pretrained may give better vectors"
 LITTLE_OTHER = (
@@ -53,27 +53,27 @@ LITTLE_OTHER = (
 
 
 def epochs_of(n_tokens: int) -> int:
-    """How often to go through a text of so many words: `epochs_of(4_000_000)` -> 5; 20 at most.
+    """The number of epochs for a text of this many words: `epochs_of(4_000_000)` -> 5; at most 20.
 
-    As if there were 20 million: up to two million words 20 epochs are better than 5, and 5 better than one; of 64
-    million, one is enough.
+    Aims at 20 million words in total: up to two million words, 20 epochs are better than 5, and 5 better than one; with
+    64 million, one is enough.
     """
     return max(1, min(20, round(20_000_000 / max(1, n_tokens))))
 
 
 def rate_of_init(n_tokens: int) -> float:
-    """The learning rate to go on with a model at, for a text of so many words: `rate_of_init(15_000)` -> 0.002.
+    """The learning rate for continuing from a model, on a text of this many words: `rate_of_init(15_000)` -> 0.002.
 
-    A new optimiser remembers nothing and takes long steps: at the rate of a new model, a small text spoils the rows of
-    all its words before it has taught any. The less text, the shorter the steps.
+    A fresh optimiser has no state and takes long steps: at the rate of a new model, a small text spoils the rows of all
+    its words before it has taught any. The less text, the shorter the steps.
     """
     return float(f"{0.01 * min(1.0, (n_tokens / 150_000) ** 0.7):.2g}")
 
 
 def fitted_to(recipe: R, mix: Mix) -> R:
-    """The recipe with what the size of the text asks for, where it does not say: epochs and learning rate.
+    """The recipe with epochs and learning rate chosen by the size of the text, unless it sets them.
 
-    Training that goes on with a model goes once through the text, at the rate of `rate_of_init`.
+    Training that continues from a model makes one pass over the text, at `rate_of_init`.
     """
     n, goes_on = mix.n_tokens, recipe.init is not None
     if recipe.epochs is None:
@@ -85,7 +85,7 @@ def fitted_to(recipe: R, mix: Mix) -> R:
 
 
 def remarks_on_fit(recipe: Recipe, fitted: Recipe, mix: Mix) -> list[str]:
-    """What to say of a recipe that `fitted_to` has fitted to a text."""
+    """Messages about a recipe that `fitted_to` has fitted to a text."""
     remarks, n, own = [], mix.n_tokens, find_language(mix.known_language or "")
     if recipe.epochs is None and fitted.n_epochs > 1:
         remarks.append(f"epochs: {fitted.epochs}, chosen for {n:,} words (--epochs)")
@@ -101,8 +101,8 @@ def remarks_on_fit(recipe: Recipe, fitted: Recipe, mix: Mix) -> list[str]:
 
 
 def _remarks_on_start(name: str, model: Model, mix: Mix) -> list[str]:
-    """What to say of a model to start from that is of another language than the text, or of a newer rule."""
-    remarks, rule = [], getattr(model.tokenizer, "rule", 0)  # tokenizers of other programs have none
+    """Messages about a starting model that has another language than the text, or a newer rule."""
+    remarks, rule = [], getattr(model.tokenizer, "rule", 0)  # foreign tokenizers have none
     own, start = (find_language(code or "") for code in (mix.known_language, model.info.language))
     if own is not None and start is not None and own != start:
         remarks.append(
@@ -118,16 +118,16 @@ def _remarks_on_start(name: str, model: Model, mix: Mix) -> list[str]:
 
 
 class Stretch(NamedTuple):
-    """Batches of one stream that follow one another."""
+    """Consecutive batches of one stream."""
 
     stream: int
-    turn: int  # how many times the stream has been passed before
+    turn: int  # complete passes over the stream before this one
     first: int  # batch of this turn
     n: int
 
 
 class Schedule:
-    """The order of the batches of a training: `Schedule([10, 2], [1, 2]).n_batches` -> 14."""
+    """The order of the batches of a run: `Schedule([10, 2], [1, 2]).n_batches` -> 14."""
 
     def __init__(self, sizes: Sequence[int], passes: Sequence[float]) -> None:
         self._sizes = sizes  # batches of each stream
@@ -138,7 +138,7 @@ class Schedule:
         self._starts = np.sum([rounds * share // self._n_rounds for share in self._shares], axis=0)
 
     def stretch(self, epoch: int, batch: int) -> Stretch:
-        """What comes from batch `batch` of an epoch on, up to where another stream, or its next turn, begins."""
+        """The batches from `batch` of an epoch on, up to the start of another stream or of its next turn."""
         number = int(np.searchsorted(self._starts[:-1], batch, side="right")) - 1
         at = int(self._starts[number])
         for stream, share in enumerate(self._shares):
@@ -152,40 +152,40 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Plan:
-    """A training that has not begun."""
+    """A run that has not begun."""
 
     recipe: Recipe
     mix: Mix
-    vocabulary: Vocabulary  # of the model to come: the words of all streams, and of the model to start from
+    vocabulary: Vocabulary  # of the result: the words of all streams and of the starting model
     stems: Stems
     shapes: Sequence[Shape]  # of each stream
     schedule: Schedule
-    start: Model | None = None  # the model that training goes on from
-    in_turn: bool = True  # epochs cut runs at offsets in turn; runs that 0.1.0 began draw them
+    start: Model | None = None  # the model that training continues from
+    in_turn: bool = True  # epochs take the offsets of runs in turn; training runs begun by 0.1.0 draw them
 
     @property
     def taken_out(self) -> int:
-        """Common directions that the model to start from lacks already."""
+        """Common directions already removed from the starting model."""
         return 0 if self.start is None else end_of_training(self.start.info).common_directions
 
     @property
     def end(self) -> Postprocess:
-        """What is done to the rows in the end, less what was done to those of the model to start from."""
+        """What is done to the rows at the end, minus what was already done to those of the starting model."""
         left = max(0, self.recipe.common_directions - self.taken_out)
         return replace(self.recipe.end, common_directions=left)
 
     @property
     def spelling(self) -> float:
-        """How strongly rare words are drawn towards their letters after that; 0 where letters are no better guess.
+        """How strongly rare words are then pulled towards their letters; 0 if letters are no better guess.
 
-        Rows that training goes on with have counts of their own, of which this text tells nothing; and letters say
-        nothing of which words of two languages are translations.
+        Rows of a starting model have counts of their own, which this text doesn't show; and letters don't tell which
+        words of two languages are translations.
         """
         return 0.0 if self.recipe.init is not None or self.vocabulary.languages else self.recipe.spelling
 
     @cached_property
     def word_weights(self) -> NDArray[np.float32]:
-        """(n_words,) what words count in the sentences that are learnt from; empty where all count 1."""
+        """(n_words,) the weights of words in training sentences; empty if all are 1."""
         if self.recipe.word_weights == "none":
             return ALL_ALIKE
         return information(np.asarray(self.vocabulary.counts)).astype(np.float32)
@@ -197,7 +197,7 @@ class Plan:
 
 
 def plan_of(recipe: Recipe, streams: Stream | Mix | Sequence[Stream]) -> Plan:
-    """The plan for a recipe, fitted to its streams; an error where it can't be carried out."""
+    """The plan for a recipe, fitted to its streams; an error if it can't be carried out."""
     mix = Mix.of(streams)
     recipe = fitted_to(recipe, mix)
     shapes = [shape_of(recipe, stream) for stream in mix.streams]
@@ -208,7 +208,7 @@ def plan_of(recipe: Recipe, streams: Stream | Mix | Sequence[Stream]) -> Plan:
 
 
 def shape_of(recipe: Recipe, stream: Stream) -> Shape:
-    """How the recipe cuts a stream into batches."""
+    """How the recipe divides a stream into batches."""
     sampled = OBJECTIVES[recipe.objective].sampled
     return batch_shape(
         stream,

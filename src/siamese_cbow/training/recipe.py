@@ -1,8 +1,8 @@
-"""Recipes: all settings of a training, frozen and checked. What is known of an option stands in its field, once.
+"""Recipes: all settings of a training run, frozen and checked. Each option is described once, in its field.
 
-From its field (see `base.options`) come the check, the option of `siamese-cbow train` with its help, the key in TOML
+From its field (see `base.options`) follow the check, the option of `siamese-cbow train` with its help, the key in TOML
 files and, by `paper=`, the published recipe. A recipe knows nothing of the text, and the number of threads is not part
-of it: no result depends on them. To train by one, and to keep one in a file: see `training.siamese_cbow`.
+of it: no result depends on it. `training.siamese_cbow` trains with a recipe, and reads and writes recipe files.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
@@ -31,14 +31,14 @@ NegativesFrom: TypeAlias = Literal["corpus", "batch"]
 Anchor: TypeAlias = Literal["zero", "start"]
 WordWeights: TypeAlias = Literal["none", "information"]
 
-AUTO = "auto"  # for None, as people write it
-AUTOMATIC = ("epochs", "learning_rate")  # options that the size of the text decides unless said
-NEW_RATE = 0.05  # to start a model
+AUTO = "auto"  # how users write None
+AUTOMATIC = ("epochs", "learning_rate")  # options chosen by the size of the text unless set
+NEW_RATE = 0.05  # for a new model
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Settings for learning word vectors whose means are close for sentences that stand side by side.
+    """Settings for training word vectors whose means are close for adjacent sentences.
 
     `SiameseCBOW(temperature=0)` -> SettingsError: temperature is 0; expected a number above 0
     """
@@ -49,7 +49,7 @@ class Recipe:
         paper="softmax",
     )
     dim: int = option(300, "Vector size; with --init, defaults to that of the model.", at_least=1, at_most=65_536)
-    # None is what `training.plan.fitted_to` makes of the size of the text: "auto".
+    # None ("auto"): `training.plan.fitted_to` chooses it by the size of the text.
     epochs: int | None = option(
         None, "Passes over the text; auto: 1 to 20, depending on its size.", paper=1, at_least=1, at_most=1_000_000
     )
@@ -101,11 +101,11 @@ class Recipe:
         switch="--separate-matrices/--one-matrix",
     )
 
-    # words, while they learn (see `training.stems`) and at the end (see `transform.postprocessing`)
+    # words: during training (see `training.stems`) and at the end (see `transform.postprocessing`)
     share_stems: bool = option(
         True, "Tie the vectors of words with the same stem: play, plays, playing.", paper=False, group="Words"
     )
-    # Beyond these powers, lengths of rare and frequent words no longer fit into one float32 model.
+    # Beyond these powers, the lengths of rare and frequent words no longer fit one float32 model.
     idf_power: float = option(
         1.0,
         "After training, scale each vector by this power of its word's information content; 0: off.",
@@ -149,7 +149,7 @@ class Recipe:
     min_learning_rate_ratio: float = option(
         1e-4, "Lowest learning rate, as a share of the initial one.", above=0, at_most=1
     )
-    # Nearer to 1 than this, float32 takes it for 1.
+    # Closer to 1, float32 rounds it to 1.
     momentum: float = option(0.9, f"Momentum of {users_of('momentum')}.", at_least=0, at_most=0.999999)
     second_momentum: float = option(
         0.999, f"Second momentum of {users_of('second_momentum')}.", at_least=0, at_most=0.999999
@@ -190,7 +190,7 @@ class Recipe:
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
-        """What was published (Kenter, Borisov, de Rijke 2016), with changes: `SiameseCBOW.paper(negatives=5)`."""
+        """The published recipe (Kenter, Borisov, de Rijke 2016), with changes: `SiameseCBOW.paper(negatives=5)`."""
         return cls.preset("paper", **changes)
 
     @property
@@ -200,17 +200,17 @@ class Recipe:
 
     @property
     def n_epochs(self) -> int:
-        """Passes over the text; of a recipe that no text has been fitted to, 1."""
+        """Passes over the text; 1 for a recipe that is not fitted to a text."""
         return self.epochs or 1
 
     @property
     def rate(self) -> float:
-        """The learning rate to start with; unless said, that of a new model."""
+        """The initial learning rate; unless set, that of a new model."""
         return self.learning_rate or NEW_RATE
 
     @property
     def end(self) -> Postprocess:
-        """What is done to the rows at the end of every training, before `postprocess`."""
+        """What is done to the rows at the end of every run, before `postprocess`."""
         return Postprocess(
             idf_power=self.idf_power, length_power=self.length_power, common_directions=self.common_directions
         )
@@ -223,7 +223,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Saving:
-    """When a training into a folder saves something: see `training.saved_run`."""
+    """When training into a folder saves something: see `training.saved_run`."""
 
     checkpoint_minutes: float = option(5.0, "Minutes between checkpoints.", at_least=0)
     snapshot_batches: int = option(0, "Save a snapshot as OUTPUT@N every so many batches; 0: never.", at_least=0)
@@ -234,20 +234,20 @@ class Saving:
 
 
 def check_batch(batch_size: int, run_length: int) -> None:
-    """Whether a batch can hold what it is made of."""
+    """Checks that a batch can hold its parts."""
     if batch_size < run_length:
         raise SettingsError(
             f"batch_size is {batch_size} but run_length is {run_length}; expected a batch size of at least one run"
         )
 
 
-# What each named recipe changes of the defaults.
+# How each named recipe differs from the defaults.
 _PAPER = {entry.name: entry.paper for entry in options(Recipe) if entry.paper is not None}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "contrastive": {},
     "paper": _PAPER,
-    # What the program behind the paper's figures did beside what the paper says: vectors after the first of five
-    # epochs, single sentences shuffled, only those with two neighbours, negatives drawn without looking at them.
+    # What the program behind the paper's figures did beyond what the paper says: vectors after the first of five
+    # epochs, single sentences shuffled, only those with two neighbours, negatives drawn without checking them.
     "paper-program": {
         **_PAPER,
         **{entry.name: entry.program for entry in options(Recipe) if entry.program is not None},
@@ -256,7 +256,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 def _check_together(recipe: Recipe) -> None:
-    """Whether options that are right each by itself go together."""
+    """Checks that options which are valid on their own fit together."""
     check_batch(recipe.batch_size, recipe.run_length)
     sampled = OBJECTIVES[recipe.objective].sampled
     if recipe.run_length < 2 and (not sampled or recipe.negatives_from == "batch"):

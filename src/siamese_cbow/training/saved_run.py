@@ -1,12 +1,12 @@
-"""Training into a folder: with a log, checkpoints, and a way to go on after anything.
+"""Training into a folder: with a log, checkpoints, and resuming after any interruption.
 
     models/books/training/      while the run is unfinished: run.json, log.jsonl, checkpoints
     models/books/               when it is done: the model, and the log as training.jsonl
-    models/books@epoch1/        models on the way, where asked for
+    models/books@epoch1/        intermediate models, if requested
 
-A run goes on by itself when the same command is given again. A folder that holds anything else is never touched.
-Ctrl-C, SIGTERM and SIGHUP are answered between two batches: a checkpoint is saved first. After the last batch, the
-model is saved first. A folder has one writer at a time.
+The same command, given again, resumes the run. A folder that holds anything else is never touched. Ctrl-C, SIGTERM
+and SIGHUP are handled between two batches, after saving a checkpoint; after the last batch, once the model is
+saved. A folder has one writer at a time.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
 
 LOG = "log.jsonl"
-FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # the older one is gone on with as it began, see `Plan.in_turn`
-TOGETHER = ("workers", "average_every")  # of a run that several workers of a cluster share
+FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # an older run continues as it began, see `Plan.in_turn`
+TOGETHER = ("workers", "average_every")  # of a run shared by several workers of a cluster
 LOG_LINES = 1000  # of a run, about
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -57,9 +57,9 @@ def train_into(
     progress: Progress = SILENT,
     callbacks: Sequence[Callback] = (),
 ) -> Model:
-    """Trains and saves the model in `output`; goes on where an unfinished run of the same recipe and streams stopped.
+    """Trains and saves the model in `output`; resumes an unfinished run of the same recipe and streams.
 
-    restart  throw away the model or the unfinished run that `output` holds, and start anew
+    restart  discard the model or the unfinished run in `output` and start over
     """
     mix = Mix.of(streams)
     given, recipe = recipe, fitted_to(recipe, mix)
@@ -108,7 +108,7 @@ def _train_into(
 
 
 def _check_place(counters: Counters, plan: Plan) -> None:
-    """Raises an error unless the plan has such a place: a checkpoint may be damaged, or of another schedule."""
+    """Raises an error unless the plan has this position: a checkpoint may be damaged, or from another schedule."""
     n_batches = plan.schedule.n_batches
     step = counters.epoch * n_batches + counters.batch
     if not (0 <= counters.epoch <= plan.recipe.n_epochs and 0 <= counters.batch <= n_batches and counters.step == step):
@@ -121,7 +121,7 @@ def _check_place(counters: Counters, plan: Plan) -> None:
 
 @contextmanager
 def _stop_signals() -> Iterator[list[signal.Signals]]:
-    """Collects signals while the block runs. A second signal of the same kind acts at once, as if nobody had listened.
+    """Collects signals while the block runs. A second signal of the same kind acts at once, as without this handler.
 
     Only the main thread can listen; elsewhere the list stays empty.
     """
@@ -130,7 +130,7 @@ def _stop_signals() -> Iterator[list[signal.Signals]]:
         yield received
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    if before[signal.SIGHUP] is signal.SIG_IGN:  # as nohup has it
+    if before[signal.SIGHUP] is signal.SIG_IGN:  # as set by nohup
         del before[signal.SIGHUP]
 
     def listen(number: int, frame: FrameType | None) -> None:
@@ -158,7 +158,7 @@ class _Logger(Callback):
 
 
 class _Checkpointer(Callback):
-    """Saves checkpoints, and ends the run when asked to."""
+    """Saves checkpoints, and ends the run on request."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class _Checkpointer(Callback):
 
 
 class _Snapshots(Callback):
-    """Saves the model as it is, on the way."""
+    """Saves intermediate models."""
 
     def __init__(self, folder: Path, saving: Saving) -> None:
         self._folder, self.every, self._epochs = folder, saving.snapshot_batches, saving.snapshot_epochs
@@ -217,7 +217,7 @@ def about_run(recipe: Recipe, mix: Mix) -> dict[str, Any]:
 
 
 def is_finished(folder: Path, about: dict[str, Any]) -> bool:
-    """Whether `folder` holds the model of just this run; raises where it holds another, or anything else."""
+    """Whether `folder` holds the model of exactly this run; raises an error if it holds anything else."""
     if not folder.exists() or (folder / RUN).is_dir() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     try:
@@ -238,13 +238,13 @@ def is_finished(folder: Path, about: dict[str, Any]) -> bool:
 
 
 def _values(recipe: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a recipe as they are written today; 0.1.0 wrote those of post-processing as a text."""
+    """The settings of a recipe as written today; 0.1.0 wrote post-processing as a string."""
     steps = recipe.get("postprocess")
     return recipe if steps is None else {**recipe, "postprocess": Postprocess.of(steps).settings()}
 
 
 def open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
-    """The checkpoints of the run in `folder`, begun now or before; refuses a run of something else."""
+    """The checkpoints of the run in `folder`, new or existing; refuses a different run."""
     path, checkpoints = folder / RUN / RUN_FILE, Checkpoints(folder / RUN)
     if path.exists() or checkpoints.paths():
         begun = _read_about(path)
@@ -261,7 +261,7 @@ def open_run(folder: Path, about: dict[str, Any]) -> Checkpoints:
 
 
 def _read_about(path: Path) -> dict[str, Any]:
-    """What a run says of itself, checked to be of this version."""
+    """The description of a run, checked to be of a known version."""
     try:
         begun = json.loads(path.read_text(encoding="utf-8"))
         version, recipe, _ = (begun[name] for name in ("format_version", "recipe", "corpus"))
@@ -279,7 +279,7 @@ def _read_about(path: Path) -> dict[str, Any]:
 
 def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
     """`corpus, dim 300 -> 100`: what differs between two runs, for a message."""
-    usual = {option.name: option.default for option in options(Recipe)}  # of what an older run did not know yet
+    usual = {option.name: option.default for option in options(Recipe)}  # for options that an older run did not have
     usual |= dict.fromkeys(TOGETHER)
     old, new = ({**usual, **run["recipe"], **{k: run[k] for k in TOGETHER if k in run}} for run in (begun, wanted))
     changed = [f"{name} {old[name]} -> {new[name]}" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
@@ -287,6 +287,6 @@ def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 
 def clear_run(folder: Path) -> None:
-    """Removes an unfinished run, also a damaged one; a finished model is replaced when the new one is there."""
+    """Removes an unfinished run, even a damaged one; a finished model is replaced once the new one is ready."""
     check_target(folder, trains=True)
     remove_ours(folder / RUN, [name.removeprefix(f"{RUN}/") for name in MODEL_FILES if name.startswith(f"{RUN}/")])

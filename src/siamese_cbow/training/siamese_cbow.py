@@ -1,18 +1,18 @@
-"""The recipe that users train by, what it learns from, and recipes in TOML files. Recipe + text -> model.
+"""The recipe that users train with, its input, and recipes in TOML files. Recipe + text -> model.
 
     SiameseCBOW(dim=300, seed=1).train("books/")    contrastive, the default: a batch's other sentences are negatives
-    SiameseCBOW.paper().train(stream)               what was published: two sampled negatives, softmax of cosines, SGD
+    SiameseCBOW.paper().train(stream)               the published recipe: two sampled negatives, softmax of cosines, SGD
 
-Text becomes a stream first, as `prepare` does it. In a list, strings are the texts themselves, each a document of its
-own, unless all of them are names of files.
+Text is first turned into a stream by `prepare`. In a list, strings are the texts themselves, each its own document,
+unless all of them are names of files.
 
-A file is flat, one option per line, and may name the recipe that it changes:
+A file is flat, one option per line, and may name the recipe it modifies:
 
     recipe = "paper"        "contrastive" if left out
     dim = 100
     negatives = 5
 
-Nothing is trained by making a recipe. To train into a folder, with checkpoints: see `training.saved_run`.
+Making a recipe trains nothing. To train into a folder, with checkpoints: see `training.saved_run`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from siamese_cbow.training.loop import Callback
 
 
-FORMAT_VERSION = 1  # of files; those of 0.1.0 and most that people write have none
+FORMAT_VERSION = 1  # of files; those of 0.1.0 and most handwritten ones have none
 
 
 class SiameseCBOW(Recipe):
@@ -78,7 +78,7 @@ class SiameseCBOW(Recipe):
 
 
 def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool = SILENT, **preparing: Any) -> Mix:
-    """What `SiameseCBOW.train` learns from, as a mix of streams: text is prepared first."""
+    """The input of `SiameseCBOW.train` as a mix of streams; text is prepared first."""
     from siamese_cbow.stream.mix import Mix
     from siamese_cbow.stream.preparation import prepare
     from siamese_cbow.stream.stream import Stream
@@ -107,7 +107,7 @@ def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool
 
 
 def are_streams(names: Sequence[str | Path]) -> bool:
-    """Whether these are folders that `prepare` has written; False for text, and an error for some of each."""
+    """Whether these are folders that `prepare` has written; False for text, an error for a mixture."""
     from siamese_cbow.formats.known_formats import Look
 
     folders = [Path(name) for name in names if name != "-" and Path(name).is_dir()]
@@ -128,7 +128,7 @@ def are_streams(names: Sequence[str | Path]) -> bool:
 
 
 def _names(source: Any) -> list[str | Path] | None:
-    """The names of files that were given; None where it is the text itself."""
+    """The given names of files; None for the text itself."""
     if isinstance(source, str | Path):
         return [source]
     if not isinstance(source, list | tuple) or not all(isinstance(each, str | Path) for each in source):
@@ -147,7 +147,7 @@ def _names(source: Any) -> list[str | Path] | None:
 
 
 def _documents(source: Any) -> Any:
-    """Strings as documents of their own; files that are open, `Texts` and `Corpus` say what they are themselves."""
+    """Strings as separate documents; open files, `Texts` and `Corpus` stay as they are."""
     import io
 
     from siamese_cbow.text.corpus import Corpus
@@ -190,7 +190,7 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
-    """Writes a recipe to a TOML file, for `read_recipe`; the only file it replaces is one written like this."""
+    """Writes a recipe to a TOML file, for `read_recipe`; replaces only a file that it wrote itself."""
     check_file_replaceable(Path(path), _is_ours, "is not a recipe that siamese-cbow wrote")
     with atomic_file(Path(path)) as file:
         head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
@@ -198,7 +198,7 @@ def write_recipe(recipe: Recipe, path: Path | str) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a recipe was written by us: a hand-written one has comments, which would be lost."""
+    """Whether we wrote this recipe: a handwritten one may have comments, which would be lost."""
     return "written_by" in tomllib.loads(path.read_text("utf-8"))
 
 
@@ -206,5 +206,5 @@ def _toml(value: Any) -> str:
     """`_toml({"center": True})` -> '{center = true}'."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + "}"
-    # What JSON makes of a text, a number or a truth value is TOML, too, but for one character.
+    # The JSON of a string, a number or a boolean is valid TOML, except for one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,18 +1,18 @@
-"""The state of a training: all that a checkpoint has to hold, and nothing else; and where it starts.
+"""The state of a run: exactly what a checkpoint must hold; and how it is initialised.
 
-All else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and the counters. Rows
-start at random, or from vectors that are there:
+Everything else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and the
+counters. Rows start at random or from existing vectors:
 
-    --init models/wikipedia      a model: training goes on with it, and all its words stay in the result
-    --init pretrained            the model that comes with the package; any other name that `open_model` takes, too
-    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that it has
+    --init models/wikipedia      a model: training continues from it, and all its words stay in the result
+    --init pretrained            the pretrained model, or any other name that `open_model` takes
+    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that are in it
 
-A model's rows are finished ones (see `transform.postprocessing`): they are turned back into learnt ones first. A row
-that words of one stem share starts as the mean of those that are known, so a new form of a known word starts beside it.
+A model's rows are finished (see `transform.postprocessing`): finishing is undone first. A row shared by the words of a
+stem starts as the mean of the known ones, so a new form of a known word starts near it.
 
-Training from scratch wants a high rate, which moves a finished model far: on other text much of it is forgotten. At a
-fifth of the rate nothing was, and the new text was learnt as well (results/pairs.md). What did not do better than that:
-a memory of Adagrad as if the model's own text had been seen before, and mixing in a tenth of that text.
+Training from scratch needs a high rate, which moves a finished model far: on other text it forgets much. At a fifth of
+the rate it forgot nothing and learnt the new text just as well (results/pairs.md). No better than that: Adagrad state
+as if the model's own text had been seen before, and mixing in a tenth of that text.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from siamese_cbow.transform.postprocessing import learnt_rows
 from siamese_cbow.words.json_tokenizer import JsonTokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-STRETCH = 1 << 18  # random words that a thread makes numbers of at a time: a megabyte
+STRETCH = 1 << 18  # random words that a thread turns into numbers at a time: a megabyte
 FEW = 1 << 23  # numbers
 
 
 @dataclass
 class Counters:
-    """Where a training stands. Tallies are float64 and don't depend on the number of threads."""
+    """The position of a run. Sums are float64 and don't depend on the number of threads."""
 
     epoch: int = 0  # of the next batch
     batch: int = 0  # of the next batch, in its epoch
-    step: int = 0  # batches done in all
+    step: int = 0  # batches done in total
     examples: int = 0
     words: int = 0  # of all anchors, before subsampling
     words_cut: int = 0  # beyond max_tokens
@@ -70,7 +70,7 @@ class Counters:
 
 @dataclass
 class TrainingState:
-    """Arrays and counters. `vectors` is what is learnt, without regard to how it lies in memory."""
+    """Arrays and counters. `vectors` are the learnt rows, whatever their memory layout."""
 
     dim: int
     layout: StripLayout
@@ -80,7 +80,7 @@ class TrainingState:
 
     @property
     def vectors(self) -> Vectors:
-        """The rows so far, (n_rows, dim): words, then what they share. May be a view that goes on changing."""
+        """The current rows, (n_rows, dim): words, then shared rows. May be a view that keeps changing."""
         return joined(self.left.vectors, self.layout, self.dim)
 
     def folded(self, stems: Stems) -> Vectors:
@@ -94,7 +94,7 @@ class TrainingState:
         return self.right.vectors is self.left.vectors
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
-        """The arrays by name, as a checkpoint holds them: vectors, vectors.first, ..."""
+        """The arrays by name, as in a checkpoint: vectors, vectors.first, ..."""
         sides = {"vectors": self.left} if self.shared else {"vectors": self.left, "candidates": self.right}
         return {
             name + suffix: array
@@ -103,7 +103,7 @@ class TrainingState:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], counters: Mapping[str, Any]) -> None:
-        """Take over what `arrays()` and `asdict(counters)` gave for the same recipe and stream."""
+        """Restores what `arrays()` and `asdict(counters)` gave for the same recipe and stream."""
         own = self.arrays()
         for name in own.keys() | arrays.keys():
             kinds = [(a[name].shape, a[name].dtype) if name in a else (None, None) for a in (arrays, own)]
@@ -130,15 +130,15 @@ class TrainingState:
 
 
 def normals(key: np.uint64, n: int, threads: int | None = None, *, few: int = FEW) -> Iterator[Vectors]:
-    """n normal numbers, some at a time, on all cores: those of NumPy's generator in every bit.
+    """n normal numbers, some at a time, on all cores: bit for bit those of NumPy's generator.
 
-    NumPy draws one number after another, and the other cores wait. Its random words are a function of their position
-    (Philox), but which words make a number is not: most take one, one in a hundred takes more, so nobody knows where
-    the millionth begins. But a number depends on nothing before its first word: whoever begins at the wrong word is
-    soon in step with whoever began at the right one. So each thread draws a stretch of words as if a number began with
-    it, and where none did, the few numbers up to the place where both agree are replaced.
+    NumPy draws one number after another while the other cores wait. Its random words are a function of their position
+    (Philox), but which words make a number is not: most numbers take one word, one in a hundred takes more, so the
+    start of the millionth is unknown. But a number depends on nothing before its first word: a sequence that starts at
+    the wrong word soon falls in step with the right one. So each thread draws a stretch of words as if a number
+    started there, and where none did, the few numbers up to the point of agreement are replaced.
 
-    few  up to so many are drawn by NumPy: quicker than loading the kernel
+    few  up to this many are drawn by NumPy, which is quicker than loading the kernel
     """
     if n <= few:
         yield np.random.Generator(np.random.Philox(key=int(key))).standard_normal(n, dtype=np.float32)
@@ -168,7 +168,7 @@ def normals(key: np.uint64, n: int, threads: int | None = None, *, few: int = FE
 
 
 def _in_step(key: np.uint64, right: int, wrong: int) -> tuple[Vectors, int, int]:
-    """The numbers from word `right` to where drawing from word `wrong` is in step, how many that drew, and the word."""
+    """The numbers from word `right` until drawing from word `wrong` is in step, how many that drew, and the word."""
     missed, n_wrong, number, no_words = [np.empty(0, np.float32)], 0, np.empty(1, np.float32), np.empty(0, np.uint32)
     while right != wrong:
         if wrong < right:
@@ -183,7 +183,7 @@ def _in_step(key: np.uint64, right: int, wrong: int) -> tuple[Vectors, int, int]
 def random_matrices(
     n_rows: int, dim: int, layout: StripLayout, optimizer: OptimizerName, std: float, seed: int, side: int
 ) -> Matrices:
-    """Rows of normal(0, std) numbers, and an optimiser that remembers nothing yet; others for each side and seed."""
+    """Rows of normal(0, std) numbers, and a fresh optimiser state; different for each side and seed."""
     shape = layout.n_strips * n_rows, layout.width
     try:
         vectors, memory = aligned(shape), [aligned(state) for state in state_shapes(optimizer, *shape)]
@@ -205,7 +205,7 @@ def random_matrices(
 def first_state(
     recipe: Recipe, vocabulary: Vocabulary, progress: Progress = SILENT, *, stems: Stems = NO_STEMS
 ) -> TrainingState:
-    """Where a training starts: rows at random, or those of `init`; shared rows after the words'."""
+    """The initial state: random rows, or those of `init`; shared rows follow those of the words."""
     layout, n_rows = layout_of(recipe), len(vocabulary) + stems.n_shared
     sides = [
         random_matrices(n_rows, recipe.dim, layout, recipe.optimizer, recipe.init_std, recipe.seed, side)
@@ -217,7 +217,7 @@ def first_state(
             vectors = joined(matrices.vectors, layout, recipe.dim)
             stems.unfold(words, rows, vectors)
             spread(vectors, 0, matrices.vectors, layout)
-    if recipe.l2 and recipe.l2_towards == "start":  # not part of a checkpoint: a run that goes on starts here, too
+    if recipe.l2 and recipe.l2_towards == "start":  # not part of a checkpoint: a resumed run starts here, too
         sides = [side._replace(start=_copied(side.vectors)) for side in sides]
     return TrainingState(recipe.dim, layout, sides[0], sides[-1], Counters())
 
@@ -229,7 +229,7 @@ def _copied(vectors: Vectors) -> Vectors:
 
 
 def initial_model(recipe: Recipe) -> Model | None:
-    """The model that `init` names; None where it names none, or a word vector file."""
+    """The model that `init` names; None if it names none, or a word vector file."""
     if recipe.init is None or is_vector_file(recipe.init):
         return None
     model = open_model(recipe.init)
@@ -242,7 +242,7 @@ def initial_model(recipe: Recipe) -> Model | None:
 
 
 def _in_pieces(model: Model, vocabulary: Vocabulary) -> dict[str, list[int]]:
-    """The words that the model lacks since its tokenizer cuts them otherwise, and the ids of the pieces that it knows.
+    """The words that the model lacks because its tokenizer splits them, and the ids of the known pieces.
 
     "c++" is one word by rule 2, and "c" by rule 1 -> {"c++": [412]}
     """
@@ -254,7 +254,7 @@ def _in_pieces(model: Model, vocabulary: Vocabulary) -> dict[str, list[int]]:
 
 
 def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:
-    """The words of the vocabulary that have a vector to start from, and these vectors as they had been learnt."""
+    """The words of the vocabulary with a vector to start from, and these vectors before finishing."""
     model = initial_model(recipe)
     if model is None:
         words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)

@@ -1,13 +1,13 @@
-"""Words of one stem learn together: each has, beside its own row, a row that it shares with the others.
+"""Words of one stem train together: besides its own row, each has a row that it shares with the others.
 
     play, plays, playing  ->  play      own row + row of "play"
     guitar                ->  guitar    nothing else has this stem: own row only
 
-While training, a word stands for the sum of its two rows; in the model there is one row again, the sum. What a frequent
-form has learnt so helps the rare ones, and forms of one word start out near each other. (Hashed pieces of words, as in
-fastText, gave less than stems and cost much more: results/quality_search.md.)
+During training, a word is the sum of its two rows; in the model there is one row again, the sum. So what a frequent
+form learns helps the rare ones, and forms of one word start close together. (Hashed subwords, as in fastText, gained
+less than stems and cost much more: results/quality_search.md.)
 
-Stems are those of the Snowball algorithms, for the languages that these know; words of other languages share nothing.
+Stems come from the Snowball algorithms; words of languages that these don't support share nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 class Stems(NamedTuple):
     """The second row of every word."""
 
-    rows: Ids  # (n_words,) its number, counted from the last word's on; -1: none. Empty where nothing is shared
+    rows: Ids  # (n_words,) its number, counted on from the last word's; -1: none. Empty if nothing is shared
     n_shared: int  # how many such rows there are
 
     def fold(self, vectors: Vectors) -> Vectors:
@@ -47,7 +47,7 @@ class Stems(NamedTuple):
         return folded
 
     def unfold(self, words: Sequence[int], rows: Vectors, vectors: Vectors) -> None:
-        """The other way round: writes rows of these words into `vectors`, which has all rows.
+        """The inverse: writes rows of these words into `vectors`, which has all rows.
 
         What words of one stem have in common (their mean) goes into the shared row, the rest into their own:
         words 0 and 1 share row 2, rows [[4], [6]] -> [[-1], [1], [5]]
@@ -72,8 +72,8 @@ NO_STEMS = Stems(np.empty(0, np.int32), 0)
 def stems_of(recipe: Recipe, vocabulary: Vocabulary, language: str = "en") -> Stems:
     """Which words share a row in this recipe.
 
-    Not where scores are dot products: a mean of rows is not the mean of words, as some have two, and only cosines don't
-    mind.
+    None if scores are dot products: some words have two rows, so the mean of rows is not the mean of words, and only
+    cosines are unaffected.
     """
     if not recipe.share_stems or OBJECTIVES[recipe.objective].score != "cosine":
         return NO_STEMS

@@ -1,11 +1,11 @@
-"""How rows lie in memory while they are trained: whole, or cut into two strips of columns, first strips first.
+"""Memory layout of rows during training: whole, or divided into two strips of columns, all first strips first.
 
     rows 1 2 3 4, 5 6 7 8  ->  1 2, 5 6, then 3 4, 7 8
 
-Threads that share rows fetch them from each other's cache, batch after batch. With strips each of two threads has half
-of every row, and of every sentence, to itself. That works where the numbers of a row move one by one. Adagrad (and any
-optimiser that `kernels.tables` does not call elementwise) and clipping look at a row as a whole, and so do the
-products of the in-batch objectives: their rows stay whole.
+Threads that share rows fetch them from each other's cache, batch after batch. With strips, each of two threads owns
+half of every row and of every sentence. That works if the numbers of a row are updated independently. Adagrad (and any
+optimiser that `kernels.tables` does not call elementwise), clipping and the products of the in-batch objectives need
+the whole row: those rows stay whole.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS
 from siamese_cbow.machine.intrinsics import padded_width
 from siamese_cbow.training.recipe import Recipe
 
-_WIDE = 192  # dimensions from which on a strip has enough cache lines to be worth fetching on its own
+_WIDE = 192  # dimensions from which a strip has enough cache lines to be worth fetching on its own
 
 
 class StripLayout(NamedTuple):
-    """The number of strips, and the numbers in each (whole cache lines)."""
+    """The number of strips, and the width of each (whole cache lines)."""
 
     n_strips: int
     width: int
@@ -37,7 +37,7 @@ def layout_of(recipe: Recipe) -> StripLayout:
 
 
 def joined(vectors: Vectors, layout: StripLayout, dim: int) -> Vectors:
-    """The rows as a whole, (n_rows, dim): a view where they lie so, otherwise a copy."""
+    """Whole rows, (n_rows, dim): a view if they are stored so, otherwise a copy."""
     if layout.n_strips == 1:
         return vectors[:, :dim]
     strips = vectors.reshape(layout.n_strips, -1, layout.width)
@@ -49,7 +49,7 @@ def joined(vectors: Vectors, layout: StripLayout, dim: int) -> Vectors:
 
 
 def spread(rows: Vectors, first: int, vectors: Vectors, layout: StripLayout) -> None:
-    """Writes whole rows (n, dim), from the first-th on, into where they lie."""
+    """Writes whole rows (n, dim) into the layout, starting at row `first`."""
     for strip, columns in enumerate(vectors.reshape(layout.n_strips, -1, layout.width)):
         part = rows[:, strip * layout.width : (strip + 1) * layout.width]
         columns[first : first + len(rows), : part.shape[1]] = part

@@ -1,7 +1,7 @@
 """What kind of character each code point is, and its lower case, from the table `unicode_tables.txt`.
 
-The table was asked of the `tokenizers` library (`tools/unicode_tables.py`), not of Python: Python's Unicode version
-changes with the interpreter, and a model must cut text the same way wherever it is loaded.
+The table comes from the `tokenizers` library (`tools/unicode_tables.py`), not from Python: Python's Unicode version
+changes with the interpreter, and a model must split text the same way wherever it is loaded.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# The kinds of characters that a scanner has to tell apart. The second line is new in rule 2.
+# The kinds of characters that the scanner distinguishes. The second line is new in rule 2.
 SEPARATOR, LETTER, DIGIT, MARK, SINGLE, APOSTROPHE, POINT, NEWLINE = range(8)
 AT, QUOTE, FLAG, SYLLABIC, LEADING, TRAILING = range(8, 14)
-# What else rule 2 has to know of some; UNSTABLE: NFC may change it or its neighbours, or it is dropped.
+# Further properties that rule 2 needs; UNSTABLE: NFC may change the character or its neighbours, or drops it.
 STACKER, CLOSER, DOT_BELOW, HEBREW, UNSTABLE, OPEN = 1, 2, 4, 8, 16, 32
 
 TYPOGRAPHIC_APOSTROPHE = 0x2019  # don’t and don't are one word
 DOTTED_I = 0x130  # the one letter whose lower case is two characters: i and a combining dot (U+0307)
 N_CODE_POINTS = 0x110000
 
-# Rule 2. Ranges as in the table; classes of regular expressions are made of them.
+# Rule 2. Ranges as in the table; they become character classes of regular expressions.
 DROPPED = "ad 34f 61c 640 180b-180f 200c-200f 202a-202e 2060-2064 2066-206f fe00-fe0f feff 1f3fb-1f3ff e0001-e01ef"
 APOSTROPHES = "b4 2bc 2018-2019 5f3 ff07"  # all of them are written '
 GERSHAYIM = "5f4"  # and this one "
 HEBREW_LETTERS = "5d0-5ea"
 MIDDLE_DOT = "b7"  # col·legi
 FLAGS = "1f1e6-1f1ff"  # two of these letters are a flag
-# Of the syllabic scripts: vowels written before their consonant, vowels after it that are letters, signs that stack the
+# In the syllabic scripts: vowels written before their consonant, vowels after it that are letters, signs that stack the
 # next letter under the last one, and signs that make a letter the end of its syllable.
 LEADING_VOWELS = "e40-e44 ec0-ec4 19b5-19b7 19ba aab5-aab6 aab9 aabb-aabc"
 TRAILING_VOWELS = "e30 e32-e33 e45 eb0 eb2-eb3"
 STACKERS = "1039 17d2 1a60"
 CLOSERS = "e4c ecc 103a 1a7a"
 BURMESE_DOT = "1037"  # may stand between a letter and what closes it
-OPEN_LETTERS = "1000-109f a9e0-a9fe aa60-aa7f"  # Burmese: a letter that nothing closes has a vowel, is a syllable
+OPEN_LETTERS = "1000-109f a9e0-a9fe aa60-aa7f"  # Burmese: a letter that nothing closes has a vowel and is a syllable
 
 
 @cache
@@ -73,7 +73,7 @@ def lower_cases() -> dict[int, str]:
 def kinds(*, words: bool, punctuation: bool, rule: int = 1) -> NDArray[np.uint8]:
     """The kind of each code point, (N_CODE_POINTS,) uint8.
 
-    With `words=False` everything but white space is a letter, as in corpora that come tokenised.
+    With `words=False` everything but white space is a letter, as in corpora that are already tokenised.
     """
     table = np.full(N_CODE_POINTS, SEPARATOR if words else LETTER, np.uint8)
 
@@ -107,7 +107,7 @@ def kinds(*, words: bool, punctuation: bool, rule: int = 1) -> NDArray[np.uint8]
 
 @cache
 def replacements(lowercase: bool, words: bool, rule: int) -> dict[int, str]:
-    """What characters are written as, where that is another one; in the form that `str.translate` takes."""
+    """What each character is written as, if that is another one; in the form that `str.translate` takes."""
     table = dict(lower_cases()) if lowercase else {}
     if lowercase and rule > 1:
         del table[DOTTED_I]  # the normal form has none
@@ -152,9 +152,9 @@ class Tables(NamedTuple):
     after_letters: NDArray[np.uint8]  # (256,) ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS or LOOK, for each byte
     flags: NDArray[np.uint8]  # (0x110000,) STACKER | CLOSER | ...; (1,) in rule 1
     elisions: NDArray[np.uint64]  # (n,) their letters, the first one lowest
-    words: bool  # whether plain words are made of letters and digits, or of all that can be seen
+    words: bool  # plain words are made of letters and digits; otherwise, of all visible characters
     lowercase: bool
-    punctuation: bool  # whether a point, comma or apostrophe on its own is a word
+    punctuation: bool  # a point, comma or apostrophe on its own is a word
     is_new: bool  # rule 2
 
 
@@ -167,8 +167,8 @@ def _strange() -> re.Pattern[str]:
 
 
 def composed(text: str) -> str:
-    """The text in NFC: e and an accent become é. What some Unicode does not know is left as it is, by all releases."""
-    import unicodedata  # ASCII does without
+    """The text in NFC: e and an accent become é. What some Unicode version lacks stays as it is in all."""
+    import unicodedata  # not needed for ASCII
 
     if unicodedata.is_normalized("NFC", text):
         return text

@@ -2,7 +2,7 @@
 
 Text is in its normal form, in lines that each end in a newline (so no loop has to look for the end of the array), and
 valid UTF-8. Most words are plain ASCII letters and digits and are read eight bytes at a time (`next_word`); one that
-may not be is read anew, one character at a time (`_any_word`), and what begins with anything else by `_special`.
+may not be is read again, character by character (`_any_word`); `_special` reads what begins with anything else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from siamese_cbow.words.hash_table import NOTHING
 SEPARATOR, LETTER, DIGIT, MARK, SINGLE = of.SEPARATOR, of.LETTER, of.DIGIT, of.MARK, of.SINGLE
 APOSTROPHE, QUOTE, POINT, AT, NEWLINE = of.APOSTROPHE, of.QUOTE, of.POINT, of.AT, of.NEWLINE
 FLAG, SYLLABIC, LEADING, TRAILING = of.FLAG, of.SYLLABIC, of.LEADING, of.TRAILING
-ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS, LOOK = range(4)  # what a byte behind plain letters says about their word
+ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS, LOOK = range(4)  # what a byte after plain letters says about their word
 DOT, HASH, PLUS, HYPHEN, UNDERSCORE, PERCENT, COMMERCIAL_AT = (np.uint8(ord(each)) for each in ".#+-_%@")
 STRAIGHT_APOSTROPHE = ord("'")
 N_ELISION, N_LINKS = 8, 8  # bytes of a key; signs between the letters in the first part of a mail address
@@ -42,7 +42,7 @@ def _is_digit(byte: Any) -> bool:
 
 @inner(**LEAN)
 def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
-    """End of a number with inner points or commas that starts at `i`; `i` itself where there is none.
+    """End of a number with inner points or commas that starts at `i`; `i` itself if there is none.
 
     "3.14 apples" -> 4; "3 apples" -> 0; "3.x" -> 0
     """
@@ -59,7 +59,7 @@ def _number(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
 
 @inner(**LEAN)
 def _label(text: Bytes, i: int) -> int:
-    """End of letters and digits with hyphens between them: "my-site.org" -> 7; `i` itself where there are none."""
+    """End of letters and digits with hyphens between them: "my-site.org" -> 7; `i` itself if there are none."""
     while _is_plain(text[i]):
         i += 1
         j = i
@@ -101,7 +101,7 @@ def _mail(text: Bytes, i: int) -> int:
 
 @inner(**LEAN)
 def _goes_on(text: Bytes, start: int, i: int) -> bool:
-    """Whether plain letters text[start:i] are only part of a word: of a mail address, v2.19 or C++."""
+    """Whether the plain letters text[start:i] are only part of a word: a mail address, v2.19 or C++."""
     byte, after = text[i], text[i + 1]
     if byte == PLUS and after == PLUS:
         return True
@@ -140,7 +140,7 @@ def _whole(text: Bytes, i: int, tables: Tables) -> int:
 
 @inner(**LEAN)
 def _is_elision(text: Bytes, start: int, i: int, joint: int, tables: Tables) -> bool:
-    """Whether the letters text[start:i], before an apostrophe, are a word of their own in this language."""
+    """Whether the letters text[start:i] before an apostrophe are a separate word in this language."""
     elisions = tables.elisions
     if not len(elisions) or i - start > N_ELISION or tables.folds[joint] != STRAIGHT_APOSTROPHE:
         return False
@@ -190,7 +190,7 @@ def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]
 
 @inner(**LEAN)
 def _handle(text: Bytes, i: int) -> int:
-    """End of @anna_b at `i`; `i` itself where it is none: after a letter, or without one behind."""
+    """End of @anna_b at `i`; `i` itself if it is no handle: after a letter, or without one following."""
     if i > 0 and (_is_plain(text[i - 1]) or text[i - 1] == UNDERSCORE):
         return i
     end = i + 1
@@ -203,7 +203,7 @@ def _handle(text: Bytes, i: int) -> int:
 
 @inner(**LEAN)
 def _dot_net(text: Bytes, i: int, kinds: NDArray[np.uint8]) -> int:
-    """End of .net at `i`; `i` itself where it is none."""
+    """End of .net at `i`; `i` itself if it isn't there."""
     if text[i + 1] | 0x20 != 0x6E or text[i + 2] | 0x20 != 0x65 or text[i + 3] | 0x20 != 0x74:
         return i
     code_point, _ = hash_table.decode(text, i + 4)
@@ -275,14 +275,14 @@ def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int,
         if kind == SINGLE:  # which Chinese and Japanese text is full of
             letter, n = hash_table.utf8(np.int64(tables.folds[code_point]))
             return i, i + size, hash_table.finish(seed, np.uint64(letter), n)
-        # A mark or a quote without a letter before it is no word. Most points are not followed by an n.
+        # A mark or a quote without a letter before it is not a word. Most points are not followed by an n.
         may_begin = kind != QUOTE and (kind != POINT or text[i + 1] | 0x20 == 0x6E)
         if kind != SEPARATOR and kind != MARK and (tables.punctuation or may_begin):
             end = _special(text, i, kind, tables)
             if end > i:
                 return i, end, _hash_of(text, i, end, tables, seed)
         i += size
-    # Most words are plain ASCII and are read eight bytes at a time; a word that may not be is read anew.
+    # Most words are plain ASCII and are read eight bytes at a time; one that may not be is read again.
     start, hashed = i, seed
     while i + 8 <= len(text):
         n, chunk = hash_table.plain_letters(eight_bytes(text, i), tables.words, tables.lowercase)

@@ -1,16 +1,16 @@
-"""Hash tables of the scanner: a word is known by its 64-bit hash, and found without making a string.
+"""Hash tables of the scanner: a word is identified by its 64-bit hash and found without making a string.
 
     "cats"       one chunk: the bytes c a t s, and four zeros
     "elephants"  two chunks: elephant, then s and seven zeros
 
-A hash starts at a seed, takes in one chunk of the word's folded UTF-8 bytes after another, and last its number of bytes
+A hash starts from a seed, takes in the word's folded UTF-8 bytes chunk by chunk, and finally the number of bytes
 (`finish`). Each step can be undone, so no two words of up to eight bytes and equal length share a hash. Among a
-million different words, the chance that any two share one is below one in ten million.
+million distinct words, the chance that any two share one is below one in ten million.
 
-Plain ASCII text is folded and cut at the end of the word eight bytes at once, without a branch for each letter
+Plain ASCII text is folded and cut at the end of the word eight bytes at a time, without a branch per letter
 (`plain_letters`); everything else comes one character at a time (`take`).
 
-A table is open addressing over slots, at most half full. `word_parts` has a second one, of the beginnings of words.
+A table uses open addressing and is at most half full. `word_parts` has a second one, of word beginnings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Slots: TypeAlias = NDArray[np.uint64]  # (capacity, 2), capacity a power of two:
 Hashes: TypeAlias = NDArray[np.uint64]
 
 SEED = np.uint64(0xCBF29CE484222325)
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying can be undone
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so multiplication is invertible
 HALF = np.uint64(32)
 NOTHING = np.uint64(0)
 
@@ -41,7 +41,7 @@ FROM_0, FROM_COLON = np.uint64((0x80 - ord("0")) * ONES), np.uint64((0x80 - ord(
 FROM_A, FROM_BRACE = np.uint64((0x80 - ord("a")) * ONES), np.uint64((0x80 - ord("z") - 1) * ONES)
 FROM_BANG, FROM_DELETE = np.uint64((0x80 - ord("!")) * ONES), np.uint64((0x80 - 0x7F) * ONES)
 EACH, ATS, BANGS = np.uint64(ONES), np.uint64(ord("@") * ONES), np.uint64(ord("!") * ONES)
-CASE = np.uint64(0x20 * ONES)  # the bit in which a small letter differs from its capital
+CASE = np.uint64(0x20 * ONES)  # the bit in which a lower-case letter differs from its capital
 CASE_SHIFT = np.uint64(2)  # from the top bit to that one
 
 
@@ -62,9 +62,9 @@ def mix(hashed: Any, chunk: Any) -> Any:
 
 @inner(**INLINE)
 def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
-    """How many of eight bytes, from the first one on, go on a plain ASCII word, and these bytes, folded.
+    """How many of eight bytes, from the first, continue a plain ASCII word; and these bytes, folded.
 
-    "Cats, an" -> 4, "cats"; with `words` letters and digits, otherwise all that can be seen
+    "Cats, an" -> 4, "cats"; with `words`, letters and digits; otherwise all visible characters
     """
     low = eight & LOW
     small = low | CASE
@@ -75,7 +75,7 @@ def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
     n = trailing_zeros(outside) >> np.uint64(3)
     if lowercase:
         eight |= (letters & TOP) >> CASE_SHIFT
-    # All eight: a shift by 64 is not defined. In two steps it is.
+    # All eight: a shift by 64 is undefined, so shift in two steps.
     mask = (np.uint64(1) << (n << np.uint64(2)) << (n << np.uint64(2))) - np.uint64(1)
     return np.int64(n), eight & mask
 
@@ -84,14 +84,14 @@ def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
 def has_at(text: Bytes, i: int) -> bool:
     """Whether there is an @ before the next white space; True also where the text is about to end.
 
-    Eight bytes at a time: most words with a hyphen or an apostrophe are no mail addresses.
+    Eight bytes at a time: most words with a hyphen or an apostrophe are not mail addresses.
     """
     while i + 8 <= len(text):
         eight = eight_bytes(text, i)
         other = eight ^ ATS
         is_at, is_space = (other - EACH) & ~other & TOP, (eight - BANGS) & ~eight & TOP
         found = is_at | is_space
-        if found != NOTHING:  # the lowest of these is right; above it, a carry may have made others
+        if found != NOTHING:  # the lowest is right; above it, a carry may have set others
             return is_at & found & (NOTHING - found) != NOTHING
         i += 8
     return True
@@ -116,7 +116,7 @@ def utf8(code_point: Any) -> Any:
 
 @inner(**INLINE)
 def decode(text: Bytes, i: int) -> Any:
-    """The code point at byte `i` of valid UTF-8, and its length in bytes: what `utf8` has made of it."""
+    """The code point at byte `i` of valid UTF-8, and its length in bytes; the opposite of `utf8`."""
     first = np.int64(text[i])
     if first < 0x80:
         return first, 1
@@ -158,7 +158,7 @@ def finish(hashed: Any, chunk: Any, size: int) -> Any:
 
 @njit(**LEAN)
 def hash_words(letters: Bytes, starts: Offsets, hashes: Hashes) -> None:
-    """The hash of each word of a list written one after another; words are taken as they are, nothing is folded.
+    """The hash of each word in a list of concatenated words; nothing is folded.
 
     Word i is letters[starts[i] : starts[i + 1]].
     """
@@ -184,7 +184,7 @@ def place_of(slots: Slots, hashed: Any) -> Any:
 
 @inner(**INLINE)
 def slot_of(slots: Slots, hashed: Any) -> Any:
-    """Where a hash stands, or the free slot where it belongs."""
+    """The slot that holds a hash, or the free slot where it belongs."""
     mask = np.uint64(len(slots) - 1)
     place = place_of(slots, hashed)
     while slots[place, 1] != 0 and slots[place, 0] != hashed:

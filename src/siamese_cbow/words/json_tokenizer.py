@@ -2,9 +2,9 @@
 
     "unbelievable"  ->  un · ##believable       whatever the file says; a "word" of such a model is a token
 
-`known_tokenizer` tells our own tokenizers among them, which need no library and are many times faster.
+`known_tokenizer` recognises our own tokenizers, which need no library and are many times faster.
 
-Does not train or count: texts for training are cut by `Tokenizer`.
+Not used for training or counting: `Tokenizer` splits the text for training.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from siamese_cbow.errors import InputError, needs
 from siamese_cbow.words.tokenizer import Tokenizer, every_tokenizer
 from siamese_cbow.words.unknown_words import LookedUp, UnknownWords, no_unknown_words
 
-KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside
+KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside it
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,20 +34,20 @@ class JsonTokenizer(Tokenizer):
     json: str = ""
 
     def __post_init__(self) -> None:
-        _ = self.library  # broken files are found here
+        _ = self.library  # raises an error for a broken file
 
     def __repr__(self) -> str:
         return f"<JsonTokenizer, {json.loads(self.json)['model']['type']} of {len(self.ids):,} tokens>"
 
     @cached_property
     def library(self) -> Any:
-        """The tokenizer as an object of the library; it neither cuts nor fills texts."""
+        """The tokenizer as an object of the library; truncation and padding are off."""
         with needs("tokenizers", "interop"):
             from tokenizers import Tokenizer as Library
         try:
             json.loads(self.json)  # it must be JSON for Python as well
             library = Library.from_str(self.json)
-        except Exception as error:  # the library raises nothing more special
+        except Exception as error:  # the library raises no narrower type
             raise InputError(f"can't read the tokenizer ({error}); expected the JSON of `tokenizers`") from None
         library.no_truncation()
         library.no_padding()
@@ -60,7 +60,7 @@ class JsonTokenizer(Tokenizer):
 
     @cached_property
     def unknown(self) -> str | None:
-        """The token that stands for what the tokenizer does not know, if it has one."""
+        """The token for unknown input, if there is one."""
         model = json.loads(self.json)["model"]
         if isinstance(model.get("vocab"), list):  # Unigram
             return None if model.get("unk_id") is None else str(model["vocab"][model["unk_id"]][0])
@@ -74,19 +74,19 @@ class JsonTokenizer(Tokenizer):
     def words(self, text: str) -> list[str]:
         """The tokens of a text: `words("unbelievable!")` -> ["un", "##believable", "!"].
 
-        Tokens are named by their ids: of what it does not know, Unigram would give the text and not its token.
+        Tokens are looked up by id: for unknown input, Unigram would return the text instead of its token.
         """
         return [self._tokens[i] for i in self.encoded([text])[0]]
 
     def encoded(self, texts: Iterable[str]) -> list[Sequence[int]]:
         """The ids that the library gives the tokens of each text."""
-        # Halves of surrogate pairs, which no UTF-8 can hold, become spaces, as in our own tokenizers.
+        # Lone surrogates, which UTF-8 can't hold, become spaces, as in our own tokenizers.
         valid = [text if text.isascii() else re.sub("[\ud800-\udfff]", " ", text) for text in texts]
         try:
             if len(valid) == 1:  # a batch would start the library's threads
                 return [self.library.encode(valid[0], add_special_tokens=False).ids]
             return [encoding.ids for encoding in self.library.encode_batch_fast(valid, add_special_tokens=False)]
-        except Exception as error:  # the library raises nothing more special
+        except Exception as error:  # the library raises no narrower type
             raise InputError(
                 f"the model's tokenizer can't tokenise this text: {error}; it lacks a token for it"
             ) from None
@@ -96,7 +96,7 @@ class JsonTokenizer(Tokenizer):
         return {"kind": KIND}
 
     def to_json(self, words: Sequence[str]) -> str:
-        """The same tokenizer with the ids of a model: word i has id i, the token for unknown ones `len(words)`."""
+        """The same tokenizer with the ids of a model: word i has id i, the unknown token has id `len(words)`."""
         parsed = json.loads(self.json)
         model = parsed["model"]
         rows = {word: i for i, word in enumerate(words)}
@@ -112,7 +112,7 @@ class JsonTokenizer(Tokenizer):
         ids = rows | dict.fromkeys(absent, len(rows))
         for token in parsed.get("added_tokens") or ():
             token["id"] = ids[token["content"]]
-        # What is added around a text is no part of a mean, and texts are neither cut nor filled.
+        # Special tokens don't belong in a mean, and texts are neither truncated nor padded.
         parsed |= {"post_processor": None, "truncation": None, "padding": None}
         return json.dumps(parsed, ensure_ascii=False, indent=1)
 
@@ -137,7 +137,7 @@ class JsonLookup:
         return rows[rows >= 0], known[ends]
 
     def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
-        """The same, and no unknown word: such a tokenizer cuts every word into tokens that it knows."""
+        """The same, without unknown words: such a tokenizer splits every word into known tokens."""
         return *self.ids(texts), no_unknown_words(len(texts))
 
     def pieces(self, texts: Sequence[str]) -> Iterator[LookedUp]:

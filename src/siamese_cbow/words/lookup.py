@@ -1,6 +1,6 @@
-"""Bulk text -> ids: many sentences at once, through the scanner, which holds no lock: several threads can call it.
+"""Bulk text -> ids: many sentences at once, through the scanner; it holds no lock, so several threads can call it.
 
-Loads numba, so it is imported only where bulk work is to be done; small calls use `Tokenizer.words` and
+Loads numba, so it is imported only for bulk work; small calls use `Tokenizer.words` and
 `Vocabulary.index`, with the same result.
 """
 
@@ -22,15 +22,15 @@ from siamese_cbow.words.unknown_words import PER_CHARACTER, Fallback, LookedUp, 
 from siamese_cbow.words.vocabulary import Vocabulary
 from siamese_cbow.words.word_parts import NO_BEGINNINGS, beginnings_of
 
-# A piece of text and its ids stay in the second-level cache; it is large enough to hide the call.
+# A piece of text and its ids fit the second-level cache, and are large enough to hide the cost of the call.
 PIECE_BYTES = 1 << 18
 NEWLINE = ord("\n")
 
 
 class Lookup:
-    """A vocabulary and a tokenizer, ready for bulk.
+    """A vocabulary and a tokenizer, ready for bulk work.
 
-    n_buckets  of the n-grams of unknown words; 0 where unknown words don't count, KEYS_ONLY where their keys do
+    n_buckets  for the n-grams of unknown words; 0 if unknown words don't count, KEYS_ONLY if only their keys do
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Lookup:
         return ids, _one_after_another([piece.offsets for piece in pieces]), _joined([p.unknown for p in pieces])
 
     def pieces(self, texts: Sequence[str]) -> Iterator[LookedUp]:
-        """The same, some texts at a time, which spares a copy of everything."""
+        """The same, some texts at a time, which avoids a copy of everything."""
         lines = as_lines(texts) if len(texts) else np.empty(0, np.uint8)
         line_ends = np.flatnonzero(lines == NEWLINE) + 1
         first, start = 0, 0  # a piece has lines first, ..., last
@@ -117,7 +117,7 @@ AnyLookup: TypeAlias = Lookup | JsonLookup
 def lookup_of(
     vocabulary: Vocabulary, tokenizer: Tokenizer, fallback: Fallback = "none", n_buckets: int = 0
 ) -> AnyLookup:
-    """The way to ids that fits the tokenizer: our scanner, or the library that a foreign tokenizer comes from."""
+    """The lookup that fits the tokenizer: our scanner, or the library of a foreign tokenizer."""
     if isinstance(tokenizer, JsonTokenizer):
         return JsonLookup(finder(vocabulary, fallback), tokenizer)
     return Lookup(vocabulary, tokenizer, fallback, n_buckets)

@@ -1,6 +1,6 @@
 r"""The shape of a word as regular expressions: for Python, and for the `tokenizers` library (Oniguruma).
 
-Both are written by one function from the insides of character classes. Of several alternatives the first one counts:
+One function writes both, from the contents of character classes. The first matching alternative wins:
 
     mail        anna.b@example.org
     number      3.14, 1,000, 2.19.0
@@ -11,11 +11,11 @@ Both are written by one function from the insides of character classes. Of sever
     syllable    of Thai, Lao, Khmer, Burmese: a consonant with its vowels and signs
     picture     a flag (two letters), an emoji, a Han or Hiragana character
     handle      @anna_b
-    .net        the one word that begins with a point
+    .net        the only word that begins with a point
     mark        , ! and so on, where they are wanted
 
-Rule 1 has numbers, words (without what follows ++), Han and Hiragana characters and marks only. Repetitions are bounded
-or can't be taken back, so that no text takes more than linear time.
+Rule 1 has only numbers, words (without a final ++), Han and Hiragana characters, and marks. Repetitions are bounded
+or possessive, so no text takes more than linear time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from typing import NamedTuple
 from siamese_cbow.words import characters
 from siamese_cbow.words.characters import among
 
-# A page's address is its words, without these. Compiled on use, as all that most short texts do without.
+# A URL counts as its words, without these. Compiled on use: most short texts don't need it.
 SCHEME = r"(?<![a-zA-Z0-9])(?:[hH][tT][tT][pP][sS]?|[fF][tT][pP])://(?:[wW][wW][wW]\.)?"
 
 
 class _Classes(NamedTuple):
-    """The insides of character classes."""
+    """The contents of character classes."""
 
     letter: str  # digits too
     mark: str
@@ -41,7 +41,7 @@ class _Classes(NamedTuple):
     symbol: str
     emoji: str = ""
     syllabic: str = ""  # without the leading vowels
-    final: str = ""  # those of them that may end a syllable without a sign that says so
+    final: str = ""  # those that may end a syllable without a sign
 
 
 def _rule_1(of: _Classes, punctuation: bool) -> str:
@@ -51,7 +51,7 @@ def _rule_1(of: _Classes, punctuation: bool) -> str:
 
 
 def _rule_2(of: _Classes, punctuation: bool, elisions: str, name: Callable[[str], str], *, special: bool) -> str:
-    """special  False leaves out what only text with an @, # and the like can hold (`is_special`)"""
+    """special  False omits what needs an @, # and the like in the text (`is_special`)"""
     run = f"[{of.letter}][{of.letter}{of.mark}]*"
     hebrew = name(characters.HEBREW_LETTERS)
     joint = f"""(?:['{name(characters.MIDDLE_DOT)}]|(?<=[{hebrew}])"(?=[{hebrew}]))""" if of.syllabic else "'"
@@ -86,15 +86,15 @@ _ASCII = _Classes("a-zA-Z0-9", "", "", r"!-/:-@\[-`{-~")
 
 @cache
 def dropped() -> re.Pattern[str]:
-    """What can't be seen and divides no words: soft hyphens, joiners, directions, variants, skin tones."""
+    """Invisible characters that separate no words: soft hyphens, joiners, directions, variants, skin tones."""
     return re.compile(f"[{among(characters.DROPPED)}]")
 
 
 @cache
 def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: bool, special: bool) -> re.Pattern[str]:
-    """What finds words in normal, folded text, from the project's own table.
+    """The pattern that finds words in normal, folded text, from our own table.
 
-    For most texts, which are ASCII or have nothing special, it is shorter, and finds the same words in half the time.
+    For most texts, which are ASCII or contain nothing special, it is shorter and finds the same words in half the time.
     """
     if kind == "whitespace":
         return re.compile(r"[^\x00\t-\r ]+" if ascii_only else rf"[^\x00{among('space')}\ud800-\udfff]+")
@@ -113,11 +113,11 @@ def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: 
 
 
 def is_special(text: str) -> bool:
-    """Whether a text may have an address, a name such as C++ or .NET, or a version behind letters."""
+    """Whether a text may have an address, a name such as C++ or .NET, or a version after letters."""
     return "@" in text or "#" in text or "+" in text or _AFTER_POINT.search(text) is not None
 
 
-# Most decimals are left out, by what stands before their digits.
+# What stands before the digits excludes most decimals.
 _AFTER_POINT = re.compile(r"\.(?:[nN]|(?:(?<=[^ 0-9][0-9]\.)|(?<=[^ 0-9][0-9]{2}\.)|(?<=[0-9]{3}\.))[0-9])")
 
 
@@ -132,7 +132,7 @@ def named(entries: str, *without: str) -> str:
 
 @cache
 def oniguruma(kind: str, punctuation: bool, rule: int, elisions: str) -> str:
-    """The same pattern in the words of the `tokenizers` library."""
+    """The same pattern in the syntax of the `tokenizers` library."""
     if kind == "whitespace":
         return r"[^\s\x{00}]+"
     symbol = r"[\p{P}\p{S}]&&[^\x{FFFD}]"

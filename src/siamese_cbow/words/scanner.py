@@ -1,9 +1,9 @@
-"""The tokenizer at the speed of the memory: UTF-8 bytes in, word ids out, without making a string.
+"""The tokenizer at memory speed: UTF-8 bytes in, word ids out, without making a string.
 
-Equal to `Tokenizer.words` on every text, which tests prove. A word is known by a 64-bit hash (`hash_table`).
+Tests check that it equals `Tokenizer.words` on every text. A word is identified by a 64-bit hash (`hash_table`).
 
 Text comes as lines in their normal form (`normal_lines`), each ending in a newline. A line is a sentence. Text
-must be valid UTF-8: whoever reads it from outside has checked that.
+must be valid UTF-8; whoever reads it from outside checks that.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ COLONS = np.uint64(ord(":") * hash_table.ONES)
 
 @cache
 def tables(tokenizer: Tokenizer) -> Tables:
-    """The arrays that make the scanner cut text as `tokenizer` does."""
+    """The arrays that make the scanner split text as `tokenizer` does."""
     if type(tokenizer) is not Tokenizer:
         raise SettingsError(f"{tokenizer!r} can't count words; expected a siamese_cbow.Tokenizer")
     words, rule = tokenizer.kind == "words", tokenizer.rule
     folds = characters.folds(lowercase=tokenizer.lowercase, words=words, rule=rule)
-    # What counts is the kind of the folded character: a capital may be newer than the table, its small letter older.
+    # The kind is that of the folded character: a capital may be newer than the table, its lower case older.
     folded = np.where(folds < 0, ord("i"), folds)
     kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation, rule=rule)[folded]
     after_letters = np.full(256, MAY_GO_ON, np.uint8)
@@ -56,10 +56,10 @@ def tables(tokenizer: Tokenizer) -> Tables:
 
 
 def normal_lines(text: Bytes, tokenizer: Tokenizer) -> Bytes:
-    """Lines in their normal form: that of those that may need it is made by `Tokenizer.normal`."""
+    """Lines in their normal form; `Tokenizer.normal` is applied to those that may need it."""
     if tokenizer.rule == 1:
         return text
-    if tokenizer.lowercase and tokenizer.language in DOTLESS:  # every capital I would need it
+    if tokenizer.lowercase and tokenizer.language in DOTLESS:  # every capital I needs it
         return _normal(text, tokenizer)
     bounds = np.empty((1024, 2), np.int64)
     pieces, done = [], 0
@@ -75,7 +75,7 @@ def normal_lines(text: Bytes, tokenizer: Tokenizer) -> Bytes:
         done = seen
     if len(pieces) == 1:
         return pieces[0]
-    return np.frombuffer(b"".join(piece.data for piece in pieces), np.uint8)  # read-only, as all texts
+    return np.frombuffer(b"".join(piece.data for piece in pieces), np.uint8)  # read-only, like all texts
 
 
 def _normal(lines: Bytes, tokenizer: Tokenizer) -> Bytes:
@@ -84,16 +84,16 @@ def _normal(lines: Bytes, tokenizer: Tokenizer) -> Bytes:
 
 @inner(**INLINE)
 def _beyond(eight: Any) -> Any:
-    """Not 0 where one of eight bytes is a colon or no ASCII."""
+    """Not 0 if one of eight bytes is a colon or not ASCII."""
     colons = eight ^ COLONS
     return (eight | ((colons - np.uint64(hash_table.ONES)) & ~colons)) & hash_table.TOP
 
 
 @njit(**LEAN)
 def unstable_lines(text: Bytes, i: int, flags: NDArray[np.uint8], bounds: Offsets) -> tuple[int, int]:
-    """Lines from `i` on that their normal form may differ from; `bounds` (n, 2) gets where they start and end.
+    """Lines from `i` on that may not be in normal form; `bounds` (n, 2) receives their starts and ends.
 
-    Returns how many they are, and how far it came: to the end of the text, or of the last line that `bounds` holds.
+    Returns their number and how far the search got: the end of the text, or of the last line that fits `bounds`.
     """
     n = 0
     while i < len(text):
@@ -129,8 +129,8 @@ def unstable_lines(text: Bytes, i: int, flags: NDArray[np.uint8], bounds: Offset
 class ScanScratch(NamedTuple):
     """What `look_up` and `count` work in."""
 
-    waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are asked for
-    hashes: Hashes  # (word_parts.N_BEGINNINGS,) of a word out of the vocabulary
+    waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are being fetched
+    hashes: Hashes  # (word_parts.N_BEGINNINGS,) of an out-of-vocabulary word
     points: Offsets  # (CUT + 2,) its characters
 
 
@@ -142,7 +142,7 @@ def scratch() -> ScanScratch:
 
 @inner(**INLINE)
 def _ask(slots: Slots, hashed: np.uint64, start: int, end: int, waiting: NDArray[np.uint64], n_waiting: int) -> int:
-    """Ask memory for the slot of a word, which waits until it has answered; returns how many are waiting now."""
+    """Prefetches the slot of a word, which waits in the queue; returns how many words are waiting now."""
     prefetch_item(slots, 2 * np.int64(hash_table.place_of(slots, hashed)))
     waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = hashed, np.uint64(start), np.uint64(end)
     return n_waiting + 1
@@ -163,9 +163,9 @@ def look_up(
     """Ids of the known words of each line: `ids` is filled, `ends[line]` is the number of ids up to its end.
 
     Returns the number of ids. `ids` has room for `len(text)` of them, `ends` for every line. A word's slot is
-    asked for at once and looked at a few words later, when memory has answered. Where there are `beginnings`, an
-    unknown word counts as the known word that begins alike; where there are buckets, it goes into `unknown`, which
-    has room for PER_CHARACTER n-grams and a word for each byte of the text.
+    prefetched and read a few words later, when it has arrived. With `beginnings`, an unknown word counts as the known
+    word with the same prefix; with buckets, it goes into `unknown`, which has room for PER_CHARACTER n-grams and one
+    word per byte of the text.
     """
     i, n_ids, line, n_waiting, waiting, n_unknown, n_ngrams = 0, 0, 0, 0, scratch.waiting, 0, 0
     while i < len(text):
@@ -200,14 +200,14 @@ def look_up(
 
 
 class WordTable(NamedTuple):
-    """The words that `count` has met, numbered in the order of first sight, with room for more.
+    """The words that `count` has seen, numbered in order of first occurrence, with room for more.
 
     In groups of translations each column has words of its own: English die and German die have two numbers.
     """
 
     slots: Slots
     counts: Counts  # (room for words,) how often word i was seen
-    columns: NDArray[np.int16]  # (room for words,) the line of its group that it stands in; 0 in running text
+    columns: NDArray[np.int16]  # (room for words,) its line in the group; 0 in running text
     starts: Offsets  # (room for words + 1,): word i is letters[starts[i] : starts[i + 1]]
     letters: Bytes  # the words written one after another, folded
 
@@ -219,7 +219,7 @@ def word_table(n_words: int) -> WordTable:
 
 
 class Cursor(NamedTuple):
-    """How far `count` came: it stops early where the table is full, and goes on from here after that has grown."""
+    """How far `count` got: it stops when the table is full and continues from here once the table has grown."""
 
     position: int
     n_ids: int
@@ -239,9 +239,9 @@ def count(
     ends: Offsets,
     cursor: Cursor,
 ) -> Cursor:
-    """Like `look_up`, but a word that was never seen gets the next id, and each word is counted.
+    """Like `look_up`, but a new word gets the next id, and every word is counted.
 
-    The end of an empty line, which is a boundary and no sentence, is kept as -1 - (number of ids).
+    The end of an empty line, a boundary and not a sentence, is stored as -1 - (number of ids).
 
     seeds  (n_lines,) of the hashes in each line of a group, the empty one at its end included; (1,) in running text
     """
@@ -257,8 +257,8 @@ def count(
         for position in range(n_waiting):
             place = slot_of(slots, waiting[position, 0])
             if slots[place, 1] == 0:
-                # At most half full, so that a search for a free slot stays short; a word may grow by half when
-                # it is folded (Ⱥ has two bytes, its lower case three).
+                # At most half full, so the search for a free slot stays short; a word may grow by half when
+                # folded (Ⱥ has two bytes, its lower case three).
                 first, last = np.int64(waiting[position, 1]), np.int64(waiting[position, 2])
                 full = 2 * (n_words + 1) > len(slots) or n_words == len(counts)
                 if full or n_letters + 2 * (last - first) > len(letters):

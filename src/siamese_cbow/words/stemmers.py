@@ -1,4 +1,4 @@
-"""What forms of one word have in common: the stem, by the Snowball algorithms, for the languages that these know."""
+"""What the forms of a word share: their stem, by the Snowball algorithms, for the languages these support."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from siamese_cbow.text.languages import find_language
 
 
 def stemmer_of(language: str) -> Any | None:
-    """The Snowball stemmer of a language, by its code or name; None where there is none.
+    """The Snowball stemmer of a language, by its code or name; None if there is none.
 
     `stemmer_of("en").stemWord("plays")` -> "play"
     """
     from Stemmer import Stemmer
 
-    known = find_language(language)  # of a stream that is older than the table, it may be no language
+    known = find_language(language)  # a stream older than the table may name no language
     if known and known.stemmer:
         with suppress(KeyError):  # some stemmers came with a later release
             return Stemmer(known.stemmer, 0)
@@ -24,12 +24,12 @@ def stemmer_of(language: str) -> Any | None:
 
 
 def word_stems(words: Sequence[str], language: str, languages: Sequence[str] = ()) -> Iterator[str | None]:
-    """The stem of each word, None where its language has no stemmer: plays -> play.
+    """The stem of each word, None if its language has no stemmer: plays -> play.
 
-    languages  of a vocabulary of several, whose words say their own: de:spielt -> de:spielt, en:plays -> en:play
+    languages  of a multilingual vocabulary, whose words name theirs: de:spielt -> de:spielt, en:plays -> en:play
     """
     stemmers = {code: stemmer for code in languages or (language,) if (stemmer := stemmer_of(code))}
-    if not languages and language in stemmers:  # in one call, which is four times as fast
+    if not languages and language in stemmers:  # one call is four times as fast
         yield from stemmers[language].stemWords([word.lower() for word in words])
         return
     for word in words:

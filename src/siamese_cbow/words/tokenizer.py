@@ -3,11 +3,11 @@
     "Don’t panic: 3.14 is 4U!"  ->  don't · panic · : · 3.14 · is · 4u · !
 
 `Tokenizer.words` is the definition, in plain Python: `normal` brings text into one spelling, and a pattern (`patterns`)
-finds the words in it. `scanner` does the same a hundred times faster over UTF-8 bytes, and `to_json` says the same to
-the `tokenizers` library; tests hold the three equal on arbitrary text.
+finds the words in it. `scanner` does the same a hundred times faster over UTF-8 bytes, and `to_json` writes the same
+for the `tokenizers` library; tests check that the three agree on arbitrary text.
 
-The definition has a version, the rule. It is stored with streams and models: whatever was cut by one rule is never
-silently mixed with words cut by another.
+The definition has a version, the rule. It is stored with streams and models, so words split by one rule are
+never silently mixed with words split by another.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from siamese_cbow.words import characters, patterns
 
 Kind: TypeAlias = Literal["words", "whitespace"]
 
-# Every rule that this version knows, and the release that brought it. Whatever changes the words of any text is a new
-# rule: add a line here, and ask for `rule` where old and new differ (`words`, `to_json`, `scanner.tables`). If an old
-# rule is no longer worth its code, delete its line: what was cut by it is then refused by its number.
+# Every rule that this version knows, and the release that introduced it. Any change to the words of any text is a new
+# rule: add a line here, and check `rule` where old and new differ (`words`, `to_json`, `scanner.tables`). If an old
+# rule is no longer worth its code, delete its line: data of that rule is then refused by its number.
 RULES = {
-    1: "0.1.0",  # with the letters and marks of Unicode 16; files that say nothing of a rule have this one
+    1: "0.1.0",  # with the letters and marks of Unicode 16; files that don't name a rule have this one
     2: "0.2.0",  # NFC, soft hyphens and joiners dropped; addresses, C++, emoji; syllables of Thai; rules of languages
 }
 RULE = max(RULES)
@@ -42,7 +42,7 @@ class Tokenizer:
     """How text is split into words.
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
-                 `whitespace`: whatever stands between white space (or NUL), for text that is tokenized already
+                 `whitespace`: whatever stands between white space (or NUL), for text that is already tokenized
     lowercase    The and the are one word
     punctuation  marks such as , and ! are words too (with kind `words`)
     rule         the version of all this, one of RULES
@@ -59,7 +59,7 @@ class Tokenizer:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise SettingsError(f"tokenizer kind is {self.kind!r}; expected one of {', '.join(get_args(Kind))}")
-        for name in ("lowercase", "punctuation"):  # which a file may say
+        for name in ("lowercase", "punctuation"):  # a file may set these
             if not isinstance(value := getattr(self, name), bool):
                 raise SettingsError(f"tokenizer {name} is {value!r}; expected true or false")
         if type(self.rule) is not int:
@@ -73,7 +73,7 @@ class Tokenizer:
             )
 
     def of_language(self, code: str) -> Tokenizer:
-        """The same for text in a language, by its code; unless it is of one already, or too old to know of any."""
+        """The same for text in a language, by its code; unchanged if it has one, or if its rule knows none."""
         return replace(self, language=code) if self.rule > 1 and not self.language and code in _LANGUAGES else self
 
     def words(self, text: str) -> list[str]:
@@ -92,7 +92,7 @@ class Tokenizer:
     def spelled(self, text: str) -> str:
         """The text as words are written: in its normal form, in lower case, with straight apostrophes.
 
-        `str.lower` does for ASCII only: it writes a final Σ as ς, and follows Python's Unicode version.
+        `str.lower` is right for ASCII only: it writes a final Σ as ς and follows Python's Unicode version.
         """
         text = self.normal(text)
         if text.isascii():
@@ -100,9 +100,9 @@ class Tokenizer:
         return text.translate(characters.replacements(self.lowercase, self.kind == "words", self.rule))
 
     def normal(self, text: str) -> str:
-        """The text in one spelling, but for its case. Rule 1 takes it as it is.
+        """The text in one spelling, except for case. Rule 1 leaves it as it is.
 
-        Rule 2: é as one character (NFC); without soft hyphens, joiners and other signs that can't be seen; İ as i,
+        Rule 2: é as one character (NFC); without soft hyphens, joiners and other invisible characters; İ as i,
         and Turkish I as ı; spaces for the https:// of addresses.
         """
         if self.rule == 1:
@@ -112,7 +112,7 @@ class Tokenizer:
         if self.lowercase and self.language in DOTLESS:
             text = text.replace("I", "ı")
         if self.lowercase and "İ" in text:
-            text = characters.composed(text.replace("İ", "i"))  # with what follows it: an accent, say
+            text = characters.composed(text.replace("İ", "i"))  # together with what follows, such as an accent
         if self.kind == "words" and "://" in text:
             text = re.sub(patterns.SCHEME, lambda match: " " * len(match[0]), text)
         return text
@@ -126,23 +126,23 @@ class Tokenizer:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Tokenizer:
-        """The tokenizer that has these settings; the opposite of `settings`. Without a rule, they are of rule 1."""
+        """The tokenizer that has these settings; the opposite of `settings`. Without a rule, rule 1."""
         try:
             return cls(**{"rule": 1, **settings})
         except TypeError as error:
             raise SettingsError(f"invalid tokenizer settings {dict(settings)}: {error}") from error
 
     def identity(self) -> dict[str, Any]:
-        """What fingerprints of streams and indexes are made of: the settings, without a rule if that is 1.
+        """What fingerprints of streams and indexes are computed from: the settings, without the rule if it is 1.
 
-        Version 0.1.0 made them so, and its streams and indexes go on to be used.
+        Version 0.1.0 did so, and its streams and indexes stay usable.
         """
         return {name: value for name, value in self.settings().items() if (name, value) != ("rule", 1)}
 
     def to_json(self, words: Sequence[str]) -> str:
         """The same tokenizer for the `tokenizers` library: word i has id i, and every other word id `len(words)`."""
         vocabulary = dict(zip(words, range(len(words)), strict=True))
-        # A token with spaces can't come out of any text, so it never collides with a word.
+        # No text yields a token with spaces, so it never collides with a word.
         unknown = UNKNOWN if UNKNOWN not in vocabulary else "[UNKNOWN WORD]"
         vocabulary[unknown] = len(words)
         pattern = patterns.oniguruma(self.kind, self.punctuation, self.rule, ELISIONS.get(self.language, ""))
@@ -165,7 +165,7 @@ class Tokenizer:
         return json.dumps(tokenizer, ensure_ascii=False, indent=1)
 
     def _normalizers(self) -> list[dict[str, Any]]:
-        """`spelled` in the words of the library."""
+        """`spelled` in the syntax of the library."""
 
         def replaced(content: str, **pattern: str) -> dict[str, Any]:
             return {"type": "Replace", "pattern": pattern, "content": content}
@@ -190,7 +190,7 @@ _LANGUAGES = sorted({*DOTLESS, *ELISIONS})
 
 
 def every_tokenizer() -> Iterator[Tokenizer]:
-    """All that there are, those of new rules and of no language in particular first."""
+    """All of them; those of new rules and without a language first."""
     either = (True, False)
     for rule, language in itertools.product(sorted(RULES, reverse=True), ("", *_LANGUAGES)):
         if rule > 1 or not language:
@@ -199,6 +199,6 @@ def every_tokenizer() -> Iterator[Tokenizer]:
 
 
 def _advice(rule: int) -> str:
-    """What to do about something that was cut into words by a rule that is not among RULES."""
+    """What to do about data whose rule is not among RULES."""
     version = "-U siamese-cbow" if type(rule) is not int or rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
     return f"this siamese-cbow knows {', '.join(map(str, RULES))}; install one that knows it: pip install {version}"

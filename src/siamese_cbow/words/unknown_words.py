@@ -1,17 +1,17 @@
-"""What a word out of the vocabulary counts as: nothing, a vector made of its letters, or a word that begins alike.
+"""What an out-of-vocabulary word counts as: nothing, a vector made of its letters, or a word with the same prefix.
 
     ngrams   kdoe77 -> <k kd do oe e7 77 7>, <kd kdo doe oe7 e77 77>, <kdo kdoe doe7 oe77 e77>
-             every one of these character n-grams has a vector, in one of some thousand buckets; the vector of the word
-             is made of theirs and of a direction that only this word has, see `kernels.means_reference.compose`
-    prefix   known: play, plays, player          playfully -> play          (common beginning `play`, four letters over)
+             each of these character n-grams has a vector, in one of a few thousand buckets; the vector of the word
+             combines theirs with a direction that only this word has, see `kernels.means_reference.compose`
+    prefix   known: play, plays, player          playfully -> play          (common prefix `play`)
                                                  xylophonist -> nothing
-    none     left out
+    none     skipped
 
-By `prefix` at least three letters are in common and at most four left over on either side; of several such words the
-most frequent one counts. This stands for two different words as one (covid and cover), so `ngrams` is the default of
-all that is trained: results/languages.md and results/unknown_words.md say what each is worth.
+`prefix` requires at least three letters in common and at most four more on either side; of several such words the
+most frequent wins. It confuses different words (covid and cover), so `ngrams` is the default of everything that is
+trained: results/languages.md and results/unknown_words.md compare them.
 
-Here are the definitions in plain Python, which small calls use. `word_parts` has the same for bulk.
+The definitions here are in plain Python, for small calls; `word_parts` has the same for bulk work.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Fallback: TypeAlias = Literal["none", "prefix", "ngrams"]
 
 REMEMBERED = 100_000  # unknown words
 
-# Characters of an n-gram; with a mark at either end of the word there are three for each of its characters. Measured:
+# Characters of an n-gram; with a mark at either end of the word there are three n-grams per character. Measured:
 # 3 to 6, as fastText has them, are as good and take up more buckets; 1 to 4 are worse (benchmarks/unknown_words.py).
 LONGEST = 4  # and 2 at least
 PER_CHARACTER = LONGEST - 1
-CUT = 64  # characters of a word whose n-grams count: the rest of a longer one tells nothing more
+CUT = 64  # characters of a word whose n-grams count: the rest of a longer word adds nothing
 BEGIN, END, ZERO, NINE = 0x02, 0x03, 0x30, 0x39  # code points; no word has one of the first two
 KEYS_ONLY = -1  # in place of a number of buckets: words get their key, and no n-grams
 NONE = -1  # in place of the bucket of an n-gram with a digit: 2.19.0 is not nearly the same as 2.19.1
@@ -42,7 +42,7 @@ _SEED, _MULTIPLIER, _ALL = 0xCBF29CE484222325, 0x9E3779B97F4A7C15, 2**64 - 1
 
 
 class UnknownWords(NamedTuple):
-    """Words out of the vocabulary, as the kernels take them: text i has those from offsets[i] to offsets[i + 1]."""
+    """Out-of-vocabulary words, as the kernels take them: text i has those from offsets[i] to offsets[i + 1]."""
 
     buckets: Ids  # (n_ngrams,) of all words, one after another; NONE for an n-gram that does not count
     starts: Offsets  # (n_words + 1,): word k has buckets[starts[k] : starts[k + 1]]
@@ -61,7 +61,7 @@ class LookedUp(NamedTuple):
 
 
 def no_unknown_words(n_texts: int) -> UnknownWords:
-    """What texts have whose unknown words are left out, or count as known ones."""
+    """For texts whose unknown words are skipped or count as known words."""
     none = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.uint64)
     return UnknownWords(*none, np.zeros(n_texts + 1, np.int64))
 
@@ -69,7 +69,7 @@ def no_unknown_words(n_texts: int) -> UnknownWords:
 def finder(vocabulary: Vocabulary, fallback: Fallback, *, few: bool = False) -> Callable[[str], int | None]:
     """Word -> id or None, one way or the other: `finder(vocabulary, "prefix")("playfully")` -> the id of play.
 
-    few  only a few words will be asked for, so that an index of all is not worth making
+    few  only a few words will be looked up, so an index of all is not worth building
     """
     known = vocabulary.id_of if few else vocabulary.index.get
     return _Nearest(known, vocabulary).id_of if fallback == "prefix" else known
@@ -93,7 +93,7 @@ def ngrams(word: str, n_buckets: int) -> list[int]:
 
 
 def key_of(word: str) -> int:
-    """A number of 64 bits that tells a word from every other: where the direction that only it has starts."""
+    """A 64-bit number that identifies a word: the seed of its own direction."""
     hashed = _SEED
     for point in map(ord, word):
         hashed = _mix(hashed, point)
@@ -113,7 +113,7 @@ class _Nearest:
         self._seen: dict[str, int | None] = {}
 
     def id_of(self, word: str) -> int | None:
-        """The id of the word, or of the known word it counts as; None where there is none."""
+        """The id of the word, or of the known word it counts as; None if there is none."""
         known = self._known(word)
         if known is not None:
             return known

@@ -1,19 +1,19 @@
-"""The words that have a vector, in order of falling count.
+"""The words that have a vector, by decreasing count.
 
     3 the
     2 cat
-    2 sat      <- as often as cat; ties stand in the order of their UTF-8 bytes, so the order is total
+    2 sat      <- as often as cat; ties are in the order of their UTF-8 bytes, so the order is total
 
 Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. A file has one `count word` per line.
 
-With several languages, the words of one stand after those of the other, each written with its language: `de:haus`.
+With several languages, the words of each follow those of the one before, written with their language: `de:haus`.
 
-`LazyVocabulary` cuts the text of such a file only when somebody asks for more than a few of its words:
+`LazyVocabulary` parses the text of such a file only when more than a few words are looked up:
 
     "3 the\\n2 cat\\n"  ->  id_of("cat") looks for " cat\\n" and counts the lines before it: 1
 
-A model of 300,000 words is loaded and asked for ten of them: cutting its file into a list and that into a dictionary
-would take a fifth of a second, and finding ten words in the text takes some milliseconds.
+For a model of 300,000 words, splitting the file into a list and building a dictionary would take a fifth of a second;
+finding ten words in the text takes a few milliseconds.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Counts, without_caches
 from siamese_cbow.errors import FormatError, InputError
 
-# Letters of words that begin alike, see `unknown_words`.
+# Letters of words with the same prefix, see `unknown_words`.
 IN_COMMON = 3  # at least
 LEFT_OVER = 4  # at most
 
-FEW = 64  # words that are looked for in the text of a lazy vocabulary; with the next one the dictionary is made
+FEW = 64  # words looked up in the text of a lazy vocabulary; the next one builds the dictionary
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Vocabulary:
 
     words: Sequence[str]  # (n_words,)
     counts: Counts  # (n_words,) int64
-    languages: tuple[str, ...] = ()  # whose words these are; empty where there is but one
+    languages: tuple[str, ...] = ()  # of the words; empty if there is only one
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
@@ -72,7 +72,7 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Word -> id; made when it is first asked for."""
+        """Word -> id; built on first use."""
         return {word: i for i, word in enumerate(self.words)}
 
     def id_of(self, word: str) -> int | None:
@@ -80,7 +80,7 @@ class Vocabulary:
         return self.index.get(word)
 
     def first_like(self, beginning: str) -> int | None:
-        """The first word (so the most frequent) with this beginning, IN_COMMON letters or more, and LEFT_OVER at most.
+        """The first (so most frequent) word with this prefix of IN_COMMON letters or more, and at most LEFT_OVER more.
 
         plays, play, player: `first_like("play")` -> 0; `first_like("playe")` -> 2; `first_like("pl")` -> None
         """
@@ -158,7 +158,7 @@ class Vocabulary:
 
     def write(self, path: Path | str) -> None:
         """Writes the file that `read` reads."""
-        from siamese_cbow.base.files import atomic_file  # not for those who only read
+        from siamese_cbow.base.files import atomic_file  # readers don't need it
 
         with atomic_file(Path(path)) as file:
             file.write_text(self.to_text(), encoding="utf-8", newline="\n")
@@ -178,14 +178,14 @@ def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
 
 
 class LazyVocabulary(Vocabulary):
-    """A vocabulary that equals the one `Vocabulary.read` makes of the same text, and is there at once.
+    """A vocabulary equal to what `Vocabulary.read` makes of the same text, but ready at once.
 
-    text       `count word` lines, with no other spaces: what `plain` says yes to
+    text       `count word` lines, with no other spaces: text that passes `plain`
     languages  as in `Vocabulary`
     """
 
     def __init__(self, text: str, languages: Sequence[str] = ()) -> None:
-        # Everything goes past the frozen dataclass: it would want the words and the counts now.
+        # Bypasses the frozen dataclass, which would need the words and the counts now.
         self.__dict__.update(languages=tuple(languages), _text=text, _n=text.count("\n"), _asked=0)
 
     _text: str
@@ -194,7 +194,7 @@ class LazyVocabulary(Vocabulary):
 
     @staticmethod
     def plain(text: str) -> bool:
-        """Whether every line seems to be a count, one space and a word: not so where a word has a space in it."""
+        """Whether every line seems to be a count, one space and a word: False if a word contains a space."""
         return text.endswith("\n") and text.count(" ") == text.count("\n") and not text.startswith((" ", "\n"))
 
     def __len__(self) -> int:
@@ -220,7 +220,7 @@ class LazyVocabulary(Vocabulary):
         return counts
 
     def id_of(self, word: str) -> int | None:
-        """The id of a word, or None: found in the text, until the dictionary is worth its while."""
+        """The id of a word, or None: found in the text until a dictionary pays off."""
         if not self._is_one_of_few():
             return self.index.get(word)
         if not word or " " in word or "\n" in word:

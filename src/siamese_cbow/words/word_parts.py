@@ -1,12 +1,12 @@
-"""Beginnings and n-grams of words, hashed without making a string: what becomes of unknown words in bulk.
+"""Beginnings and n-grams of words, hashed without making a string: unknown words in bulk.
 
-The definitions, in plain Python, are in `unknown_words`; tests hold the two equal. Beginnings stand in a table:
+The definitions, in plain Python, are in `unknown_words`; tests check that the two agree. Beginnings are in a table:
 
     known: plays, play, player     beginnings: pla, play, plays -> 0, playe, player -> 2, ...
     playful  ->  playful, playfu, playf: no beginning of a known word; play: 0, so it counts as plays
 
-It has the beginnings of all known words that leave over at most LEFT_OVER letters, each with the first of its words,
-which is the most frequent.
+It holds the beginnings of all known words that leave at most LEFT_OVER letters, each with the first, most frequent,
+of its words.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def beginnings_of(letters: Bytes, starts: Offsets) -> Slots:
 
 @njit(**LEAN)
 def _fill_beginnings(slots: Slots, letters: Bytes, starts: Offsets, folds: NDArray[np.int32], hashes: Hashes) -> bool:
-    """Fills an empty table; False where it is too small."""
+    """Fills an empty table; False if it is too small."""
     n_taken = 0
     for word in range(len(starts) - 1):
         n = _hash_beginnings(letters, starts[word], starts[word + 1], folds, hashes)
@@ -70,7 +70,7 @@ def _fill_beginnings(slots: Slots, letters: Bytes, starts: Offsets, folds: NDArr
 
 @inner(**LEAN)
 def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginnings: Slots, hashes: Hashes) -> Any:
-    """The id + 1 of the known word that the word text[i:end] counts as; 0 where there is none.
+    """The id + 1 of the known word that the word text[i:end] counts as; 0 if there is none.
 
     hashes  (N_BEGINNINGS,) to work in
     """
@@ -158,7 +158,7 @@ def _is_digit(point: Any) -> Any:
 def ngrams_of(letters: Bytes, starts: Offsets, n_buckets: int) -> tuple[Ids, Offsets, NDArray[np.uint64]]:
     """The buckets of words written one after another, as they are: word k has buckets[ends[k] : ends[k + 1]]; and keys.
 
-    The same as `unknown_words.ngrams` and `key_of` give of each.
+    The same as `unknown_words.ngrams` and `key_of` for each word.
     """
     buckets, ends = np.empty(PER_CHARACTER * len(letters), np.int32), np.zeros(len(starts), np.int64)
     as_it_is, points = characters.folds(lowercase=False, words=False), np.empty(CUT + 2, np.int64)
