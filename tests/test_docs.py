@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import runpy
@@ -189,6 +190,15 @@ def test_columns_of_parameters_become_lists() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "docs_parameters.py"))["listed"]
     text = "Reads text.\n\na, b   one\n         and more\nlong_name  two\n\nNot  so.\nNor this."
     assert tool(text) == ("Reads text.\n\n- **a, b**: one and more\n- **long_name**: two\n\nNot  so.\nNor this.")
+    assert tool("Adds.\n\n>>> 1 + 1\n2") == "Adds.\n\n```pycon\n>>> 1 + 1\n2\n```"
+
+
+@pytest.mark.parametrize("name", sc.__all__)
+def test_no_columns_of_parameters_are_left(name: str) -> None:
+    """A name that fills its column leaves one space, and the whole block would become one paragraph."""
+    tool = runpy.run_path(str(ROOT / "tools" / "docs_parameters.py"))
+    text = tool["listed"](inspect.getdoc(getattr(sc, name)) or "")
+    assert [line for line in text.splitlines() if re.match(r"\w+ {4,}\w", line)] == []
 
 
 @pytest.mark.parametrize("name", ["cluster", "scaling"])

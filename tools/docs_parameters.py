@@ -4,7 +4,8 @@
     threads     number of threads;     ->    - **threads**: number of threads; all cores by default
                 all cores by default
 
-In the source they stand in two columns, which Markdown would run together into one paragraph.
+In the source they stand in two columns, which Markdown would run together into one paragraph. Examples with >>>, which
+Markdown would take for quotations, become code.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ ENTRY = re.compile(r"(?P<name>`?[*\w][\w, .`*]{0,40}?) {2,}(?P<text>\S.*)")
 
 
 def listed(text: str) -> str:
-    """A docstring with its columns as a list."""
+    """A docstring with its columns as a list and its examples as code."""
     return "\n\n".join(_paragraph(part) for part in re.split(r"\n[ ]*\n", text))
 
 
 def _paragraph(part: str) -> str:
     lines = part.split("\n")
+    if lines[0].startswith(">>> "):
+        return f"```pycon\n{part}\n```"
     if not ENTRY.fullmatch(lines[0]) or not all(ENTRY.fullmatch(line) or line.startswith("  ") for line in lines):
         return part
     entries: list[str] = []

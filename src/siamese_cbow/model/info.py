@@ -34,18 +34,18 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 class ModelInfo(Mapping[str, Any]):
     """Where a model comes from; None where unknown. `dataclasses.replace` returns a changed copy.
 
-    data, licence, limits, biases   for readers: the training text, and what to know before use
-    scores         how good it is, as measured with just these rows
-    recipe         the settings of its training run; `name` is the name of the recipe
-    corpus         the text: its fingerprint, alone or in a table with sizes
-    trained        how far: epochs, examples, words
-    start          data, licence and corpus of the model that training started from
-    combined       what the models that it was made of did not have in common
-    unknown_words  how unknown words are treated, a `Fallback`
-    language       the language of all its words; `languages`, of a model of several
-    compression    the size before compression
-    postprocessing what was done to the rows after training
-    extra          your own notes
+    data, licence, limits, biases  for readers: the training text, and what to know before use
+    scores          how good it is, as measured with just these rows
+    recipe          the settings of its training run; `name` is the name of the recipe
+    corpus          the text: its fingerprint, alone or in a table with sizes
+    trained         how far: epochs, examples, words
+    start           data, licence and corpus of the model that training started from
+    combined        what the models that it was made of did not have in common
+    unknown_words   how unknown words are treated, a `Fallback`
+    language        the language of all its words; `languages`, of a model of several
+    compression     the size before compression
+    postprocessing  what was done to the rows after training
+    extra           your own notes
     """
 
     data: str | Table | None = None

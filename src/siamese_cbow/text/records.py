@@ -27,22 +27,22 @@ MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a record; NULs of t
 class TextSettings:
     """How text is read, in every command and function that reads text.
 
-    layout      sentences: one sentence per line, an empty line between documents
-                paragraphs: one paragraph per line, to be split into sentences, an empty line between documents
-                wrapped: running text with short lines, an empty line between paragraphs, a file is a document
-                auto: detect it
-    boundary    boundary that neighbouring sentences never cross in training: the end of a document or of a paragraph
-    language    of the text, by name or tag ("German", "de", "pt-br"); auto: detect it. Determines sentence splitting
-                and, for training, stemming and tokenisation
-    text_column the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
-    unit        what a row is (search, encode, ...): a line (in a table, a record); a sentence or a paragraph of running
-                text; a document (a file or a record); auto: a paragraph of wrapped text, else a line. Training always
-                reads sentences
-    encoding    of the text, such as "cp1252"; detected by default
-    kind        groups: each line holds paraphrases (PPDB or tab-separated) instead of running text; for training only
-    globs       which files of folders are read, as for ripgrep: ("*.md",) only these, ("!drafts/",) all but those
-    code        include code blocks of HTML and Markdown
-    languages   for groups of translations, the language of each column: ("en", "de"); each has its own words
+    layout       sentences: one sentence per line, an empty line between documents;
+                 paragraphs: one paragraph per line, to be split into sentences, an empty line between documents;
+                 wrapped: running text with short lines, an empty line between paragraphs, a file is a document;
+                 auto: detect it
+    boundary     boundary that neighbouring sentences never cross in training: the end of a document or of a paragraph
+    language     of the text, by name or tag ("German", "de", "pt-br"); auto: detect it. Determines sentence splitting
+                 and, for training, stemming and tokenisation
+    text_column  the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
+    unit         what a row is (search, encode, ...): a line (in a table, a record); a sentence or a paragraph of
+                 running text; a document (a file or a record); auto: a paragraph of wrapped text, else a line. Training
+                 always reads sentences
+    encoding     of the text, such as "cp1252"; detected by default
+    kind         groups: each line holds paraphrases (PPDB or tab-separated) instead of running text; for training only
+    globs        which files of folders are read, as for ripgrep: ("*.md",) only these, ("!drafts/",) all but those
+    code         include code blocks of HTML and Markdown
+    languages    for groups of translations, the language of each column: ("en", "de"); each has its own words
     """
 
     layout: Literal["auto", "sentences", "paragraphs", "wrapped"] = "auto"
