@@ -147,7 +147,7 @@ def sources_of(inputs: Any, settings: TextSettings) -> Sources:
         else:
             corpus = Corpus(given := list(group), settings)
             if not corpus.files:
-                raise InputError(f"{given} is not only files; a cluster reads files, folders and URLs")
+                raise InputError(f"{given} contains more than files; a cluster reads files, folders and URLs")
             own_names = {Path(name).expanduser() for name in given}
             sources += [replace(_looked_up(str(path)), is_named=path in own_names) for path in corpus.files]
             remarks += corpus.remarks

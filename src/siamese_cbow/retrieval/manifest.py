@@ -188,7 +188,7 @@ class Manifest:
                 raise ValueError(f"the rows of {name!r} count {entry.counted!r}")
             numbers = (entry.size, entry.mtime_ns, entry.first, entry.last)
             if not all(type(number) is int for number in numbers) or not 0 <= entry.first <= entry.last:
-                raise ValueError(f"the entry of {name!r} has other numbers than a file")
+                raise ValueError(f"the entry of {name!r} has invalid numbers")
             if entry.segment not in self.segments:
                 raise ValueError(f"{name!r} is in {entry.segment!r}, which is not listed")
 

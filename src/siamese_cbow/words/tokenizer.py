@@ -42,7 +42,7 @@ class Tokenizer:
     """How text is split into words.
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
-                 `whitespace`: whatever stands between white space (or NUL), for text that is already tokenized
+                 `whitespace`: whatever stands between white space (or NUL), for text that is already tokenised
     lowercase    The and the are one word
     punctuation  marks such as , and ! are words too (with kind `words`)
     rule         the version of all this, one of RULES
