@@ -187,7 +187,7 @@ def _with_byte_order(dtype: np.dtype[Any], machine: Machine, version: Any, order
     if any(part is not None for part in more[:3]):
         raise TypeError("an array of records")
     if type(order) is not str or order not in ("<", ">", "=", "|"):
-        raise ValueError("an unknown byte order")
+        raise ValueError("an unknown order of bytes")
     return dtype if order in ("=", "|") else dtype.newbyteorder("<" if order == "<" else ">")
 
 
@@ -204,7 +204,7 @@ def _array(machine: Machine, *state: Any) -> NDArray[Any]:
     if not isinstance(dtype, np.dtype):
         raise TypeError("an array without a dtype")
     if not (isinstance(shape, tuple) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)):
-        raise TypeError("an array with an invalid shape")
+        raise TypeError("an array with a shape that is none")
     n_items = math.prod(shape)
     if dtype.hasobject:
         if not isinstance(content, list) or len(content) != n_items:

@@ -156,7 +156,8 @@ def check_target(path: Path, *, trains: bool = False) -> None:
     check_replaceable(path, MODEL_FILES, "a model")
     if not trains and (path / RUN / RUN_FILE).exists():
         raise InputError(
-            f"{path} holds an unfinished training run; run its command again to finish it, or choose another folder"
+            f"{path} holds a training that is not finished; give its command again to finish it, or choose another "
+            "folder"
         )
     if path.is_dir() and {entry.name for entry in path.iterdir()} - {RUN}:
         try:

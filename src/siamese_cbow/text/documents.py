@@ -167,7 +167,7 @@ def markdown_texts(text: str, name: str, *, code: bool) -> Paragraphs:
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     tokens = parser.parse(text)
     if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
-        raise NoText(f"{name} has lists or quotations nested {_DEEPEST} deep; expected a document: rename it to .txt")
+        raise NoText(f"{name} has lists or quotations {_DEEPEST} deep; expected a document: rename it to .txt")
     paragraphs: Paragraphs = []
     cells: list[str] | None = None
     for token in tokens:

@@ -125,7 +125,7 @@ class SkipThoughtEncoder:
                     out[batch[packed.order]] = np.concatenate([_units(s) if use_norm else s for s in states], axis=1)
                     progress.advance(len(batch))
             seconds = max(time.perf_counter() - began, 1e-9)
-            progress.say(f"encoded {len(texts):,} texts in {seconds:.1f} s, {len(texts) / seconds:,.0f} per second")
+            progress.say(f"encoded {len(texts):,} texts in {seconds:.1f} s, {len(texts) / seconds:,.0f} a second")
         vectors = _units(out) if normalize_embeddings else out
         return vectors[0] if isinstance(sentences, str) else vectors
 
