@@ -8,7 +8,7 @@ before are kept in a file beside the stream. Rules:
 
     adagrad   ours: see `cluster.averaging`
     all       ours, but all rows that were touched are averaged after every round
-    touches32 ours, but a row is averaged when a worker has moved it about 32 times, or any other number
+    touches8  ours, but a row is averaged when a worker has moved it about 8 times, or any other number
     mean      the mean of what those who touched a row made of it
     sum       moves are added up as they are
     forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer
@@ -41,7 +41,8 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.training.loop import Run
 from siamese_cbow.training.plan import plan_of
 
-RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,1024", "4,512", "8,256", "2,512,all", "4,256,all", "8,128,all"]
+RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,1024", "4,512", "8,256"]
+RUNS += [f"{run},{rule}" for rule in ("touches8", "all") for run in ("2,512", "4,256", "8,128")]
 RULES = [f"8,128,{rule}" for rule in ("mean", "sum", "forget", "elastic", "slow")]
 
 

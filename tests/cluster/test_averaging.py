@@ -104,7 +104,7 @@ def test_all_go_on_from_the_same_rows(optimizer, n, exchanges, monkeypatch):  # 
 
 
 def test_rare_rows_are_averaged_rarely() -> None:
-    periods = periods_of(np.array([0.5, 0.006, 0.004, 0.002, 0.0001, 0.0]), 1000)
+    periods = periods_of(np.array([0.5, 0.024, 0.016, 0.008, 0.0001, 0.0]), 1000)
     assert periods.tolist() == [1, 2, 2, 4, 8, 8]
     assert (1004 % periods).tolist() == [0, 0, 0, 0, 4, 4]  # a job may have thousands of rounds
 

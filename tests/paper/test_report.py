@@ -30,7 +30,6 @@ from siamese_cbow.paper import work_pieces, work_plan
 from siamese_cbow.paper.analysis import length_and_overlap
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report
-from siamese_cbow.paper.durations import _size
 from siamese_cbow.paper.recipes import COMPARED, PARTS, QUICK, SYSTEMS, matched
 from siamese_cbow.paper.reproduce import reproduce, reproduction_work
 from siamese_cbow.paper.system_tables import seconds
@@ -637,14 +636,6 @@ def test_seconds_are_short() -> None:
 
 
 # other people's files
-
-
-@pytest.mark.parametrize(("objective", "times"), [("softmax", 3.0), ("hinge", 3.0), ("contrastive", 1.0)])
-def test_sampled_negatives_count_as_work(objective: Any, times: float) -> None:
-    """Four negatives beside two positives; for an objective that takes them from the batch they are free."""
-    stream = Stream.of_words([[["a", "b"], ["b", "c"], ["c", "a"]]])
-    recipe = SiameseCBOW(objective=objective, dim=300, negatives=4, epochs=1)
-    assert _size(recipe, stream) == times * stream.n_tokens
 
 
 def test_files_of_others_stay(tmp_path: Path, made: Any) -> None:

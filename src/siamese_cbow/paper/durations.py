@@ -22,7 +22,8 @@ from siamese_cbow.paper.treatments import treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.stream.stream import Stream
 
-CUT, SMALL_CUT = 40_000, 2_000  # words: the difference in time gives the cost per word
+SMALL_CUT = 2_000  # words: what a training on so few takes is a fixed cost
+GROWTH, LONG_ENOUGH = 4, 0.3  # a sample grows by this factor until a training on it takes so many seconds more
 SYSTEM_SCORINGS = 6  # evaluating a system costs about as much as scoring this many points
 SPEEDS = {"Word2Vec skipgram": 280_000, "Word2Vec cbow": 1_000_000, "SkipThought": 8_000, "FastSent": 300_000}
 
@@ -66,14 +67,9 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
         kinds.setdefault(work_kind(piece.recipe), []).append(piece)
     total, scoring, treating, tasks = 0.0, 0.0, 0.0, 0.0
     systems = [piece for piece in pieces if piece.kind == "system"]
-    for kind, alike in kinds.items():
+    for alike in kinds.values():
         with suppress(SiameseCBOWError):  # its library is missing, or the sample has too little text
-            recipe, large = _once(alike[0].recipe), 2 * SMALL_CUT if kind == "SkipThought" else CUT
-            cuts = [_cut(job.stream, n_words) for n_words in (SMALL_CUT, large)]
-            _train(recipe, cuts[0], job)  # warm-up: compiles the kernels
-            (fixed, _), (seconds, model) = (_timed(partial(_train, recipe, cut, job)) for cut in cuts)
-            sizes = [_size(recipe, cut) for cut in cuts]
-            a_word = max(0.0, seconds - fixed) / max(1.0, sizes[1] - sizes[0])  # the rest is a fixed cost per training
+            fixed, a_word, model = _costs(_once(alike[0].recipe), job)
             total += sum(fixed + a_word * _size(piece.recipe, job.stream) for piece in alike)
             if not scoring:
                 scoring = _second(partial(point, model, job.sets, ""))
@@ -84,6 +80,18 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
     timings = job.scale.seconds_one_by_one * sum(map(job.is_timed, systems))
     scorings = scoring * sum(n_scorings(piece, job) for piece in pieces if piece.kind != "system")
     return total + scorings + timings + (treating + 2 * tasks) * len(systems)
+
+
+def _costs(recipe: Any, job: Job) -> tuple[float, float, Any]:
+    """Seconds of a training however short, seconds of each word on top of it, and the last model trained."""
+    cut = small = _cut(job.stream, SMALL_CUT)
+    _train(recipe, cut, job)  # warm-up: compiles the kernels
+    (fixed, model), more = _timed(partial(_train, recipe, cut, job)), 0.0
+    while more < LONG_ENOUGH and cut.n_sentences < job.stream.n_sentences:
+        cut = _cut(job.stream, GROWTH * cut.n_tokens)
+        seconds, model = _timed(partial(_train, recipe, cut, job))
+        more = seconds - fixed
+    return fixed, max(0.0, more) / max(1.0, _size(recipe, cut) - _size(recipe, small)), model
 
 
 def _treat(system: Any, job: Job) -> None:
