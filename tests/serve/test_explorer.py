@@ -189,6 +189,11 @@ def test_compare(page: Any, server: Running, model: Model) -> None:
     assert texts(page, ".pairing[aria-label=her] div + div .name") == [word for word, _ in right]
     both = {word for word, _ in left} & {word for word, _ in right}
     assert set(texts(page, ".pairing[aria-label=her] .shared")) == both
+    colours = {
+        kind: page.locator(f".pairing[aria-label=her] .name{kind}").first.evaluate("e => getComputedStyle(e).color")
+        for kind in (".shared", ":not(.shared)")
+    }
+    assert colours[".shared"] != colours[":not(.shared)"]
     page.get_by_role("textbox", name="Words").fill("cat, blorf")
     page.get_by_role("button", name="Compare").click()
     sync_api.expect(page.locator(".pairing")).to_have_count(2)
@@ -370,7 +375,7 @@ def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
     pictures = [("light", 1100, light), ("dark", 1100, ["sentences", "map"]), ("light", 390, ["sentences"])]
     if target == tmp_path:  # that they can be made is seen from two
         pictures = [("light", 1100, ["map"]), ("dark", 390, ["sentences"])]
-    heights = {"sentences": 1060, "words": 900, "map": 1010, "compare": 1110, "norms": 1250, "search": 1090}
+    heights = {"sentences": 1060, "words": 900, "map": 1010, "compare": 1110, "norms": 1250, "search": 1300}
     with running(*models) as server:
         for scheme, width, views in pictures:
             context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
