@@ -246,15 +246,15 @@ def time(view: View) -> Iterator[Claim]:
     """Table 3: time to compare sentences."""
     ours, theirs = (view.results.systems[key][0]["timing"] for key in ("siamese", "skip-thought"))
     in_paper = paper()["table3"]["skip-thought"]["all"] / paper()["table3"]["siamese"]["all"]
-    ratios = sorted(slow / fast for slow in theirs["parts"] for fast in ours["parts"])
     ratio = theirs["one_by_one"] / ours["one_by_one"]
+    ratios = sorted([ratio, *(slow / fast for slow in theirs["parts"] for fast in ours["parts"])])
     yield Claim(
         "time",
         f"Averaging is far faster than skip-thought at prediction time: {in_paper:,.0f} times (4.3, Table 3)",
-        f"{ratio:,.0f} times ({ratios[0]:,.0f} to {ratios[-1]:,.0f} across subsets of the pairs), one pair at a time: "
-        f"{seconds(ours['one_by_one'] / ours['n_pairs'])} per pair against "
+        f"{ratio:,.0f} times ({ratios[0]:,.0f} to {ratios[-1]:,.0f} when thirds of the pairs are timed again), one "
+        f"pair at a time: {seconds(ours['one_by_one'] / ours['n_pairs'])} per pair against "
         f"{seconds(theirs['one_by_one'] / theirs['n_pairs'])} for skip-thought with "
         f"{view.results.systems['skip-thought'][0]['dim']} dimensions; the claim holds above {FASTER} times in every "
-        "subset",
+        "timing",
         HOLDS if ratios[0] > FASTER else FAILS if ratios[-1] <= FASTER else UNDECIDED,
     )
