@@ -121,7 +121,7 @@ def main() -> None:
     small = sorted((row for row in rows if row[1][-1]), key=lambda row: -row[0])[:10]
     header = ["words", "dim", "dtype", "MB", "2012-13", "2014-15", "all", "change from the full model"]
     text = (
-        f"{model!r}, {size(model) / 1e6:.0f} MB; mean Pearson over {len(sets)} STS sets, official protocol: "
+        f"`{model!r}`, {size(model) / 1e6:.0f} MB; mean Pearson over {len(sets)} STS sets, official protocol: "
         f"{whole[0]:.4f} on 2012-2013, {whole[1]:.4f} on 2014-2015, {whole[2]:.4f} on all.\n\n"
         f"Of {len(rows)} sizes, the ten best within {LIMIT / 1e6:.0f} MB, by their score on 2012-2013:\n\n"
         f"{markdown(header, [row[:-1] for _, row in small])}\n\n"

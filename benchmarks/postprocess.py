@@ -52,7 +52,7 @@ def main() -> None:
         rows.append([name, *(f"{score:.4f}" for score in mean), *(f"{gain:+.4f}" for gain in (mean - first)[:2])])
     recipe = models[0].info["recipe"]
     text = (
-        f"{models[0]!r}, {len(models)} seed{'s' if len(models) > 1 else ''}, mean Pearson over {len(sets)} STS sets, "
+        f"`{models[0]!r}`, {len(models)} seed{'s' if len(models) > 1 else ''}, mean Pearson over {len(sets)} STS sets, "
         f"official protocol. The recipe has already removed {recipe['common_directions']} common directions and "
         f"scaled rows to length^{recipe['length_power']:g} x information^{recipe['idf_power']:g}.\n\n"
         f"{markdown(['steps', '2012-13', '2014-15', 'all', 'gain 2012-13', 'gain 2014-15'], rows)}\n\n"

@@ -70,7 +70,7 @@ def main() -> None:
     model = load(options.model)
     header = ["set", "unknown words", "fallback", "accuracy", f"against `{BEFORE}`", "texts"]
     text = (
-        f"{model!r}. Logistic regression on its vectors; MR and SUBJ in {FOLDS} folds, {len(SEEDS)} random splits; "
+        f"`{model!r}`. Logistic regression on its vectors; MR and SUBJ in {FOLDS} folds, {len(SEEDS)} random splits; "
         "SST-2 on its test split. Differences with a 95% bootstrap interval over texts, and McNemar's exact "
         "test.\n\n"
         f"{markdown(header, rows_of(model, options.folder))}\n\n{machine('numpy', 'scikit-learn')}"

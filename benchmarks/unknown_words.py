@@ -172,7 +172,7 @@ def speed(whole: Model, path: Path, write: bool) -> None:
         ),
     }
     section = (
-        f"{whole!r}, {len(real):,} texts of {LENGTH} words. Speed with unknown words divided by the speed "
+        f"`{whole!r}`, {len(real):,} texts of {LENGTH} words. Speed with unknown words divided by the speed "
         "without: CPU time, one thread, alternating (`--text`).\n\n"
         f"{markdown(['text', 'speed'], [[name, f'{figure:.2f}'] for name, figure in figures.items()])}\n\n"
         f"{machine('numpy', 'numba')}\n"
@@ -210,7 +210,7 @@ def main() -> None:
             [f"{size:,}", NGRAMS, f"{lacking:,} of {lacking:,}", *(f"{x:.4f}" for x in scores(fitted(model), sets))]
         )
     text = (
-        f"{whole!r}, with a truncated vocabulary; mean Pearson over {len(sets)} STS sets, official protocol.\n\n"
+        f"`{whole!r}`, with a truncated vocabulary; mean Pearson over {len(sets)} STS sets, official protocol.\n\n"
         f"{markdown(['words', 'unknown words', 'get a vector', '2012-13', '2014-15', 'all'], rows)}\n\n"
         f"{machine('numpy')}"
     )
