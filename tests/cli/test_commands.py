@@ -93,6 +93,7 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
         ("train a -o m --average-every 2", "--average-every: only with --cluster ADDRESS, such as --cluster local"),
         ("search cat --index ix --sentences", "--sentences: only for FILES; an index keeps how its text was read"),
         ("similarity one two --text-column a,b", "--text-column: only with --file FILE"),
+        ("train a.txt b.txt -o m --passes 1,2", "--passes: only for streams, one number for each; prepare every text"),
         ("evaluate --folds 3", "--folds: only with --probe FILE"),
         ("evaluate --probe a.tsv --pairs b.tsv", "--pairs: not with --probe, which runs on its own"),
         ("evaluate --tasks dir --probe a.tsv", "--probe: not with --tasks, which runs on its own"),

@@ -456,6 +456,8 @@ def test_one_number_of_neighbours(plain: Model) -> None:
         plain.neighbours("east", k=2, topn=3)
     with pytest.raises(SettingsError, match=r"k is 2\.5; expected a whole number, 1 or more"):
         plain.neighbours("east", k=2.5)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="truncate_dim is True; expected a whole number from 1 to 2"):
+        plain.encode("east", truncate_dim=True)
 
 
 @pytest.mark.parametrize(("text", "advice"), [(b"a", "decode"), (["a"], "join its words"), (None, "fillna")])

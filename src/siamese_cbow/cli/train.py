@@ -162,6 +162,7 @@ def train(
     if cluster is not None:
         _refuse_text(inputs)
     if not are_streams(inputs):
+        refuse_options({"passes"}, "only for streams, one number for each; prepare every text first")
         if dry_run or output is None:
             click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"])))
             return

@@ -278,7 +278,8 @@ def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
 
 def at_least_1(name: str, value: int, highest: int | None = None) -> int:
     """The value of an option, checked: `at_least_1("k", 3)` -> 3."""
-    if not isinstance(value, int | np.integer) or value < 1 or (highest is not None and value > highest):
+    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_number or value < 1 or (highest is not None and value > highest):
         numbers = ", 1 or more" if highest is None else f" from 1 to {highest}"
         raise SettingsError(f"{name} is {value!r}; expected a whole number{numbers}")
     return value
