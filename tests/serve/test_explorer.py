@@ -189,6 +189,9 @@ def test_compare(page: Any, server: Running, model: Model) -> None:
     assert texts(page, ".pairing[aria-label=her] div + div .name") == [word for word, _ in right]
     both = {word for word, _ in left} & {word for word, _ in right}
     assert set(texts(page, ".pairing[aria-label=her] .shared")) == both
+    colour = "element => getComputedStyle(element).color"
+    shared, own = (page.locator(f".pairing[aria-label=her] .name{kind}").first for kind in (".shared", ":not(.shared)"))
+    assert shared.evaluate(colour) != own.evaluate(colour)  # as the text above them says
     page.get_by_role("textbox", name="Words").fill("cat, blorf")
     page.get_by_role("button", name="Compare").click()
     sync_api.expect(page.locator(".pairing")).to_have_count(2)
