@@ -301,6 +301,8 @@ def test_neighbours_say_what_unknown_words_are_made_of() -> None:
         assert unknown["word"] == "blorf"
         assert unknown["made_of"].startswith("built from its letters")
     assert "unknown" not in client.post("/neighbours", {"text": "Cat"}).json()
+    (unknown,) = client.post("/search", {"query": "a blorf", "texts": ["the cat"]}).json()["unknown"]
+    assert unknown["word"] == "blorf"
     assert (
         "zero vector" in failure(client.post("/neighbours", {"positive": ["cat"], "negative": ["cat"]}), 404)["message"]
     )
@@ -319,6 +321,10 @@ def test_search_in_an_index(tmp_path: Path) -> None:
     (hit,) = answer["results"]
     assert (hit["line"], hit["text"], hit["words"]) == (1, "a song of the band", ["song"])
     assert answer["stale"] == []
+    two = Client(build({"toy": MODEL, "other": toy_model(2)}, limits=LIMITS, index=index, warm=False))
+    assert two.post("/search", {"query": "song", "model": "toy"}).status_code == 200
+    said = failure(two.post("/search", {"query": "song", "model": "other"}), 400)["message"]
+    assert said == "the index was not built with 'other'; leave out `model`"
     (tmp_path / "a.txt").unlink()
     assert client.post("/search", {"query": "song", "k": 1}).json()["stale"]
 

@@ -90,8 +90,7 @@ class Jobs:
 
 
 # Limits of an explained text: more would not be readable. Characters are checked first: finding words takes time.
-MOST_WORDS, MOST_CHARACTERS = 200, 20_000
-MOST_UNKNOWN = 5  # unknown words that are explained: each takes a scan of all known words
+MOST_WORDS, MOST_CHARACTERS, MOST_UNKNOWN = 200, 20_000, 5  # an unknown word takes a scan of all known ones
 
 
 class Api:
@@ -203,19 +202,20 @@ class Api:
         how: Any = {"k": request.k, "threshold": request.threshold, "mode": request.mode, "threads": 1}
         texts, index = request.texts, self._index
         if texts is None and index is None:
-            raise Problem(
-                400, "no texts; expected at least one, or a server with an index: serve --index DIR", param="texts"
-            )
+            raise Problem(400, "no texts; expected some, or a server with an index: serve --index DIR", param="texts")
+        if texts is None and index is not None and request.model and entry.model is not index.model:
+            raise Problem(400, f"the index was not built with {entry.name!r}; leave out `model`", param="model")
 
         def work() -> Response:
+            told = {"unknown": unknown} if (unknown := _unknown(entry.model, request.query)) else {}
             if texts is not None:
                 hits = search(request.query, Texts(texts), model=entry.model, **how)
                 results = [{"index": hit.line - 1, "text": texts[hit.line - 1], **_reasons(hit)} for hit in hits]
-                return json_response({"model": entry.name, "results": results, "stale": []})
+                return json_response({"model": entry.name, "results": results, "stale": [], **told})
             assert index is not None
             hits = index.search(request.query, **how)
             results = [{"source": hit.source, hit.counted: hit.line, "text": hit.text, **_reasons(hit)} for hit in hits]
-            return json_response({"model": entry.name, "results": results, "stale": index.stale()[:20]})
+            return json_response({"model": entry.name, "results": results, "stale": index.stale()[:20], **told})
 
         return await self._jobs.run(work)
 
@@ -239,7 +239,6 @@ def _embeddings(vectors: Vectors, as_base64: bool, name: str, n_tokens: int) -> 
 def _nearest(model: Model, request: NeighboursRequest) -> tuple[list[tuple[str, float]], list[dict[str, Any]]]:
     """The neighbours, and the unknown words of the request, as `explain` lists them."""
     how: Any = {"topn": request.k, "all_forms": request.all_forms}
-    given = [request.text] if request.text is not None else [*request.positive, *request.negative]
     try:
         if request.text is not None:
             nearest = model.neighbours(folded(model, request.text), **how)
@@ -248,8 +247,13 @@ def _nearest(model: Model, request: NeighboursRequest) -> tuple[list[tuple[str, 
             nearest = model.most_similar(plus, minus, **how)
     except InputError as error:
         raise Problem(404, str(error), code="unknown_word") from None
-    unknown = [] if model.languages else model.unknown_words(" ".join(given))[:MOST_UNKNOWN]
-    return nearest, [_described(model, word)[0] for word in unknown]
+    return nearest, _unknown(model, " ".join([request.text or "", *request.positive, *request.negative]))
+
+
+def _unknown(model: Model, text: str) -> list[dict[str, Any]]:
+    """The unknown words of a text, as `explain` lists them; none of a multilingual model."""
+    words = [] if model.languages else model.unknown_words(text)[:MOST_UNKNOWN]
+    return [_described(model, word)[0] for word in words]
 
 
 def folded(model: Model, word: str) -> str:
