@@ -80,6 +80,26 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
         ("train a.txt -o m --recipe fast", "there is no recipe fast; expected contrastive, paper, paper-program, or a"),
         ("train a.txt -o m --dim 0", "dim is 0; expected a whole number from 1 to 65536"),
         ("index -o ix", "got no files, and ix is not an index yet; expected FILES to index"),
+        (
+            "train data/books/ b.txt",
+            "--output is missing; give the model folder: siamese-cbow train data/books/ b.txt -o models/books",
+        ),
+        (
+            "search --index docs",
+            "Missing argument 'QUERY'. Example: siamese-cbow search \"restart\" --index docs-index",
+        ),
+        ("prepare books", "Missing option '-o' / '--output'. Example: siamese-cbow prepare books/ -o data/books"),
+        ("encode a.txt --workers 2", "--workers: only with --cluster ADDRESS, such as --cluster local"),
+        ("train a -o m --average-every 2", "--average-every: only with --cluster ADDRESS, such as --cluster local"),
+        ("search cat --index ix --sentences", "--sentences: only for FILES; an index keeps how its text was read"),
+        ("similarity one two --text-column a,b", "--text-column: only with --file FILE"),
+        ("train a.txt b.txt -o m --passes 1,2", "--passes: only for streams, one number for each; prepare every text"),
+        ("evaluate --folds 3", "--folds: only with --probe FILE"),
+        ("evaluate --probe a.tsv --pairs b.tsv", "--pairs: not with --probe, which runs on its own"),
+        ("evaluate --tasks dir --probe a.tsv", "--probe: not with --tasks, which runs on its own"),
+        ("info one --model two", "--model: the model is already named, one; name it once"),
+        ("compress one --model two -o three", "--model: the model is already named, one; name it once"),
+        ("serve one --model two", "--model: the model is already named, one; name several models as arguments"),
     ],
 )
 def test_a_mistake_is_explained(
@@ -90,6 +110,14 @@ def test_a_mistake_is_explained(
         main(arguments.split())
     assert stopped.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_empty_path_is_not_the_current_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["encode", ""], ["search", "cat", ""], ["prepare", " ", "-o", "x"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(command)
+        assert stopped.value.code == 2
+        assert "got an empty path" in capsys.readouterr().err
 
 
 def test_an_empty_file_is_remarked_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,6 +102,18 @@ def test_encode_nothing(tmp_path: Path) -> None:
     assert (found.shape, found.dtype) == ((0, 3), np.float32)
 
 
+def test_encode_several_files(model: Model, text: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("north\n", "utf-8")
+    main(["encode", str(text), str(tmp_path / "more.txt"), "-o", str(tmp_path / "all.npy")])
+    assert np.array_equal(np.load(tmp_path / "all.npy"), model.encode([*LINES, "north"]))
+
+
+def test_a_matrix_has_no_column(model: Model, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = failure(["encode", str(text), "-o", str(tmp_path / "v.npy"), "--vector-column", "x"], capsys)
+    assert "--vector-column" in said
+    assert "expected a .parquet, .jsonl or .csv file" in said
+
+
 def test_encode_packed(model: Model, tmp_path: Path) -> None:
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress("\n".join(LINES).encode()))
     main(["encode", str(tmp_path / "a.txt.gz"), "-o", str(tmp_path / "a.npy")])
@@ -145,7 +157,7 @@ def test_similarity(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
 def test_similarity_of_pairs(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pairs = "east\tnorth\nwest\teast\tand more\n\t\n"
+    pairs = "east\tnorth\nwest\teast\n\t\n"
     expected = model.similarity_pairwise(["east", "west", ""], ["north", "east", ""])
     (tmp_path / "pairs.tsv").write_text(pairs)
     stdin(monkeypatch, pairs.encode())
@@ -156,6 +168,15 @@ def test_similarity_of_pairs(
     assert "line 1 has no tab" in failure(["similarity", "--file", str(tmp_path / "pairs.tsv")], capsys)
     for arguments in ([], ["a"], ["a", "b", "c"], ["a", "b", "--file", "-"]):
         assert "expected two" in failure(["similarity", *arguments], capsys)
+
+
+def test_which_two_of_three_fields_is_not_guessed(
+    model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scored.tsv").write_text("5.0\teast\twest\n", "utf-8")
+    said = failure(["similarity", "--file", str(tmp_path / "scored.tsv")], capsys)
+    assert "has 3 tab-separated fields" in said
+    assert "cut -f2,3" in said
 
 
 def test_similarity_starts_light(folder: Path) -> None:
@@ -184,6 +205,14 @@ def test_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'blorf'" in failure(["neighbours", "east", "--negative", "blorf"], capsys)
     assert "k is 0" in failure(["neighbours", "east", "-k", "0"], capsys)
     assert "no word" in failure(["neighbours"], capsys)
+
+
+def test_neighbours_of_nothing(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "zero vector" in failure(["neighbours", "east", "--negative", "east"], capsys)
+    said = failure(["neighbours", "east", "--negative", "blorf", "--fallback", "none"], capsys)
+    assert "'blorf' has no vector in this model; use --fallback ngrams" in said
+    main(["neighbours", "east", "--topn", "1"])
+    assert capsys.readouterr().out.endswith("\tbetween\n")
 
 
 def test_info(model: Model, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

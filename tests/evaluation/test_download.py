@@ -362,3 +362,11 @@ def test_the_command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.exit_code == 0
     assert result.stdout == f"1 set in {tmp_path}; try: siamese-cbow evaluate random --sts {tmp_path}\n"
     assert "B: 2 new files" in result.stderr
+
+
+def test_without_a_network_there_is_one_try(tmp_path: Path) -> None:
+    def wait(seconds: float) -> None:
+        raise AssertionError("waiting does not help")
+
+    with pytest.raises(InputError, match=r"can't reach no-such-host\.invalid .*check the connection and run the same"):
+        fetch("http://no-such-host.invalid/file.zip", tmp_path / "file.zip", wait=wait)

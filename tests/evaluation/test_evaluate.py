@@ -344,3 +344,13 @@ def test_mistakes_end_with_one_line_and_exit_code_2(capsys: pytest.CaptureFixtur
 def test_names_are_short_where_that_tells_them_apart() -> None:
     assert short_names(["models/a", "models/b", "random"]) == ["a", "b", "random"]
     assert short_names(["x/a", "y/a"]) == ["x/a", "y/a"]
+
+
+def test_a_folder_is_not_a_set() -> None:
+    model = Model(Vocabulary.of_words(["cat", "dog"]), np.eye(2, dtype=np.float32))
+    with pytest.raises(InputError, match=r"expected a model: evaluate\(load\('pretrained'\), sets\)"):
+        evaluate("pretrained", [])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"expected sets: evaluate\(model, sts\('data/sts'\)\)"):
+        evaluate(model, "data/sts")  # type: ignore[arg-type]
+    one = PairSet(2026, "mine", (("cat", "cat"), ("cat", "dog"), ("dog", "dog")), np.array([5.0, 1.0, 4.0]))
+    assert evaluate(model, one).mean_pearson == evaluate(model, [one]).mean_pearson  # type: ignore[arg-type]

@@ -69,6 +69,12 @@ def test_what_the_server_refuses_is_said(server: Hub, status: int, monkeypatch: 
     assert not server.repositories
 
 
+def test_a_server_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client tries again and again
+    with pytest.raises(InputError, match=r"can't upload to me/tiny: .*and the connection"):
+        small_model().push_to_hub("me/tiny", endpoint="http://127.0.0.1:9", token="t")
+
+
 @pytest.mark.parametrize("name", ["me/nothing", "not a name", "a/b/c"])
 def test_what_is_not_there_is_said(server: Hub, name: str) -> None:
     with pytest.raises(InputError, match=f"can't fetch {name}"):

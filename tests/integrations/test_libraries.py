@@ -236,8 +236,9 @@ def test_scikit_learn_checks_as_far_as_text_allows() -> None:
     for wrong, message in ((["a", None], "text 1 is None"), ("one", "got a single string"), ([1.5], "text 0 is 1.5")):
         with pytest.raises((InputError, SettingsError), match=message):
             made.fit(wrong)
-    with pytest.raises(SettingsError, match="truncate_dim is 99"):
-        vectorizer(small_model(), truncate_dim=99).fit(["x"])
+    for dim in (99, 0, -1):
+        with pytest.raises(SettingsError, match=f"truncate_dim is {dim}"):
+            vectorizer(small_model(), truncate_dim=dim).fit(["x"])
     with pytest.raises(InputError, match="every text is a single sentence"):
         vectorizer(None, min_count=1).fit(["a cat", "a dog", "a cat", "a dog"])
 
@@ -273,6 +274,8 @@ def test_langchain() -> None:
         SentenceEmbeddings("no-such-folder")
     with pytest.raises(TypeError, match="model_name"):  # now, not with the first text
         SentenceEmbeddings(model_name="models/books")
+    with pytest.raises(InputError, match=r"embed_documents got one text, 'a cat'; expected a list"):
+        SentenceEmbeddings(small_model()).embed_documents("a cat")
 
 
 # data frames

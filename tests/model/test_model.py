@@ -432,3 +432,35 @@ def test_names_of_other_libraries() -> None:
     assert len(model) == len(model.vocabulary)
     assert ("king" in model, "kingx" in model) == (True, False)
     assert sc.__version__
+
+
+def test_names_of_gensim(plain: Model) -> None:
+    assert list(plain) == ["east", "north", "between", "nowhere", "west"]
+    assert plain.vector_size == 2
+    assert plain.get_vector("north").tolist() == [0, 1]
+    assert plain[["north", "west"]].tolist() == [[0, 1], [-2, 0]]
+    assert plain.most_similar(np.array([0.0, 3.0]), topn=1) == [("north", 1.0)]
+    for word in (0, None, ["east", 1]):
+        with pytest.raises(InputError, match="expected a string"):
+            plain[word]  # type: ignore[index]
+
+
+def test_a_zero_vector_has_no_neighbours(plain: Model) -> None:
+    for of in (lambda: plain.neighbours(np.zeros(2)), lambda: plain.most_similar("east", "east")):
+        with pytest.raises(InputError, match="zero vector, which has no neighbours"):
+            of()
+
+
+def test_one_number_of_neighbours(plain: Model) -> None:
+    with pytest.raises(SettingsError, match="got k=2 and topn=3, two names for the same number"):
+        plain.neighbours("east", k=2, topn=3)
+    with pytest.raises(SettingsError, match=r"k is 2\.5; expected a whole number, 1 or more"):
+        plain.neighbours("east", k=2.5)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="truncate_dim is True; expected a whole number from 1 to 2"):
+        plain.encode("east", truncate_dim=True)
+
+
+@pytest.mark.parametrize(("text", "advice"), [(b"a", "decode"), (["a"], "join its words"), (None, "fillna")])
+def test_what_to_do_about_no_text(plain: Model, text: Any, advice: str) -> None:
+    with pytest.raises(InputError, match=advice):
+        plain.encode([text])

@@ -318,6 +318,11 @@ def test_bad_queries_and_settings(model: Model) -> None:
         sc.search("ship", Texts(["a"]), model=model, k=None)
     with pytest.raises(SettingsError, match=r"threshold is 1\.5"):
         sc.search("ship", Texts(["a"]), model=model, threshold=1.5, mode="meaning")
+    with pytest.raises(SettingsError, match="threshold is 'high'; expected a number"):
+        sc.search("cat", Texts(["a cat"]), model=model, threshold="high")  # type: ignore[arg-type]
+    for query in (None, ["cat"], b"cat"):
+        with pytest.raises(InputError, match=r"the query is .*; expected a string"):
+            sc.search(query, Texts(["a cat"]), model=model)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="context is -1"):
         sc.search("ship", Texts(["a"]), model=model, before=-1)
 

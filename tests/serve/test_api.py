@@ -294,6 +294,25 @@ def test_neighbours(client: Client) -> None:
         failure(client.post("/neighbours", wrong), 400)
 
 
+def test_neighbours_say_what_unknown_words_are_made_of() -> None:
+    client = Client(build({"toy": MODEL.with_fallback("ngrams")}, warm=False))
+    for request in ({"text": "Blorf"}, {"positive": ["king", "blorf"], "negative": ["man"]}):
+        (unknown,) = client.post("/neighbours", request).json()["unknown"]
+        assert unknown["word"] == "blorf"
+        assert unknown["made_of"].startswith("built from its letters")
+    assert "unknown" not in client.post("/neighbours", {"text": "Cat"}).json()
+    (unknown,) = client.post("/search", {"query": "a blorf", "texts": ["the cat"]}).json()["unknown"]
+    assert unknown["word"] == "blorf"
+    assert (
+        "zero vector" in failure(client.post("/neighbours", {"positive": ["cat"], "negative": ["cat"]}), 404)["message"]
+    )
+
+
+def test_a_map_names_the_words_it_lacks(client: Client) -> None:
+    drawn = client.post("/explore/map", {"words": ["cat", "blorf"], "n_words": 20}).json()
+    assert drawn["lacking"] == ["blorf"]
+
+
 def test_search_in_an_index(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a song of the band\nthe dog barks\n")
     index = Index.update(tmp_path / "index", tmp_path / "a.txt", model=MODEL)
@@ -302,6 +321,10 @@ def test_search_in_an_index(tmp_path: Path) -> None:
     (hit,) = answer["results"]
     assert (hit["line"], hit["text"], hit["words"]) == (1, "a song of the band", ["song"])
     assert answer["stale"] == []
+    two = Client(build({"toy": MODEL, "other": toy_model(2)}, limits=LIMITS, index=index, warm=False))
+    assert two.post("/search", {"query": "song", "model": "toy"}).status_code == 200
+    said = failure(two.post("/search", {"query": "song", "model": "other"}), 400)["message"]
+    assert said == "the index was not built with 'other'; leave out `model`"
     (tmp_path / "a.txt").unlink()
     assert client.post("/search", {"query": "song", "k": 1}).json()["stale"]
 

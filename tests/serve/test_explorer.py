@@ -189,11 +189,9 @@ def test_compare(page: Any, server: Running, model: Model) -> None:
     assert texts(page, ".pairing[aria-label=her] div + div .name") == [word for word, _ in right]
     both = {word for word, _ in left} & {word for word, _ in right}
     assert set(texts(page, ".pairing[aria-label=her] .shared")) == both
-    colours = {
-        kind: page.locator(f".pairing[aria-label=her] .name{kind}").first.evaluate("e => getComputedStyle(e).color")
-        for kind in (".shared", ":not(.shared)")
-    }
-    assert colours[".shared"] != colours[":not(.shared)"]
+    colour = "element => getComputedStyle(element).color"
+    shared, own = (page.locator(f".pairing[aria-label=her] .name{kind}").first for kind in (".shared", ":not(.shared)"))
+    assert shared.evaluate(colour) != own.evaluate(colour)  # as the text above them says
     page.get_by_role("textbox", name="Words").fill("cat, blorf")
     page.get_by_role("button", name="Compare").click()
     sync_api.expect(page.locator(".pairing")).to_have_count(2)
@@ -388,3 +386,23 @@ def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
                 picture(page, target / f"explorer-{view}{kind}.png", height=height)
             context.close()
     assert len(list(target.glob("explorer-*.png"))) >= sum(len(views) for *_, views in pictures)
+
+
+def test_unknown_words_are_explained_in_every_view(browser: Any, tmp_path: Path) -> None:
+    toy_model().with_fallback("ngrams").save(tmp_path / "toy")
+    with running(tmp_path / "toy") as one:
+        page = browser.new_page()
+        visit(page, one, "words")
+        page.get_by_label("Word or text").fill("blorf")
+        page.keyboard.press("Enter")
+        made = "blorf: not in the vocabulary; built from its letters"
+        sync_api.expect(page.locator("#neighbours-list .strangers")).to_contain_text(made)
+        visit(page, one, "compare")
+        page.locator("#compare-words").fill("cat, blorf")
+        page.keyboard.press("Enter")
+        sync_api.expect(page.locator("#compare-list .strangers")).to_contain_text(made)
+        visit(page, one, "map")
+        page.get_by_label("Words to highlight, with their neighbours").fill("cat, blorf")
+        page.keyboard.press("Enter")
+        sync_api.expect(page.locator("#map-said")).to_contain_text("not on the map: blorf")
+        page.close()

@@ -313,3 +313,11 @@ def test_the_command_leaves_nothing_behind(model: Model, tmp_path: Path, text: s
     with pytest.raises(InputError, match=r"has a word with a vector|no text to adapt to"):
         run("-", "--model", str(tmp_path / "model"), "-o", str(tmp_path / "a"), text=text)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_a_name_is_not_a_model() -> None:
+    for of in (sc.adapt, sc.compress, sc.postprocess, sc.without_postprocessing):
+        with pytest.raises(
+            InputError, match=r"the model is 'pretrained' \(str\); expected a model: sc\.load\('pretrained'\)"
+        ):
+            of("pretrained", *([["a text"]] if of is sc.adapt else []))  # type: ignore[operator]

@@ -114,7 +114,7 @@ def test_rows_of_zeros_stay_zeros():
 
 def test_models_that_do_not_fit():
     one = model(1)
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match="expected a list of one or more models"):
         combine([])
     with pytest.raises(InputError, match="model 2 has other words"):
         combine([one, Model(Vocabulary(["a"], np.array([1])), np.ones((1, DIM), np.float32))])
@@ -137,3 +137,12 @@ def test_the_command(tmp_path: Path):
     run = CliRunner().invoke(group, ["combine", *folders, "-o", str(tmp_path / "weighted"), *weights])
     assert run.exit_code == 0, run.output
     assert load(tmp_path / "weighted") == combine([load(folder) for folder in folders], weights=[1, 0.5], whiten=0.3)
+
+
+def test_only_a_list_of_models_is_combined() -> None:
+    model = Model(Vocabulary.of_words(["cat"]), np.ones((1, 2), np.float32))
+    for models in ([], model, "models/1"):
+        with pytest.raises(InputError, match="expected a list of one or more models"):
+            combine(models)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the model is None"):
+        combine([model, None])  # type: ignore[list-item]

@@ -77,7 +77,7 @@ def test_a_loaded_model_answers_before_its_words_are_cut(tmp_path: Path) -> None
 
 def test_numpy_with_one_thread_leaves_no_trace() -> None:
     code = (
-        "import os, sys; from siamese_cbow.cli.options import import_numpy_quickly as quick; quick(); "
+        "import os, sys; from siamese_cbow.cli.looking import import_numpy_quickly as quick; quick(); "
         "print('numpy' in sys.modules, os.environ.get('OPENBLAS_NUM_THREADS'))"
     )
     for given_one, expected in (("", "True None\n"), ("2", "False 2\n")):

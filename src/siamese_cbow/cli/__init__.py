@@ -3,7 +3,7 @@
 Results go to standard output, everything else to standard error; `-` is standard input. A command's module is
 imported only when that command runs, so that `siamese-cbow similarity` never waits for numba or pyarrow.
 
-    options       options shared by commands: how to name a model, how to read text
+    options       options shared by commands: how to name a model, how to read text; those without effect are refused
     demo          a tour in half a minute
     prepare       text -> stream
     train         text or stream -> model; recipe options under headings
@@ -204,6 +204,8 @@ class LazyGroup(click.Group):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
+        except click.MissingParameter as error:
+            raise click.MissingParameter(_example_of(error.ctx), error.ctx, error.param) from None
         except BrokenPipeError:
             _forget_output()
             ctx.exit(0)
@@ -216,6 +218,16 @@ class LazyGroup(click.Group):
         for heading, commands in HEADINGS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
+
+
+def _example_of(context: click.Context | None) -> str:
+    """For a call that lacks something: an example of the command, if possible with an option that was given."""
+    examples = EXAMPLES.get(str(context.command.name), ()) if context else ()
+    if context is None or not examples:
+        return ""
+    given = {flag for option in context.command.params for flag in option.opts if context.params.get(str(option.name))}
+    nearest = max(examples, key=lambda example: len(given.intersection(example.split())))
+    return f"Example: siamese-cbow {nearest}"
 
 
 _CONTEXT = {

@@ -25,7 +25,7 @@ from siamese_cbow.cli.options import (
     model_option,
     open_model,
     progress_bar,
-    refuse_threads,
+    refuse_options,
     say,
     text_options,
     threads_option,
@@ -33,6 +33,7 @@ from siamese_cbow.cli.options import (
 from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows, plain_records, refuse_input
 from siamese_cbow.errors import counted
 from siamese_cbow.progress import SILENT
+from siamese_cbow.text.encodings import listed
 from siamese_cbow.text.reader import RecordColumns, format_of
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
@@ -45,7 +46,7 @@ EXPLAINED = 200  # unknown words that `--unknown` explains: each takes a scan of
 
 
 @click.command(name="encode", cls=Grouped, context_settings={"show_default": True})
-@click.argument("source", metavar="INPUT")
+@click.argument("sources", metavar="INPUT...", nargs=-1, required=True)
 @model_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Output file: .npy, .parquet, .jsonl or .csv; all but .npy keep the other columns of a "
@@ -61,7 +62,7 @@ EXPLAINED = 200  # unknown words that `--unknown` explains: each takes a scan of
 @threads_option
 @cluster_options
 def encode(
-    source: str,
+    sources: tuple[str, ...],
     folder: Path | None,
     output: Path | None,
     vector_column: str,
@@ -76,26 +77,27 @@ def encode(
 ) -> None:
     """Turn each line or record into a vector.
 
-    INPUT is a file, folder or glob, or - for standard input: plain text, HTML, Markdown, PDF, CSV, TSV, JSON lines or
-    Parquet, optionally compressed (.gz .bz2 .xz .zst). Each line of plain text, each record of a table and each
-    paragraph of a document gives exactly one row; a text without a known word gives zeros.
+    INPUT is one or more files, folders or globs, or - for standard input: plain text, HTML, Markdown, PDF, CSV, TSV,
+    JSON lines or Parquet, optionally compressed (.gz .bz2 .xz .zst). Each line of plain text, each record of a table
+    and each paragraph of a document gives exactly one row; a text without a known word gives zeros.
 
     With --cluster, INPUT may be a URL (s3://..., gs://..., hdfs://...), and the output is a folder of Parquet files
     with the vectors next to the other columns or the text.
     """
     if cluster is not None:
-        refuse_threads(threads)
         if unknown is not None:
             raise click.UsageError("--unknown does not work with --cluster; drop one of them")
         how = {"normalize": normalize, "truncate_dim": truncate_dim, "vector_column": vector_column}
-        _encode_on(cluster, workers, source, output, model=folder, text=text, **how)
+        _encode_on(cluster, workers, list(sources), output, model=folder, text=text, **how)
         return
     output = None if output == Path("-") else output
     check_output(output, vectors=True)
-    reader = RowReader(source, text)
+    reader = RowReader(list(sources), text)
     _check_outputs(output, unknown, reader.files, vector_column)
     model = open_model(folder)
     is_matrix = output is not None and output.suffix == ".npy"
+    if is_matrix:
+        refuse_options({"vector_column"}, f"{output} has no columns; expected a .parquet, .jsonl or .csv file")
     columns = None if is_matrix else carried_columns(reader.files, text, vector_column, say)
     unknown_counts: Counter[str] = Counter()
     n_rows = n_zero = n_empty = 0
@@ -117,7 +119,8 @@ def encode(
     for line in reader.remarks:
         say(line)
     if not n_rows:
-        say(f"{'standard input' if source == '-' else source} contains no text: 0 rows")
+        what = listed(["standard input" if source == "-" else source for source in sources])
+        say(f"{what} contains no text: 0 rows")
     if n_zero:
         _say_zeros(n_rows, n_empty, n_zero - n_empty, of_lines=_has_lines(reader))
     if unknown is not None:
@@ -143,14 +146,14 @@ def _say_zeros(n_rows: int, n_empty: int, n_unknown: int, *, of_lines: bool) -> 
         say(f"zero vectors for rows without a known word: {n_unknown:,} of {n_rows:,}")
 
 
-def _encode_on(cluster: str, workers: int | None, source: str, output: Path | None, **how: Any) -> None:
+def _encode_on(cluster: str, workers: int | None, sources: list[str], output: Path | None, **how: Any) -> None:
     from siamese_cbow.cluster import RayCluster
 
     if output is None or output.suffix in (".npy", ".jsonl"):
         raise click.UsageError("--cluster needs --output, the folder for the Parquet files")
     chosen = click.get_current_context().meta
     how |= {"language": chosen.get(LANGUAGE), "fallback": chosen.get(FALLBACK)}
-    RayCluster(cluster, workers).encode(source, output=output, progress=True, **how)
+    RayCluster(cluster, workers).encode(sources, output=output, progress=True, **how)
     click.echo(output)
 
 

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
     Function,
     cluster_options,
     encoding_option,
+    is_typed,
     print_json,
+    refuse_options,
+    refuse_other_options,
     say,
     text_column_option,
     threads_option,
@@ -72,10 +74,7 @@ def sts_option(text: str) -> Callable[[Function], Function]:
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed for random vectors and resampling.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines: one object per model or comparison.")
 @cluster_options
-@click.pass_context
 def evaluate(
-    context: click.Context,
-    /,
     models: tuple[str, ...],
     folders: tuple[str, ...],
     files: tuple[Path, ...],
@@ -105,16 +104,20 @@ def evaluate(
 
     models, seed = models or (PRETRAINED,), how["seed"]
     if task_folder is not None:
+        refuse_other_options({"models", "task_folder", "seed", "as_json"}, "not with --tasks, which runs on its own")
         _tasks(models, task_folder, seed, as_json)
         return
     if probes:
+        used = {"models", "probes", "folds", "text_column", "encoding", "seed", "as_json"}
+        refuse_other_options(used, "not with --probe, which runs on its own")
         _probe(models, probes, TextSettings(text_column=text_column, encoding=encoding), folds, seed, as_json)
         return
+    refuse_options({"folds", "text_column"}, "only with --probe FILE")
     if compare and len(models) < 2:
         raise click.UsageError("--compare needs at least two models: it tests the first against each of the others")
     if columns and not files:
         raise click.UsageError("--columns needs --pairs FILE")
-    if files and context.get_parameter_source("folders") is ParameterSource.DEFAULT:
+    if files and not is_typed("folders"):
         folders = ()
     beside = [RANDOM, *TFIDF] if files else [RANDOM]
     shown = with_random if with_random is not None else bool(files) or not as_json
@@ -124,7 +127,7 @@ def evaluate(
         with needs("scipy", "stats"):
             import scipy.stats  # noqa: F401 (said before any work)
     with bar("evaluate", len(wanted), unit="models") as progress:
-        sets = _sets(folders, files, columns, encoding, progress=progress)
+        sets = _sets(folders, progress, files, columns=columns, encoding=encoding)
         if cluster is None:
             scores = _evaluated(wanted, sets, progress, **how)
         else:
@@ -182,20 +185,13 @@ def _probe(
         click.echo(f"{100 * most_frequent_share(data):6.2f}         majority class")
 
 
-def _sets(
-    folders: Sequence[str],
-    files: Sequence[Path] = (),
-    columns: str = "",
-    encoding: str | None = None,
-    *,
-    progress: Progress,
-) -> list[PairSet]:
+def _sets(folders: Sequence[str], progress: Progress, files: Sequence[Path] = (), **how: Any) -> list[PairSet]:
     from siamese_cbow.evaluation.pair_files import pairs
     from siamese_cbow.evaluation.sts import sts
 
     sets = [pair_set for folder in folders for pair_set in sts(folder, progress=progress)]
     for file in files:
-        sets += pairs(file, columns=columns, encoding=encoding, progress=progress)
+        sets += pairs(file, progress=progress, **how)
     return sets
 
 
@@ -235,7 +231,9 @@ def _wide_console() -> Console:
 
 @click.command(name="download", cls=Grouped)
 @click.argument("what", type=click.Choice(["sts"]))
-@click.option("--to", "target", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Destination folder.")
+@click.option(
+    "-o", "--to", "target", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Destination folder."
+)
 def download(what: str, target: str) -> None:
     """Download the public STS sets of SemEval, STS-Benchmark and SICK.
 
@@ -286,7 +284,7 @@ def reproduce(
     from siamese_cbow.stream.stream import Stream
 
     parts = [part.strip() for part in only.split(",") if part.strip()] if only else None
-    stream, sets = Stream.load(folder), _sets(folders, progress=SILENT)
+    stream, sets = Stream.load(folder), _sets(folders, SILENT)
     tasks = read_tasks(task_folder) if task_folder else None
     work: Any = {"only": parts, "quick": quick, "skip_thought_hours": skip_thought_hours}
     try:

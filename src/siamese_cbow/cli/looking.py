@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +12,14 @@ import click
 
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
-    MOST_TOLD,
     batched,
     encoding_option,
-    import_numpy_quickly,
+    model_named_once,
     model_option,
     open_model,
     print_json,
+    refuse_options,
     say,
-    tell_unknown,
 )
 from siamese_cbow.errors import InputError, counted
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from siamese_cbow.base.arrays import Vectors
     from siamese_cbow.model.model import Model
     from siamese_cbow.text.encodings import Decoding
+
+BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
+MOST_TOLD = 10  # unknown words of a text
 
 # How unknown words are treated, in general terms; `neighbours` gives details and takes longer.
 _COUNT_AS = {
@@ -56,6 +60,8 @@ def similarity(
 
     With --file, print one number per line of plain text or record of a table.
     """
+    if path is None:
+        refuse_options({"columns", "encoding"}, "only with --file FILE")
     if (len(texts) != 2) if path is None else texts:
         given = counted(len(texts), "text") + (" and --file" if path else "")
         raise click.UsageError(f"got {given}; expected two texts, or --file FILE alone")
@@ -98,6 +104,11 @@ def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple
         fields = line.split("\t")
         if len(fields) < 2:
             raise InputError(f"{path} line {number:,} has no tab: {line[:60]!r}; expected two tab-separated texts")
+        if len(fields) > 2:  # which two? a score or a number may come first
+            raise InputError(
+                f"{path} line {number:,} has {len(fields)} tab-separated fields: {line[:60]!r}; expected two texts: "
+                f"choose them (cut -f2,3 {path} | siamese-cbow similarity --file -), or name columns: --text-column A,B"
+            )
         yield fields[0], fields[1]
 
 
@@ -105,7 +116,7 @@ def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple
 @click.argument("words", metavar="WORD...", nargs=-1)
 @model_option
 @click.option("--negative", metavar="WORD", multiple=True, help="Word to subtract. Repeatable.")
-@click.option("-k", default=10, metavar="N", help="Number of words to print.")
+@click.option("-k", "--topn", "k", default=10, metavar="N", help="Number of words to print.")
 @click.option("--all-forms", is_flag=True, help="Include rare words and all forms of a word: guitar's, guitars.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def neighbours(
@@ -136,12 +147,36 @@ def neighbours(
 
 
 def _term(model: Model, word: str) -> str | Vectors:
-    """A word as the vocabulary spells it; for an unknown word its vector, unless that is zero."""
-    cut = model.tokenizer.words(word)
-    if word in model.vocabulary or (len(cut) == 1 and cut[0] in model.vocabulary):
-        return word if word in model.vocabulary else cut[0]
-    vector: Vectors = model.encode(word)
-    return vector if vector.any() else word
+    """A word as the vocabulary spells it, or the vector of an unknown word."""
+    term = model.word_or_vector(word)
+    if isinstance(term, str) and term not in model:
+        advice = "use --fallback ngrams, which builds a vector from its letters"
+        raise InputError(f"{word!r} has no vector in this model; {advice}, or leave it out")
+    return term
+
+
+def import_numpy_quickly() -> None:
+    """Import NumPy with one thread, unless it is already imported or the user has set the number of threads.
+
+    This saves a third of the time of a small command. OpenBLAS reads the variable only while loading, so it is removed
+    afterwards: child processes must not inherit it.
+    """
+    if "numpy" in sys.modules or BLAS_VARIABLE in os.environ:
+        return
+    os.environ[BLAS_VARIABLE] = "1"
+    try:
+        import numpy  # noqa: F401 (for its effect)
+    finally:
+        del os.environ[BLAS_VARIABLE]
+
+
+def tell_unknown(model: Model, text: str) -> None:
+    """One line about words of a text that the model does not know, and how it treats them."""
+    made = {word: model.made_of(word) for word in model.unknown_words(text)[:MOST_TOLD]}
+    if left_out := [word for word, of in made.items() if of == "nothing"]:
+        say(f"not in the model's vocabulary and ignored: {', '.join(left_out)}")
+    if others := [f"{word} ({of})" for word, of in made.items() if of != "nothing"]:
+        say(f"not in the model's vocabulary: {', '.join(others)}")
 
 
 @click.command(name="info", cls=Grouped)
@@ -153,7 +188,7 @@ def info(positional: Path | None, folder: Path | None, as_json: bool, verify: bo
     """Describe a model: size, tokenizer, frequent words, recipe, corpus."""
     from siamese_cbow.model.card import describe
 
-    folder = positional or folder
+    folder = model_named_once(positional, folder)
     name = "pretrained, the model in the package" if folder is None else str(folder)
     described = {"model": name, **describe(open_model(folder, verify=verify))}
     if verify:

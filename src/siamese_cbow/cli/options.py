@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from siamese_cbow.cli import SHARED
 from siamese_cbow.progress import Progress, Silent, bar
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
     from siamese_cbow.words.unknown_words import Fallback
 
 
-MODEL_VARIABLE, BLAS_VARIABLE = "SIAMESE_CBOW_MODEL", "OPENBLAS_NUM_THREADS"
+MODEL_VARIABLE = "SIAMESE_CBOW_MODEL"
 LANGUAGE = f"{__name__}.language"  # in the context of a command
 FALLBACK = f"{__name__}.fallback"
-
-MOST_TOLD = 10  # unknown words of a text
 
 
 class _Auto(click.ParamType):  # type: ignore[type-arg]  # which click 8.1 does not take
@@ -111,25 +110,52 @@ class _Remarks(Silent):
         say(message)
 
 
-def refuse_threads(threads: int | None) -> None:
-    """With --cluster, refuse an option that would have no effect."""
-    if threads is not None:
-        raise click.UsageError("--threads does not apply to --cluster; set the number of processes with --workers")
+def is_typed(name: str) -> bool:
+    """Whether a parameter of the running command was given on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def cluster_options(function: Function) -> Function:
+def refuse_options(names: Collection[str], why: str) -> None:
+    """Raise an error if one of these was typed, but has no effect: `refuse_options({"folds"}, "only with --probe")`."""
+    parameters = {str(each.name): max(each.opts, key=len) for each in click.get_current_context().command.params}
+    if typed := [flag for name, flag in parameters.items() if name in names and is_typed(name)]:
+        raise click.UsageError(f"{', '.join(typed)}: {why}")
+
+
+def refuse_other_options(used: Collection[str], why: str) -> None:
+    """The same for all but those that have an effect."""
+    refuse_options({str(each.name) for each in click.get_current_context().command.params}.difference(used), why)
+
+
+def model_named_once(positional: Path | None, folder: Path | None) -> Path | None:
+    """The model given as an argument, or else with --model or the environment variable; both are an error."""
+    if positional is not None:
+        refuse_options({"folder"}, f"the model is already named, {positional}; name it once")
+    return positional or folder
+
+
+def cluster_options(function: Callable[..., None]) -> Callable[..., None]:
     """Adds `--cluster ADDRESS` and `--workers N`; the command gets both."""
-    function = click.option(
+
+    @wraps(function)
+    def command(*args: Any, cluster: str | None, **options: Any) -> None:
+        if cluster is not None:
+            refuse_options({"threads"}, "does not apply to --cluster; set the number of processes with --workers")
+        else:
+            refuse_options(SHARED["Ray cluster"], "only with --cluster ADDRESS, such as --cluster local")
+        function(*args, cluster=cluster, **options)
+
+    with_workers = click.option(
         "--workers",
         type=click.IntRange(min=1),
         metavar="N",
         help="Number of worker processes with --cluster.  [default: one per core; for training, one per node]",
-    )(function)
+    )(command)
     return click.option(
         "--cluster",
         metavar="ADDRESS",
         help="Run on a Ray cluster: host:port of its head node, auto, or local for this machine.",
-    )(function)
+    )(with_workers)
 
 
 Item = TypeVar("Item")
@@ -267,27 +293,3 @@ def batched(
             batch, total = [], 0
     if batch:
         yield batch
-
-
-def import_numpy_quickly() -> None:
-    """Import NumPy with one thread, unless it is already imported or the user has set the number of threads.
-
-    This saves a third of the time of a small command. OpenBLAS reads the variable only while loading, so it is removed
-    afterwards: child processes must not inherit it.
-    """
-    if "numpy" in sys.modules or BLAS_VARIABLE in os.environ:
-        return
-    os.environ[BLAS_VARIABLE] = "1"
-    try:
-        import numpy  # noqa: F401 (for its effect)
-    finally:
-        del os.environ[BLAS_VARIABLE]
-
-
-def tell_unknown(model: Model, text: str) -> None:
-    """One line about words of a text that the model does not know, and how it treats them."""
-    made = {word: model.made_of(word) for word in model.unknown_words(text)[:MOST_TOLD]}
-    if left_out := [word for word, of in made.items() if of == "nothing"]:
-        say(f"not in the model's vocabulary and ignored: {', '.join(left_out)}")
-    if others := [f"{word} ({of})" for word, of in made.items() if of != "nothing"]:
-        say(f"not in the model's vocabulary: {', '.join(others)}")

@@ -17,7 +17,6 @@ from siamese_cbow.cli.options import (
     encoding_option,
     glob_option,
     none_if_auto,
-    refuse_threads,
     text_column_option,
     threads_option,
 )
@@ -109,7 +108,7 @@ def prepare(text: tuple[str, ...], output: Path, cluster: str | None, workers: i
     if cluster is not None:
         from siamese_cbow.cluster import RayCluster
 
-        refuse_threads(options.pop("threads"))
+        options.pop("threads")
         RayCluster(cluster, workers).prepare(list(text), output=output, progress=True, **settings, **options)
         click.echo(output)
         return

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli import Grouped
+from siamese_cbow.cli import SHARED, Grouped
+from siamese_cbow.cli.looking import import_numpy_quickly, tell_unknown
 from siamese_cbow.cli.options import (
     files_or_stdin,
-    import_numpy_quickly,
     model_option,
     open_model,
     progress_bar,
+    refuse_options,
     say,
-    tell_unknown,
     text_options_of,
     threads_option,
 )
@@ -102,6 +102,7 @@ def search(
     if index is not None:
         if files:
             raise click.UsageError(f"got both FILES ({files[0]}) and --index; expected only one of them")
+        refuse_options(SHARED["Reading text"], "only for FILES; an index keeps how its text was read")
         model, hits, several = _in_index(query, index, folder, wanted)
     else:
         model, hits, several = _in_files(query, files_or_stdin(files), folder, text, {**wanted, "threads": threads})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli import Grouped
-from siamese_cbow.cli.options import model_option, open_model, say
+from siamese_cbow.cli.options import model_option, open_model, refuse_options, say
 from siamese_cbow.errors import InputError, MissingExtra, SettingsError, counted
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def serve(
     if library is not None and not library.is_dir():
         raise InputError(f"no folder {library}; expected a folder of models: --models DIR")
     hosts = Hosts(host, allowed_hosts)
+    if given and not any(argument.endswith("=") for argument in given):  # NAME= is the model of --model
+        refuse_options({"folder"}, f"the model is already named, {given[0]}; name several models as arguments")
     models, opened = _models(given, folder, index), None
     if index is not None:
         from siamese_cbow.retrieval.index import Index

@@ -6,17 +6,18 @@ for text that is not a stream yet.
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from siamese_cbow.base.option_fields import Option, options
 from siamese_cbow.cli import SHARED, Grouped
-from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, refuse_threads, say, threads_option
+from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, is_typed, refuse_options, say, threads_option
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
 from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.model.storage import check_target
@@ -147,19 +148,21 @@ def train(
     To resume an interrupted run, repeat the command; the result is byte-identical.
     """
     text = preparing(settings)
-    if recipe_name.startswith("paper") and context.get_parameter_source("min_count") is ParameterSource.DEFAULT:
+    if recipe_name.startswith("paper") and not is_typed("min_count"):
         text["min_count"] = 5
     changes = {name: value for name, value in settings.items() if value is not None}
     steps = {name.removeprefix(STEPS): changes.pop(name) for name in list(changes) if name.startswith(STEPS)}
     saving = Saving(**{field.name: changes.pop(field.name) for field in fields(Saving) if field.name in changes})
     recipe = _recipe(recipe_name, changes, steps)
     if output is None and not dry_run:
-        raise click.UsageError("--output is missing; give the model folder, as in -o models/NAME, or --dry-run")
+        command = f"siamese-cbow train {shlex.join(inputs)} -o models/{_name_of(inputs[0])}"
+        raise click.UsageError(f"--output is missing; give the model folder: {command} (or use --dry-run)")
     if resume and output and not (output / "training").is_dir():
         raise InputError(f"{output} has no unfinished run; drop --resume to start one")
     if cluster is not None:
-        _refuse_text(inputs, threads)
+        _refuse_text(inputs)
     if not are_streams(inputs):
+        refuse_options({"passes"}, "only for streams, one number for each; prepare every text first")
         if dry_run or output is None:
             click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"])))
             return
@@ -169,7 +172,7 @@ def train(
         streams = [_kept(list(inputs), folder, text, restart, threads)]
         kernels.wait()
     else:
-        _refuse_options_of_text(context, inputs[0])
+        _refuse_options_of_text(inputs[0])
         streams = [Stream.load(folder) for folder in inputs]
     mix = Mix(streams, _numbers(passes))
     given, recipe = recipe, fitted_to(recipe, mix)
@@ -196,9 +199,8 @@ def train(
     click.echo(output)
 
 
-def _refuse_text(inputs: Sequence[str], threads: int | None) -> None:
+def _refuse_text(inputs: Sequence[str]) -> None:
     """Refuse text: a cluster trains on streams that all nodes see."""
-    refuse_threads(threads)
     if not are_streams(inputs):
         raise InputError(
             f"{inputs[0]} is not a stream; --cluster trains on streams: first run siamese-cbow prepare --cluster"
@@ -232,13 +234,17 @@ def _number_of(folder: Path) -> int | None:
     return folder.stat().st_ino if folder.is_dir() else None
 
 
-def _refuse_options_of_text(context: click.Context, stream: str) -> None:
+def _name_of(source: str) -> str:
+    """A name for the model of a text: "data/books/", "books.txt.gz" -> "books"; "-", "*.txt" -> "NAME"."""
+    name = Path(source).name.split(".")[0]
+    return name if re.fullmatch(r"[\w@+=-]*\w", name) else "NAME"
+
+
+def _refuse_options_of_text(stream: str) -> None:
     """Refuse options of text for a stream, which is already prepared: they would have no effect."""
-    given = [name for name in (*sorted(TEXT_OPTIONS), "stream_folder")
-             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]  # fmt: skip
-    flags = [next(p.opts[0] for p in context.command.params if p.name == name) for name in given]
-    if flags:
-        raise click.UsageError(f"{', '.join(flags)}: only for text, but {stream} is a stream that is already prepared")
+    refuse_options(
+        {*TEXT_OPTIONS, "stream_folder"}, f"only for text, but {stream} is a stream that is already prepared"
+    )
 
 
 def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:

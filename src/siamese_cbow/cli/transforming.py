@@ -9,7 +9,15 @@ import click
 
 from siamese_cbow.base.disk import standard_stream
 from siamese_cbow.cli import Grouped
-from siamese_cbow.cli.options import files_or_stdin, model_option, open_model, progress_bar, say, text_options
+from siamese_cbow.cli.options import (
+    files_or_stdin,
+    model_named_once,
+    model_option,
+    open_model,
+    progress_bar,
+    say,
+    text_options,
+)
 from siamese_cbow.errors import SettingsError, counted
 from siamese_cbow.formats.known_formats import READABLE, WRITABLE
 from siamese_cbow.model.packed_rows import Dtype
@@ -98,8 +106,9 @@ def compress(
 
     Options you leave out keep their value. `--dtype float32` expands a model for programs that read nothing else.
     """
-    _check_output(output, positional or folder)
-    model = open_model(positional or folder)
+    folder = model_named_once(positional, folder)
+    _check_output(output, folder)
+    model = open_model(folder)
     smaller = model.compress(dtype, dim=dim, words=words)
     smaller.save(output, int4=True)
     click.echo(f"{_size(model)} -> {_size(smaller)}", err=True)

@@ -21,10 +21,12 @@ import hashlib
 import http.client
 import lzma
 import re
+import socket
 import stat
 import tarfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import zipfile
 import zlib
@@ -87,7 +89,6 @@ def download_sts(
             files = _laid_out(archive, to, progress)
         except SiameseCBOWError as error:
             failures.append(f"{archive.name}: {error}")
-            progress.say(failures[-1])
             continue
         new += files
         progress.say(f"{archive.name}: {len(files)} new files in {to / archive.folder}")
@@ -203,9 +204,16 @@ def fetch(
                     "unpack it by hand"
                 ) from None
         except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            if isinstance(reason, socket.gaierror):  # no network, or no such host: waiting does not help
+                host = urllib.parse.urlsplit(url).hostname
+                raise InputError(
+                    f"can't reach {host} ({reason.strerror}); check the connection and run the same command again, or "
+                    f"get {url} elsewhere and unpack it by hand"
+                ) from None
             if attempt == tries:
                 raise InputError(
-                    f"{url}: {getattr(error, 'reason', None) or error} ({tries} tries; {_size(part):,} bytes "
+                    f"{url}: {reason} ({tries} tries; {_size(part):,} bytes "
                     f"are saved in {part}); check the connection and run the same command again to resume"
                 ) from None
         progress.say(f"{url}: interrupted after {_size(part):,} bytes; trying again")

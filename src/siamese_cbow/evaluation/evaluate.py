@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias, runtime_checkable
 from typing import Protocol as Interface
 
@@ -72,7 +73,13 @@ def evaluate(
     """
     if adapt not in ADAPTED:
         raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")
-    sets = [counted(pair_set, protocol) for pair_set in sets]
+    if isinstance(system, str | Path):  # a string has an `encode`, too
+        raise InputError(
+            f"the model is {str(system)!r}, a name; expected a model: evaluate(load({str(system)!r}), sets)"
+        )
+    if isinstance(sets, str | Path):
+        raise InputError(f"the sets are {str(sets)!r}, a name; expected sets: evaluate(model, sts({str(sets)!r}))")
+    sets = [counted(pair_set, protocol) for pair_set in ([sets] if isinstance(sets, PairSet) else sets)]
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     name = name or getattr(system, "name", None) or type(system).__name__

@@ -173,7 +173,10 @@ def _explained(doing: str) -> Iterator[None]:
     theirs = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)
     try:
         yield
-    except (*theirs, OSError) as error:
+    except Exception as error:
+        # httpx, through which the library talks, has errors of its own; the library passes those of an upload on.
+        if not isinstance(error, (*theirs, OSError)) and not type(error).__module__.startswith("httpx"):
+            raise
         reason = " ".join(str(error).split()).removeprefix("Got: ")
         reason = reason.partition(" An error happened while")[0][:300].rstrip(".")  # their advice repeats ours
         advice = "check the name (user/name), the token (`hf auth login`) and the connection"

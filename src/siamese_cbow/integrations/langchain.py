@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from siamese_cbow.errors import needs
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 
@@ -34,6 +34,9 @@ class SentenceEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text, as plain numbers: `embed_documents(["a cat", "a dog"])` -> [[0.12, ...], ...]."""
+        given: Any = texts
+        if isinstance(given, str):  # its letters would be texts
+            raise InputError(f"embed_documents got one text, {given[:40]!r}; expected a list: embed_documents([text])")
         rows: list[list[float]] = self.model.encode(list(texts), **self._options).tolist()
         return rows
 

@@ -15,7 +15,7 @@ from typing import Any
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.formats.resolver import open_model
-from siamese_cbow.model.encoding import as_list, check_strings
+from siamese_cbow.model.encoding import as_list, at_least_1, check_strings
 from siamese_cbow.model.model import Model
 
 with needs("scikit-learn", "sklearn"):
@@ -70,9 +70,8 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self._check_nothing_to_learn()
             model = self.model if isinstance(self.model, Model) else open_model(self.model)
         self.model_ = model.adapt(listed) if self.adapt else model
-        self._n_features_out = self.truncate_dim or self.model_.dim
-        if self._n_features_out > self.model_.dim:
-            raise SettingsError(f"truncate_dim is {self.truncate_dim}; expected 1 to {self.model_.dim}")
+        dim = self.model_.dim
+        self._n_features_out = dim if self.truncate_dim is None else at_least_1("truncate_dim", self.truncate_dim, dim)
         return self
 
     def transform(self, texts: Iterable[str]) -> Vectors:

@@ -254,15 +254,16 @@ def as_list(texts: Iterable[str]) -> list[str]:
     return texts if isinstance(texts, list) else list(texts)
 
 
-def check_strings(texts: list[str]) -> None:
+def check_strings(texts: list[Any]) -> None:
     """`check_strings(["a", None])` -> InputError that names position 1."""
     if set(map(type, texts)) - {str}:
         for position, text in enumerate(texts):
             if not isinstance(text, str):
-                raise InputError(
-                    f"text {position:,} is {_described(text)}; expected a string "
-                    "(fill or drop missing values first, for instance with fillna(''))"
-                )
+                missing = "fill or drop missing values first, for instance with fillna('')"
+                joining = "join its words first: ' '.join(words)"
+                how: dict[type, str] = {bytes: "decode it first: text.decode()", list: joining}
+                advice = how.get(type(text), missing)
+                raise InputError(f"text {position:,} is {_described(text)}; expected a string ({advice})")
 
 
 def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
@@ -277,8 +278,10 @@ def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
 
 def at_least_1(name: str, value: int, highest: int | None = None) -> int:
     """The value of an option, checked: `at_least_1("k", 3)` -> 3."""
-    if not isinstance(value, int | np.integer) or value < 1 or (highest is not None and value > highest):
-        raise SettingsError(f"{name} is {value!r}; expected {'1 or more' if highest is None else f'1 to {highest}'}")
+    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_number or value < 1 or (highest is not None and value > highest):
+        numbers = ", 1 or more" if highest is None else f" from 1 to {highest}"
+        raise SettingsError(f"{name} is {value!r}; expected a whole number{numbers}")
     return value
 
 

@@ -48,6 +48,11 @@ def as_vectors(given: Any, shape: tuple[int, ...] | None = None) -> Vectors | No
     return array.astype(np.float32, copy=False)
 
 
+def is_vector(given: Any) -> bool:
+    """Whether this is one vector, (dim,): an array or a tensor of numbers, not a text or several vectors."""
+    return getattr(given, "ndim", None) == 1 and as_vectors(given) is not None
+
+
 def lengths(vectors: Vectors) -> Floats:
     """The length of each row, (n,): [[3, 4], [0, 0]] -> [5, 0]."""
     squares = np.empty(len(vectors), np.float64)

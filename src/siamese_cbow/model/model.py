@@ -151,13 +151,18 @@ class Model(WordVectors):
         return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
 
     def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
-        """The words of many texts that have no vector of their own, and how often each comes, the most frequent first.
-
-        `unknown_counts(["a blorf", "blorf blip"])` -> {"blorf": 2, "blip": 1}
-        """
+        """Words without a vector of their own, most frequent first: ["a blorf", "blorf blip"] -> {"blorf": 2, ...}."""
         self._check_one_language()
         counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def word_or_vector(self, word: str) -> str | Vectors:
+        """A word as the vocabulary spells it, "Paris" -> "paris"; for an unknown one its vector, unless it has none."""
+        words = [word] if word in self else self.tokenizer.words(word)
+        if self.languages or (len(words) == 1 and words[0] in self):
+            return words[0] if len(words) == 1 else word
+        vector: Vectors = self.encode(word)
+        return vector if vector.any() else word
 
     def watch(self, texts: Iterable[str]) -> None:
         """Warns once if texts are in another language or mostly unknown words; `encode` does so on its own."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from siamese_cbow.text.languages import Language, detect, find_language
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -101,3 +102,14 @@ def _warn(remark: str) -> None:
     import logging  # only needed for a warning
 
     logging.getLogger("siamese_cbow").warning("siamese-cbow: %s", remark)
+
+
+def not_a_word(word: Any, vocabulary: Vocabulary, tokenizer: Tokenizer) -> str:
+    """What to say when a word has no vector: "the word 'Cat' is not in the model's vocabulary; did you mean 'cat'?"."""
+    if not isinstance(word, str):
+        return f"the word is {word!r:.60}; expected a string"
+    known = [form for form in tokenizer.words(word) if form in vocabulary]
+    hint = f"did you mean {known[0]!r}?" if len(known) == 1 else "`word in model` tests for it"
+    if vocabulary.languages:
+        hint = f"words of this model carry their language: '{vocabulary.languages[0]}:{word}'"
+    return f"the word {word!r} is not in the model's vocabulary; {hint}"

@@ -8,7 +8,7 @@ A `Model` adds operations on whole texts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
-from siamese_cbow.model.geometry import Undo, as_vectors, lengths, nearest, units
+from siamese_cbow.model.geometry import Undo, as_vectors, is_vector, lengths, nearest, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
-from siamese_cbow.model.text_watch import remark_on
+from siamese_cbow.model.text_watch import not_a_word, remark_on
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import Fallback, finder
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -125,10 +125,11 @@ class WordVectors:
         return int(self.rows.shape[1])
 
     def get_embedding_dimension(self) -> int:
-        """The number of dimensions, under the name sentence-transformers has for it."""
+        """The number of dimensions, under the name of sentence-transformers."""
         return self.dim
 
     get_sentence_embedding_dimension = get_embedding_dimension  # its older name
+    vector_size = dim  # gensim's
 
     # languages
 
@@ -153,21 +154,28 @@ class WordVectors:
     def __contains__(self, word: object) -> bool:
         return word in self.vocabulary
 
+    def __iter__(self) -> Iterator[str]:
+        yield from self.vocabulary.words
+
     def vector(self, word: str) -> Vectors:
         """The vector of a word, (dim,); also `model["cat"]`."""
         return np.asarray(self.rows.take([self._id(word)], 0)[0], np.float32)
 
-    __getitem__ = vector
+    def __getitem__(self, word: str | list[str]) -> Vectors:
+        """`model["cat"]` -> (dim,); `model[["cat", "dog"]]` -> (2, dim), as in gensim."""
+        return np.array([self.vector(each) for each in word]) if isinstance(word, list) else self.vector(word)
 
     def neighbours(
         self, word_or_text: str | Vectors, k: int = 10, *, topn: int | None = None, all_forms: bool = False
     ) -> list[tuple[str, float]]:
         """The k words nearest to a word, a text or a vector, with their cosines, without the words of the text itself.
 
-        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]; `topn` is gensim's name for k
-
+        `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
+        topn       gensim's name for k
         all_forms  include rare words and all forms of a word (cats, kittens), not one frequent form per stem
         """
+        if topn is not None and k not in (10, topn):
+            raise SettingsError(f"got k={k} and topn={topn}, two names for the same number; give one of them")
         k = k if topn is None else topn
         if word_or_text in self.vocabulary or as_vectors(word_or_text) is not None:
             return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
@@ -185,12 +193,12 @@ class WordVectors:
         own_words = [*words, *(self.vocabulary.words[i] for i in ids)]
         return self._nearest_but(set(ids), own_words, target, k, all_forms)
 
-    neighbors = neighbours
+    neighbors, get_vector = neighbours, vector  # American spelling; gensim's name
 
     def most_similar(
         self,
-        positive: str | Sequence[str | Vectors] = (),
-        negative: str | Sequence[str | Vectors] = (),
+        positive: str | Vectors | Sequence[str | Vectors] = (),
+        negative: str | Vectors | Sequence[str | Vectors] = (),
         topn: int = 10,
         *,
         all_forms: bool = True,
@@ -199,7 +207,9 @@ class WordVectors:
 
         `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]; a vector can stand for a word
         """
-        plus, minus = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
+        plus, minus = (
+            [words] if isinstance(words, str) or is_vector(words) else list(words) for words in (positive, negative)
+        )
         if not plus and not minus:
             raise InputError("most_similar got no words; expected at least one, positive or negative")
         words: list[Any] = plus + minus
@@ -214,6 +224,8 @@ class WordVectors:
     ) -> list[tuple[str, float]]:
         from siamese_cbow.model.forms import one_of_each_stem  # comparing texts does without stems
 
+        if not target.any():
+            raise InputError("the words add up to a zero vector, which has no neighbours; expected other words")
         return self.nearest_words(target, k, ids) if all_forms else one_of_each_stem(self, target, k, words)
 
     def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
@@ -225,12 +237,7 @@ class WordVectors:
         try:
             return self.vocabulary.index[word]
         except (KeyError, TypeError):
-            words = self.tokenizer.words(word) if isinstance(word, str) else []
-            known = [form for form in words if form in self.vocabulary]
-            hint = f"did you mean {known[0]!r}?" if len(known) == 1 else "`word in model` tests for it"
-            if self.languages:
-                hint = f"words of this model carry their language: '{self.languages[0]}:{word}'"
-            raise InputError(f"the word {word!r} is not in the model's vocabulary; {hint}") from None
+            raise InputError(not_a_word(word, self.vocabulary, self.tokenizer)) from None
 
     @cached_property
     def _lengths(self) -> Floats:
@@ -289,9 +296,5 @@ class WordVectors:
         return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
 
     def remark_on(self, texts: Sequence[str]) -> str:
-        """What to know before these texts are compared: most of their words are unknown, or of another language.
-
-        of an English model, `remark_on(["Der Hund schläft.", ...])` -> "41% of the words have no vector ...",
-        or "" where there is nothing to say
-        """
+        """What to know before these texts are compared: "41% of the words are ...: the text looks German", or ""."""
         return remark_on(texts, self.vocabulary, self.tokenizer, self.info.language)

@@ -68,8 +68,8 @@ def duplicates(
     threshold  minimum cosine at which two rows may count as duplicates
     text       how text is read, and what a row is; by default a line
     """
-    if not 0 < threshold <= 1:
-        raise SettingsError(f"threshold is {threshold}; expected a cosine, more than 0 and at most 1")
+    if not isinstance(threshold, int | float | np.number) or not 0 < threshold <= 1:
+        raise SettingsError(f"threshold is {threshold!r}; expected a cosine, more than 0 and at most 1")
     model = open_model(model)
     reader = RowReader.of(inputs, text, progress.say)
     missing = what_is_missing()

@@ -45,8 +45,10 @@ class Wanted:
             raise SettingsError("neither k nor a threshold was given: every row would be a hit; expected one of them")
         if self.k is not None:
             at_least_1("k", self.k)
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise SettingsError(f"threshold is {self.threshold}; expected a number")
+        if self.threshold is not None and not (
+            isinstance(self.threshold, int | float | np.number) and np.isfinite(self.threshold)
+        ):
+            raise SettingsError(f"threshold is {self.threshold!r}; expected a number")
         if self.threshold is not None and self.mode == "meaning" and not -1 <= self.threshold <= 1:
             raise SettingsError(f"threshold is {self.threshold}; expected a cosine, from -1 to 1")
 

@@ -113,6 +113,8 @@ def encoded_blocks(
 
 def checked_terms(model: Model, words: QueryWords, query: str, mode: Mode) -> list[Term]:
     """The terms of a query; if there is nothing to search for, an error that says what to type."""
+    if not isinstance(query, str):
+        raise InputError(f"the query is {query!r:.60} ({type(query).__name__}); expected a string")
     if not query.strip():
         raise InputError("the query is empty; expected at least one word")
     terms = words.terms(query)

@@ -90,7 +90,7 @@ class Jobs:
 
 
 # Limits of an explained text: more would not be readable. Characters are checked first: finding words takes time.
-MOST_WORDS, MOST_CHARACTERS = 200, 20_000
+MOST_WORDS, MOST_CHARACTERS, MOST_UNKNOWN = 200, 20_000, 5  # an unknown word takes a scan of all known ones
 
 
 class Api:
@@ -189,9 +189,9 @@ class Api:
         self._check_count(len(request.positive) + len(request.negative), "positive and negative")
         if (request.text is None) == (not request.positive and not request.negative):
             raise Problem(400, "expected either a text, or positive or negative words", param="text")
-        nearest = await self._jobs.run(lambda: _nearest(entry.model, request))
+        nearest, unknown = await self._jobs.run(lambda: _nearest(entry.model, request))
         listed = [{"word": word, "cosine": cosine} for word, cosine in nearest]
-        return json_response({"model": entry.name, "neighbours": listed})
+        return json_response({"model": entry.name, "neighbours": listed, **({"unknown": unknown} if unknown else {})})
 
     async def search(self, request: SearchRequest) -> Response:
         """The texts that match a query, among those in the request or in the server's index.
@@ -202,19 +202,20 @@ class Api:
         how: Any = {"k": request.k, "threshold": request.threshold, "mode": request.mode, "threads": 1}
         texts, index = request.texts, self._index
         if texts is None and index is None:
-            raise Problem(
-                400, "no texts; expected at least one, or a server with an index: serve --index DIR", param="texts"
-            )
+            raise Problem(400, "no texts; expected some, or a server with an index: serve --index DIR", param="texts")
+        if texts is None and index is not None and request.model and entry.model is not index.model:
+            raise Problem(400, f"the index was not built with {entry.name!r}; leave out `model`", param="model")
 
         def work() -> Response:
+            told = {"unknown": unknown} if (unknown := _unknown(entry.model, request.query)) else {}
             if texts is not None:
                 hits = search(request.query, Texts(texts), model=entry.model, **how)
                 results = [{"index": hit.line - 1, "text": texts[hit.line - 1], **_reasons(hit)} for hit in hits]
-                return json_response({"model": entry.name, "results": results, "stale": []})
+                return json_response({"model": entry.name, "results": results, "stale": [], **told})
             assert index is not None
             hits = index.search(request.query, **how)
             results = [{"source": hit.source, hit.counted: hit.line, "text": hit.text, **_reasons(hit)} for hit in hits]
-            return json_response({"model": entry.name, "results": results, "stale": index.stale()[:20]})
+            return json_response({"model": entry.name, "results": results, "stale": index.stale()[:20], **told})
 
         return await self._jobs.run(work)
 
@@ -235,14 +236,24 @@ def _embeddings(vectors: Vectors, as_base64: bool, name: str, n_tokens: int) -> 
     return json_response({"object": "list", "data": data, "model": name, "usage": usage})
 
 
-def _nearest(model: Model, request: NeighboursRequest) -> list[tuple[str, float]]:
+def _nearest(model: Model, request: NeighboursRequest) -> tuple[list[tuple[str, float]], list[dict[str, Any]]]:
+    """The neighbours, and the unknown words of the request, as `explain` lists them."""
+    how: Any = {"topn": request.k, "all_forms": request.all_forms}
     try:
         if request.text is not None:
-            return model.neighbours(folded(model, request.text), request.k, all_forms=request.all_forms)
-        plus, minus = ([folded(model, word) for word in words] for words in (request.positive, request.negative))
-        return model.most_similar(plus, minus, topn=request.k, all_forms=request.all_forms)
+            nearest = model.neighbours(folded(model, request.text), **how)
+        else:
+            plus, minus = (list(map(model.word_or_vector, words)) for words in (request.positive, request.negative))
+            nearest = model.most_similar(plus, minus, **how)
     except InputError as error:
         raise Problem(404, str(error), code="unknown_word") from None
+    return nearest, _unknown(model, " ".join([request.text or "", *request.positive, *request.negative]))
+
+
+def _unknown(model: Model, text: str) -> list[dict[str, Any]]:
+    """The unknown words of a text, as `explain` lists them; none of a multilingual model."""
+    words = [] if model.languages else model.unknown_words(text)[:MOST_UNKNOWN]
+    return [_described(model, word)[0] for word in words]
 
 
 def folded(model: Model, word: str) -> str:
@@ -273,16 +284,17 @@ def _words(model: Model, text: str) -> tuple[list[dict[str, Any]], NDArray[np.fl
     words = model.tokenizer.words(text)
     if len(words) > MOST_WORDS:
         raise InputError(f"a text of {len(words):,} words; explain takes at most {MOST_WORDS}")
-    rows = np.zeros((len(words), model.dim))
-    listed: list[dict[str, Any]] = []
-    for row, word in zip(rows, words, strict=True):
-        known, vector = model.counts_as(word), model.word_row(word)
-        listed.append({"word": word, "norm": None})
-        if vector is not None:
-            row[:] = vector
-            listed[-1]["norm"] = float(np.linalg.norm(row))
-        if known is None and vector is not None:
-            listed[-1]["made_of"] = model.made_of(word)
-        elif known not in (None, word):
-            listed[-1]["counts_as"] = known
-    return listed, rows
+    described = [_described(model, word) for word in words]
+    rows = np.array([vector for _, vector in described]).reshape(len(words), model.dim)
+    return [record for record, _ in described], rows
+
+
+def _described(model: Model, word: str) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """A word as `explain` lists it, and its vector, (dim,)."""
+    known, vector = model.counts_as(word), model.word_row(word)
+    if vector is None:
+        return {"word": word, "norm": None}, np.zeros(model.dim)
+    row = vector.astype(np.float64)
+    record = {"word": word, "norm": float(np.linalg.norm(row))}
+    origin = {"made_of": model.made_of(word)} if known is None else {"counts_as": known} if known != word else {}
+    return record | origin, row

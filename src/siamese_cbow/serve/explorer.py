@@ -30,6 +30,7 @@ from siamese_cbow.serve.schemas import STRING, Endpoint, LoadRequest, MapRequest
 # In a large vocabulary the first words (the, of, and) would spread over the whole map and leave no room for the rest.
 N_TOO_FREQUENT, LARGE = 100, 5_000
 N_NEAR = 12  # neighbours of each word named for a map
+MOST_NAMED = 20  # words with neighbours on a map: more would hide each other
 
 N_DOTS = 1500  # dots in the chart of norms: more would overlap
 N_BINS = 24
@@ -112,22 +113,28 @@ def make_map(model: Model, request: MapRequest) -> dict[str, Any]:
         labels = [text for text, is_known in zip(request.texts, known.tolist(), strict=True) if is_known]
         points = [{"label": label, "x": x, "y": y} for label, (x, y) in zip(labels, plane.tolist(), strict=True)]
         return {"points": points, "shares": shares, "left_out": len(request.texts) - len(labels)}
-    ids, groups = _words_of_map(model, request)
+    ids, groups, lacking = _words_of_map(model, request)
     rows = model.rows.take(ids, 0)
     plane, shares = project(units(rows), request.method)
     points = [
         {"label": model.vocabulary.words[i], "x": x, "y": y, "norm": norm, "group": groups.get(i)}
         for i, (x, y), norm in zip(ids, plane.tolist(), lengths(rows).tolist(), strict=True)
     ]
-    return {"points": points, "shares": shares, "left_out": 0}
+    return {"points": points, "shares": shares, "left_out": len(lacking), "lacking": lacking}
 
 
-def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[int, str]]:
-    """The words of a map: the named ones and their neighbours, each with the word it belongs to, and frequent ones."""
+def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[int, str], list[str]]:
+    """The words of a map: the named ones and their neighbours, each with the word it belongs to, and frequent ones.
+
+    Last come the named words that are not on the map: unknown ones have no place of their own.
+    """
     groups: dict[int, str] = {}
-    for word in request.words[:20]:
+    lacking = request.words[MOST_NAMED:]
+    for word in request.words[:MOST_NAMED]:
         word = folded(model, word)
-        if word in model:
+        if word not in model:
+            lacking.append(word)
+        else:
             groups[model.vocabulary.index[word]] = word
             for near, _ in model.neighbours(word, N_NEAR):
                 groups.setdefault(model.vocabulary.index[near], word)
@@ -138,7 +145,7 @@ def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[in
             break
         if i not in groups and re.search(r"[^\W\d_]", word):  # punctuation and numbers say little on a map
             ids.append(i)
-    return ids or [0], groups
+    return ids or [0], groups, lacking
 
 
 def project(vectors: Vectors, method: Literal["pca", "umap"]) -> tuple[Floats, list[float] | None]:

@@ -153,6 +153,8 @@ def _expand(name: str | Path, walk: Walk) -> Iterator[Path | None]:
     if name == "-":
         yield None
         return
+    if not str(name).strip():  # such as an unset variable of a shell; Path("") would be the current folder
+        raise InputError(f"got an empty path, {str(name)!r}; expected a file or folder (. is the current folder)")
     path = Path(name).expanduser()
     if _exists(path):
         yield from _in_folder(path, walk) if path.is_dir() else [path]
@@ -190,7 +192,10 @@ def _text_hint(name: str) -> str:
     """Sentences are easily passed where names of files are expected: `prepare(["The cat sat."])`."""
     if " " not in name:
         return ""
-    return " (to pass the text itself, wrap it: Texts([...]), or pass lists of sentences, one list per document)"
+    return (
+        " (to pass the text itself, pipe it in: echo TEXT | siamese-cbow COMMAND -; in Python, wrap it: Texts([...]), "
+        "or pass lists of sentences, one list per document)"
+    )
 
 
 def _matches(pattern: str, walk: Walk) -> Iterator[Path]:

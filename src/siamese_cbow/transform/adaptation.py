@@ -27,7 +27,7 @@ from siamese_cbow.model.encoding import Texts, as_list
 from siamese_cbow.model.geometry import Undo, blocks, eigenvectors, gram_of, one_thread
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.estimates import BLOCK, SAMPLE
-from siamese_cbow.transform.postprocessing import check_not_postprocessed, without_postprocessing
+from siamese_cbow.transform.postprocessing import check_is_model, check_not_postprocessed, without_postprocessing
 
 PRIOR_WORDS = 10_000  # this many words of texts weigh as much as the prior shares
 PRIOR_TEXTS = 3_000  # with this many texts, directions are evened out half as far as with unlimited texts
@@ -39,6 +39,7 @@ def adapt(model: Model, texts: Texts) -> Model:
     """A new model adapted to the domain of these texts; the change is folded into its rows."""
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
+    check_is_model(model)
     model = not_adapted(model)
     chosen = some_of(texts if isinstance(texts, Iterator) else as_list(texts))
     ids, offsets = model.ids(chosen)

@@ -22,6 +22,7 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.geometry import blocks, gram_of, one_thread, strongest, with_signs
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, as_array, packed
+from siamese_cbow.transform.postprocessing import check_is_model
 from siamese_cbow.words.vocabulary import Vocabulary
 
 
@@ -30,6 +31,7 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
 
     What is kept for undoing a post-processing stays behind: it is of the whole model.
     """
+    check_is_model(model)
     if dtype is not None and dtype not in get_args(Dtype):
         raise SettingsError(f"dtype is {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
     for name, value, most in (("dim", dim, model.dim), ("words", words, len(model.vocabulary))):
@@ -94,8 +96,10 @@ def combine(
 
     What is kept for undoing a post-processing stays behind: it is of the parts.
     """
-    if not models or not all(isinstance(model, Model) for model in models):
-        raise InputError(f"there is no model to combine in {models!r:.60}; expected a list of one or more")
+    if not isinstance(models, list | tuple) or not models:
+        raise InputError(f"combine got {models!r:.60}; expected a list of one or more models")
+    for model in models:
+        check_is_model(model)
     first = models[0]
     for number, model in enumerate(models[1:], start=2):
         _check_alike(first, model, number)

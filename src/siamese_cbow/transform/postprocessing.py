@@ -67,6 +67,7 @@ def postprocess(
         expected = "expected what siamese_cbow.prepare returns, or siamese_cbow.Stream.load(folder)"
         raise InputError(f"stream is {stream!r:.60}; {expected}")
     settings = replace(settings or Postprocess(), **changes)
+    check_is_model(model)
     check_not_postprocessed(model)
     rows, undo = folded(model.vectors, model.vocabulary, settings, stream)
     done = {**settings.settings(), "estimated_on": "counts" if stream is None else stream.fingerprint}
@@ -74,8 +75,16 @@ def postprocess(
     return Model(model.vocabulary, rows, model.tokenizer, info, undo=undo)
 
 
+def check_is_model(given: Any) -> None:
+    """Raises an error of a name: what makes other models takes models, and `load` finds them."""
+    if not isinstance(given, Model):
+        name = given if isinstance(given, str) else "models/NAME"
+        raise InputError(f"the model is {given!r:.60} ({type(given).__name__}); expected a model: sc.load({name!r})")
+
+
 def without_postprocessing(model: Model) -> Model:
     """The model as it was before `postprocess` or `adapt`, up to rounding; unchanged if it had neither."""
+    check_is_model(model)
     if model.info.postprocessing is None:
         return model
     if model.undo is None:

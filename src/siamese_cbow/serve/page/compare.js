@@ -1,6 +1,6 @@
 // Two models side by side: the neighbours of the same words in each, those that both find in colour.
 
-import { ask, at, make, outdated, ranked, task, words } from "./kit.js";
+import { ask, at, make, outdated, ranked, strangers, task, words } from "./kit.js";
 
 export function setUp(page) {
   const lists = [at("compare-left"), at("compare-right")];
@@ -32,18 +32,19 @@ export function setUp(page) {
 
 async function near(word, model, k) {
   try {
-    return (await ask("/neighbours", { text: word, k, model })).neighbours;
+    return await ask("/neighbours", { text: word, k, model });
   } catch (error) {
     return error; // a word that one model lacks is no reason to show nothing of the other
   }
 }
 
 function pairing(word, models, lists, look) {
-  const [left, right = []] = lists.map((list) => (list instanceof Error ? [] : list.map((one) => one.word)));
+  const [left, right = []] = lists.map((list) => (list instanceof Error ? [] : list.neighbours.map((one) => one.word)));
   const both = new Set(left.filter((one) => right.includes(one)));
   return make("section", { class: "pairing", "aria-label": word }, make("h3", {}, word),
     make("div", { class: "two" }, ...lists.map((list, i) => make("div", {}, make("h4", {}, models[i]),
+      ...(list instanceof Error ? [] : strangers(list.unknown ?? [])),
       list instanceof Error
         ? make("p", { class: "quiet" }, list.message)
-        : ranked(list.map((one) => ({ name: one.word, value: one.cosine, shared: both.has(one.word) })), `${word} in ${models[i]}`, look, 4)))));
+        : ranked(list.neighbours.map((one) => ({ name: one.word, value: one.cosine, shared: both.has(one.word) })), `${word} in ${models[i]}`, look, 4)))));
 }

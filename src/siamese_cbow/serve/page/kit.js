@@ -90,6 +90,19 @@ export function task(work) {
   };
 }
 
+/** What stands in for a word outside the vocabulary, in words; null for a known one. */
+export function origin({ norm, counts_as, made_of }) {
+  if (norm === null) return "not in the vocabulary, ignored";
+  if (counts_as) return `not in the vocabulary; ${counts_as} stands in`;
+  return made_of ? `not in the vocabulary; ${made_of}` : null;
+}
+
+/** A paragraph about the unknown words among some, each once; nothing if all are known. */
+export function strangers(list, id = null) {
+  const lines = new Map(list.filter(origin).map((one) => [one.word, `${one.word}: ${origin(one)}`]));
+  return lines.size ? [make("p", { class: "quiet strangers", id }, [...lines.values()].join(" · "))] : [];
+}
+
 /** Empties a list of results as soon as one of the inputs changes: it never stands under a question it does not answer. */
 export function outdated(list, ...inputs) {
   for (const id of inputs) at(id).addEventListener("input", () => at(list).replaceChildren());

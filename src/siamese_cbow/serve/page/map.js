@@ -56,7 +56,7 @@ export function setUp(page) {
     }
     plane.set(found.points);
     const held = found.shares ? `the two axes explain ${Math.round(100 * (found.shares[0] + found.shares[1]))}% of the variance` : "by UMAP";
-    const lost = found.left_out ? `; ${found.left_out} without a known word skipped` : "";
+    const lost = found.lacking?.length ? `; not on the map: ${found.lacking.join(", ")}` : found.left_out ? `; ${found.left_out} without a known word skipped` : "";
     const points = counted(found.points.length, body.texts ? "sentence" : "word");
     say(`${points}, ${held}${lost}.`);
     at("plane").setAttribute("aria-label", `Map of ${points}`);

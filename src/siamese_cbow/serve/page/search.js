@@ -1,6 +1,6 @@
 // Search in the user's own text, or in the index of the server, by exact words and meaning.
 
-import { ask, at, counted, make, number, outdated, task, whole } from "./kit.js";
+import { ask, at, counted, make, number, outdated, strangers, task, whole } from "./kit.js";
 
 const MOST_SHOWN = 20;
 
@@ -76,9 +76,9 @@ function reason({ exact, meaning, words }) {
 /** Where a line is: "line 3" of the user's own text, "notes.txt:3" in an index. */
 const place = (hit) => ("index" in hit ? `line ${whole(hit.index + 1)}` : `${hit.source}:${hit.line ?? hit.record}`);
 
-function show({ results, stale }) {
+function show({ results, stale, unknown = [] }) {
   const highest = Math.max(1e-9, ...results.map((one) => Math.abs(one.score)));
-  at("search-list").replaceChildren(results.length
+  at("search-list").replaceChildren(...strangers(unknown), results.length
     ? make("ol", { class: "ranked texts", "aria-label": "Matching lines, best first" }, ...results.map((one) => make("li", {},
         make("span", { class: "name" }, make("span", { class: "place" }, place(one)), one.text),
         make("span", { class: one.score < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(one.score) / highest })),

@@ -1,6 +1,6 @@
 // Two sentences: their similarity, and the share of each pair of words in it as a heat map.
 
-import { ask, at, later, make, number, task } from "./kit.js";
+import { ask, at, later, make, number, origin, strangers, task } from "./kit.js";
 
 const LITTLE = 0.005; // would be written as .00, which is noise
 
@@ -26,15 +26,8 @@ function show(found, look) {
   at("similarity-mark").style.left = `${50 + Math.min(0, value) * 50}%`;
   at("similarity-mark").style.width = `${Math.abs(value) * 50}%`;
   at("heat-reading").textContent = "";
-  at("heat").replaceChildren(...(found ? [heat(found, look), legend(), ...strangers(found)] : []));
+  at("heat").replaceChildren(...(found ? [heat(found, look), legend(), ...strangers([...found.a, ...found.b], "unknown-words")] : []));
   at("strongest").replaceChildren(...(found ? [strongest(found)] : []));
-}
-
-/** What stands in for a word outside the vocabulary, in words; null for a known one. */
-function origin({ norm, counts_as, made_of }) {
-  if (norm === null) return "not in the vocabulary, ignored";
-  if (counts_as) return `not in the vocabulary; ${counts_as} stands in`;
-  return made_of ? `not in the vocabulary; ${made_of}` : null;
 }
 
 function heat({ a, b, shares }, look) {
@@ -105,12 +98,6 @@ function follow(table) {
 function legend() {
   return make("p", { class: "legend quiet" }, "dissimilar", make("i", {}), "similar",
     make("span", {}, "grey bars: vector length"));
-}
-
-/** A line for each unknown word. */
-function strangers({ a, b }) {
-  const lines = new Map([...a, ...b].filter(origin).map((one) => [one.word, `${one.word}: ${origin(one)}`]));
-  return lines.size ? [make("p", { class: "quiet", id: "unknown-words" }, [...lines.values()].join(" · "))] : [];
 }
 
 function strongest({ a, b, shares }) {

@@ -1,6 +1,6 @@
 // Neighbours of a word or a text, and analogies.
 
-import { ask, at, make, outdated, ranked, task } from "./kit.js";
+import { ask, at, make, outdated, ranked, strangers, task } from "./kit.js";
 
 export function setUp(page) {
   const rows = (found) => found.neighbours.map(({ word, cosine }) => ({ name: word, value: cosine }));
@@ -9,7 +9,7 @@ export function setUp(page) {
     const text = at("neighbours-text").value.trim();
     if (!text) return null;
     const found = await ask("/neighbours", { text, k: 15, model: page.model });
-    return () => at("neighbours-list").replaceChildren(ranked(rows(found), `Words nearest to ${text}`, look, 4));
+    return () => at("neighbours-list").replaceChildren(...strangers(found.unknown ?? []), ranked(rows(found), `Words nearest to ${text}`, look, 4));
   });
   const look = (word) => {
     at("neighbours-text").value = word;
@@ -20,7 +20,7 @@ export function setUp(page) {
     const [a, b, c] = ["a", "b", "c"].map((name) => at(`analogy-${name}`).value.trim());
     if (!a || !b || !c) return null;
     const found = await ask("/neighbours", { positive: [b, c], negative: [a], k: 8, model: page.model });
-    return () => at("analogy-list").replaceChildren(ranked(rows(found), `What is to ${c} as ${b} is to ${a}`, look, 4));
+    return () => at("analogy-list").replaceChildren(...strangers(found.unknown ?? []), ranked(rows(found), `What is to ${c} as ${b} is to ${a}`, look, 4));
   });
 
   outdated("neighbours-list", "neighbours-text");
