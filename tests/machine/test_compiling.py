@@ -36,6 +36,26 @@ def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
     assert forget_stale_kernels(tmp_path / "nowhere") == 0
 
 
+@pytest.mark.skipif(kernel_cache.PLAIN, reason="plain kernels are never cached")
+def test_code_that_could_not_be_written_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index is small and finds room where the code does not: older code must not be loaded in its place."""
+    entries = {"(int64,)": "code of integers", "(float64,)": "code of floats"}
+    cache = caching.IndexDataCacheFile(str(tmp_path), "kernel", "today")
+    for key, code in entries.items():
+        cache.save(key, code)
+    assert {key: cache.load(key) for key in entries} == entries
+    (tmp_path / "kernel.nbi").unlink()  # as after a change of the source; what it referred to is still there
+
+    def full(name: str, data: object) -> None:
+        raise OSError("File too large")
+
+    monkeypatch.setattr(cache, "_save_data", full)
+    for key in reversed(entries):
+        with pytest.raises(OSError, match="too large"):
+            cache.save(key, "new code")
+        assert cache.load(key) is None
+
+
 def test_stale_kernels_in_the_cache_of_the_user_go_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     source = tmp_path / "package" / "words" / "a.py"

@@ -78,6 +78,7 @@ def can_keep_kernels() -> bool:
         has_home = Path(_user_cache()).is_absolute()
         known.insert(len(known) if has_home else known.index(caching.UserWideCacheLocator), TemporaryLocator)
         caching.FunctionCache._guard_against_spurious_io_errors = _forgiving
+        caching.IndexDataCacheFile.save = _save
     try:
         caching.FunctionCache(can_keep_kernels)  # for any function: only the location matters
     except RuntimeError:
@@ -93,6 +94,20 @@ def _forgiving(_: Any) -> Iterator[None]:
     """Wraps cache reads and writes: on a full or failing disk a kernel is compiled and used but not cached."""
     with suppress(OSError, EOFError):
         yield
+
+
+def _save(file: Any, key: Any, data: Any) -> None:
+    """Save a compiled function: first its code, in a file named after its signature, then the index that refers to it.
+
+    Numba numbers these files and writes the index first. If the code can't be written (a full disk, a killed process)
+    or two processes write at a time, the index then refers to code of another signature or of an older version.
+    """
+    name = file._data_name(int.from_bytes(hashlib.sha256(file._dump(key)).digest()[:8], "big"))
+    file._save_data(name, data)
+    overloads = file._load_index()
+    if overloads.get(key) != name:
+        overloads[key] = name
+        file._save_index(overloads)
 
 
 @cache
