@@ -8,7 +8,8 @@ before are kept in a file beside the stream. Rules:
 
     adagrad   ours: see `cluster.averaging`
     all       ours, but all rows that were touched are averaged after every round
-    touches8  ours, but a row is averaged when a worker has moved it about 8 times, or any other number
+    touches8  ours, but a row is averaged when a worker has moved it about 8 times, or any other number;
+              touches8x16: or after 16 rounds
     mean      the mean of what those who touched a row made of it
     sum       moves are added up as they are
     forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer
@@ -65,7 +66,8 @@ def use_rule(rule: str) -> None:
     elif rule in ("forget", "slow"):
         averaging.merge_moves = _forgetting(merge) if rule == "forget" else _with_momentum(merge)
     elif rule.startswith("touches"):
-        averaging.TOUCHES = int(rule.removeprefix("touches"))
+        touches, _, longest = rule.removeprefix("touches").partition("x")
+        averaging.TOUCHES, averaging.LONGEST = int(touches), int(longest or averaging.LONGEST)
     elif rule == "all":
         training_worker.periods_of = lambda shares, n_words: np.ones(len(shares), np.uint8)
     elif rule != "adagrad":
