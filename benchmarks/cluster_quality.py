@@ -8,8 +8,7 @@ before are kept in a file beside the stream. Rules:
 
     adagrad   ours: see `cluster.averaging`
     all       ours, but all rows that were touched are averaged after every round
-    touches8  ours, but a row is averaged when a worker has moved it about 8 times, or any other number;
-              touches8x16: or after 16 rounds
+    moves512  ours, but a row is averaged when all workers have moved it about 512 times, or any other number
     mean      the mean of what those who touched a row made of it
     sum       moves are added up as they are
     forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer
@@ -43,7 +42,7 @@ from siamese_cbow.training.loop import Run
 from siamese_cbow.training.plan import plan_of
 
 RUNS = ["1", "2,512", "4,256", "8,128", "8,64", "2,1024", "4,512", "8,256"]
-RUNS += [f"{run},{rule}" for rule in ("touches8", "all") for run in ("2,512", "4,256", "8,128")]
+RUNS += ["4,256,moves512", "8,128,moves1024", "2,512,all", "4,256,all", "8,128,all"]
 RULES = [f"8,128,{rule}" for rule in ("mean", "sum", "forget", "elastic", "slow")]
 
 
@@ -65,9 +64,8 @@ def use_rule(rule: str) -> None:
         ).astype(np.float32)
     elif rule in ("forget", "slow"):
         averaging.merge_moves = _forgetting(merge) if rule == "forget" else _with_momentum(merge)
-    elif rule.startswith("touches"):
-        touches, _, longest = rule.removeprefix("touches").partition("x")
-        averaging.TOUCHES, averaging.LONGEST = int(touches), int(longest or averaging.LONGEST)
+    elif rule.startswith("moves"):
+        averaging.MOVES = int(rule.removeprefix("moves"))
     elif rule == "all":
         training_worker.periods_of = lambda shares, n_words: np.ones(len(shares), np.uint8)
     elif rule != "adagrad":

@@ -116,10 +116,10 @@ def round_of(n: int, words: float, shares: Any, row_bytes: float, a: Assumptions
 def rows_sent(shares: Any, n_tokens: int, n: int, n_rounds: int) -> float:
     """As `expected_rows`, of a training of a few rounds, of which the last one averages all rows."""
     words, total = n_tokens / n / n_rounds, 0.0
-    periods = periods_of(shares, words).astype(np.int64)
+    periods = periods_of(shares, n * words)
     for number in range(1, n_rounds + 1):
-        due = (number % periods == 0) | (number == n_rounds)
-        gaps = (number - (number - 1) // periods * periods)[due]  # rounds since the row was averaged
+        due = (n_rounds - number) % periods == 0
+        gaps = np.minimum(number, periods)[due]  # rounds since the row was averaged
         total += sum(float(-np.expm1(-k * words * gaps * shares[due]).sum()) for k in (1, n))
     return total / n_rounds * (n - 1) / n
 

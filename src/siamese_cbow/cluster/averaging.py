@@ -8,10 +8,10 @@
              1 -> 0: row 1
 
 Only touched rows are sent; who touched what is exchanged first, one bit per row. Rows of rare words, which are most of
-the bytes, are averaged only in every second, fourth or eighth round: by then a worker has moved them a few dozen times
-at most. An owner keeps its own rows as they were at the last averaging (1/n of the matrix), so that nobody needs a
-second matrix, and rows are sent in blocks, so that buffers stay small. All sums run in the order of the workers: same
-rows, same bytes.
+the bytes, are averaged only in every second, fourth, eighth or sixteenth round: by then the workers together have moved
+them a few hundred times at most. An owner keeps its own rows as they were at the last averaging (1/n of the matrix), so
+that nobody needs a second matrix, and rows are sent in blocks, so that buffers stay small. All sums run in the order of
+the workers: same rows, same bytes.
 
 How a row is merged: each worker has moved it from x0 to x0 + d_i. The moves are added up, as if one worker had made
 them one after the other. A row that only one worker has seen moves as it would alone; a mean over all workers would
@@ -41,9 +41,9 @@ from siamese_cbow.training.state import TrainingState
 # Rows exchanged at a time. Fewer cost time: 32,000 rows of two workers took 45 ms of CPU in blocks of 2**15, 49 in
 # blocks of 2**13 and 65 in blocks of 2**12. More cost memory: about 4 KB per row.
 BLOCK = 1 << 13
-# A row is averaged once a worker has moved it about this often, or after this many rounds. With 8 moves, workers send a
-# quarter to 40% more and score no better (`benchmarks.cluster_quality`).
-TOUCHES, LONGEST = 32, 8
+# A row is averaged once all workers together have moved it about this often, or after this many rounds. Fewer moves
+# send more bytes and score no better; with 1,024, eight workers lose .006 (`benchmarks.cluster_quality`).
+MOVES, LONGEST = 256, 16
 
 Flags = NDArray[np.bool_]
 
@@ -71,12 +71,12 @@ def row_arrays(state: TrainingState) -> list[RowArray]:
 
 
 def periods_of(shares: Floats, n_words: float) -> Counts:
-    """After how many rounds each row is averaged: 1, 2, 4 or 8; rarely used rows have not moved far.
+    """After how many rounds each row is averaged: 1, 2, 4, 8 or 16; rarely used rows have not moved far.
 
     shares   (n_rows,) of each row among the training words
-    n_words  of a worker per round; 1000 words, shares .5, .01 and .0001 -> 1, 4, 8
+    n_words  of all workers per round; 1000 words, shares .5, .08 and .0001 -> 1, 4, 16
     """
-    rounds = TOUCHES / np.maximum(shares * n_words, 1e-9)
+    rounds = MOVES / np.maximum(shares * n_words, 1e-9)
     return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.int64)
 
 

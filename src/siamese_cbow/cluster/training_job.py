@@ -21,6 +21,7 @@ from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.strips import layout_of
 
 AVERAGED_SENTENCES = 1 << 18  # sentences of all workers between two averagings (results/cluster_quality.md)
+LEAST_ROUNDS = 8  # per epoch: with fewer, several workers lose quality
 WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # per core, and in averaging: the assumptions of the estimate
 
 
@@ -69,9 +70,9 @@ def together(n_workers: int, average_every: int) -> dict[str, int]:
 def usual_interval(recipe: Recipe, n_workers: int, n_batches: int) -> int:
     """The default number of a worker's batches between two averagings: 256 sentences each, 2 workers -> 512, 8 -> 128.
 
-    Fewer for little text: an epoch has at least as many rounds as it takes until all rows are averaged.
+    Fewer for little text: an epoch has at least LEAST_ROUNDS rounds.
     """
-    return max(1, min(AVERAGED_SENTENCES // recipe.batch_size, n_batches // LONGEST) // n_workers)
+    return max(1, min(AVERAGED_SENTENCES // recipe.batch_size, n_batches // LEAST_ROUNDS) // n_workers)
 
 
 def training_job(
@@ -118,12 +119,12 @@ def row_shares(plan: Plan) -> Floats:
 
 
 def expected_rows(shares: Floats, n_words: float, n_workers: int) -> float:
-    """Roughly how many rows a worker sends after a round of `n_words` words; it receives as many.
+    """Roughly how many rows a worker sends after a round of `n_words` words of its own; it receives as many.
 
     A row of share p is touched in n words with probability 1 - exp(-n p). Rows this worker touched go to their owners,
     and rows that any worker touched come back; rows a worker owns itself are not sent.
     """
-    periods = periods_of(shares, n_words)
+    periods = periods_of(shares, n_workers * n_words)
     own, anybody = (-np.expm1(-n * n_words * periods * shares) / periods for n in (1, n_workers))
     return float((own + anybody).sum()) * (n_workers - 1) / n_workers
 

@@ -127,9 +127,9 @@ class TrainingWorker:
         return RoundReport(counters, counters.words - before, trained, waited, averaged, sent, received)
 
     def _due(self, number: int, n_rounds: int) -> Bytes:
-        """The rows to average after a round, (n_rows,); all of them in the last round and every LONGEST before it."""
+        """The rows to average after a round, (n_rows,): all of them in the last one and every LONGEST-th before it."""
         plan = self._trainer.run.plan
-        n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.n_epochs / (n_rounds * self._job.n_workers)
+        n_words = int(plan.vocabulary.counts.sum()) * plan.recipe.n_epochs / n_rounds
         return np.asarray((n_rounds - number) % periods_of(self._shares, n_words) == 0, np.uint8)
 
     @property
