@@ -104,8 +104,8 @@ class Session:
         """The result of `function(*item)` for each item, with its number, in order of completion."""
         # On all cores, each node is busy at all times. On a few, SPREAD would send every piece to another node, where
         # Ray starts a process and ends it as soon as it idles: one worker of two nodes took three times as long.
-        spread = "SPREAD" if self.workers >= self.n_cpus else "DEFAULT"
-        remote = self.ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy=spread)(_guarded)
+        strategy = "SPREAD" if self.workers >= self.n_cpus else "DEFAULT"
+        remote = self.ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy=strategy)(_guarded)
         waiting, running = deque(enumerate(items)), dict[Any, int]()
         try:
             while waiting or running:
