@@ -1,6 +1,6 @@
 """Jobs on two single-core nodes: speed against one node, memory, and the paper's corpus size.
 
-    python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--lines 1000000] [--write]
+    python -m benchmarks.cluster speed STREAM [--epochs 5] [--turns 1] [--lines N] [--write]
     python -m benchmarks.cluster memory STREAM [--epochs 1] [--write]
     python -m benchmarks.cluster scale [--text FILE] [--share 1.0] [--folder DIR] [--write]
 
@@ -51,7 +51,7 @@ from siamese_cbow.training.plan import plan_of
 
 FIGURES = Path(__file__).with_name("cluster_figures.json")
 EXCHANGED = 80_000  # rows of 305 numbers: 98 MB
-# The one disk of a machine serves both nodes: a million vectors are 2 GB, and writing them took from 13 to 33 s.
+# The one disk of a machine serves both nodes: writing a million vectors, 2 GB, took from 13 to 33 s.
 IN_MEMORY = Path("/dev/shm")
 
 
@@ -272,7 +272,7 @@ def speed(options: argparse.Namespace) -> None:
                     if what == "train" and n == 2:
                         rounds += [numbers_of(note) for note in notes.notes]
                     shutil.rmtree(target)
-        for _, n in itertools.product(range(options.turns), (1, 2)):
+        for n in (1, 2):
             done("bare encode", n, bare_seconds(BARE_ENCODE, text, n, 0, folder))
             done("bare train", n, bare_seconds(BARE_TRAIN, options.stream, n, options.epochs, folder))
     finally:
@@ -302,7 +302,8 @@ def write_speed(
     text = [
         markdown(header, rows),
         f"Training: {options.epochs} epochs of {stream.n_tokens:,} tokens, {len(stream.vocabulary):,} words; encoding: "
-        f"{n_lines:,} lines. Medians of {options.turns} turn{'s' if options.turns > 1 else ''}. Files are written to "
+        f"{n_lines:,} lines. Medians of {options.turns} turn{'s' if options.turns > 1 else ''} of the cluster; plain "
+        "processes had one. Files are written to "
         f"{options.folder or 'memory, because both nodes would share one disk'}.",
         "Plain processes show the limit of this machine: two processes, one per core, each with half of the text. "
         "They exchange nothing, so their two models are useless.",
@@ -329,9 +330,9 @@ def numbers_of(note: str) -> tuple[float, float, float, float]:
     return statistics.mean(speeds), float(parts[at + 1]), float(parts[at + 4]), float(parts[-1])
 
 
-def write_lines(stream: Stream, path: Path, n_lines: int) -> int:
-    """The first sentences of a stream as text."""
-    words, n = stream.vocabulary.words, min(n_lines, stream.n_sentences)
+def write_lines(stream: Stream, path: Path, n_lines: int | None) -> int:
+    """The first sentences of a stream as text, or all of them."""
+    words, n = stream.vocabulary.words, min(n_lines or stream.n_sentences, stream.n_sentences)
     with path.open("w", encoding="utf-8") as file:
         for i in range(n):
             file.write(" ".join(words[w] for w in stream.ids[stream.sentences[i] : stream.sentences[i + 1]]) + "\n")
@@ -441,7 +442,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("stream", nargs="?", type=Path)
     parser.add_argument("--epochs", type=int, help="5 of speed, 1 of memory.")
     parser.add_argument("--turns", type=int, default=1)
-    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--lines", type=int, help="encoded; all sentences of the stream by default")
     parser.add_argument("--text", type=Path)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--folder", type=Path)

@@ -40,7 +40,9 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader, block_texts
 
 ROWS = 16_384  # encoded at a time
-PART_ROWS, PART_BYTES = 1 << 18, 16 << 20  # per part: rows of a Parquet file, bytes of plain text
+# Per part: rows of a Parquet file, bytes of plain text, which become about 100 MB of vectors. With parts twice as large,
+# two workers waited longer for each other at the end.
+PART_ROWS, PART_BYTES = 1 << 17, 8 << 20
 TEXT = "text"
 
 
@@ -88,6 +90,7 @@ def encode(
     plan = {
         "sources": [source.entry() for source in sources],
         "settings": repr(settings),
+        "parts": [PART_ROWS, PART_BYTES],  # files of other parts are not resumed
         "model": [len(model.vocabulary), model.dim, dict(model.info)],
     }
     with one_writer(output):
