@@ -200,11 +200,10 @@ class Encoder:
             self._asked += len(words)
             if self._asked > FEW:  # from now on a dictionary gives the ids directly, which makes single texts fast
                 self._id_of = finder(self._vocabulary, self._fallback)
-        ids = list(map(self._id_of, words))
-        known = [i for i in ids if i is not None]
-        if self._ngrams is None or len(known) == len(ids):
+        known = [i for i in map(self._id_of, words) if i is not None]
+        if self._ngrams is None or len(known) == len(words):
             return known, None
-        return known, self._ngrams().rows_of([word for word, i in zip(words, ids, strict=True) if i is None])
+        return known, self._ngrams().rows_of([word for word in words if self._id_of(word) is None])
 
     def _fill(self, texts: list[str], normalize: bool, out: Vectors) -> None:
         middle = len(texts) // 2

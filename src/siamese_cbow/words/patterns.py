@@ -114,7 +114,9 @@ def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: 
 
 def is_special(text: str) -> bool:
     """Whether a text may have an address, a name such as C++ or .NET, or a version after letters."""
-    return "@" in text or "#" in text or "+" in text or _AFTER_POINT.search(text) is not None
+    if "@" in text or "#" in text or "+" in text:
+        return True
+    return "." in text[:-1] and _AFTER_POINT.search(text) is not None  # most sentences only end with a point
 
 
 # What stands before the digits excludes most decimals.

@@ -79,14 +79,9 @@ class Tokenizer:
     def words(self, text: str) -> list[str]:
         """`Tokenizer().words("The cat's 2 toys.")` -> ["the", "cat's", "2", "toys", "."]."""
         text = self.spelled(text)
-        find = patterns.pattern(
-            self.kind,
-            self.punctuation,
-            self.rule,
-            elisions=ELISIONS.get(self.language, ""),
-            ascii_only=text.isascii(),
-            special=self.rule > 1 and patterns.is_special(text),
-        )
+        is_special = self.rule > 1 and patterns.is_special(text)
+        elisions = ELISIONS.get(self.language, "")
+        find = patterns.pattern(self.kind, self.punctuation, self.rule, elisions, text.isascii(), is_special)
         return find.findall(text)
 
     def spelled(self, text: str) -> str:
