@@ -40,8 +40,8 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader, block_texts
 
 ROWS = 16_384  # encoded at a time
-# Per part: rows of a Parquet file, bytes of plain text, which become about 100 MB of vectors. With parts twice as large,
-# two workers waited longer for each other at the end.
+# Per part: rows of a Parquet file, bytes of plain text, which become about 100 MB of vectors. With parts twice as
+# large, two workers waited longer for each other at the end.
 PART_ROWS, PART_BYTES = 1 << 17, 8 << 20
 TEXT = "text"
 
