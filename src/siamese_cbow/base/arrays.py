@@ -7,6 +7,7 @@ import os
 import tokenize
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
@@ -55,7 +56,7 @@ def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
     NumPy writes real files through a C buffer and does not notice when flushing the last kilobytes fails: a full
     disk gave short files and no error. Any other writable object receives the bytes through `write`.
     """
-    np.save(_Writable(file), array, allow_pickle=False)
+    np.save(cast(Any, SimpleNamespace(write=file.write)), array, allow_pickle=False)
 
 
 def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
@@ -67,13 +68,6 @@ def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
     save_array(path, array)
     mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r+")
     return mapped
-
-
-class _Writable:
-    """Wraps an open file so that NumPy writes to it through `write`."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.write = file.write
 
 
 class GrowingArray:

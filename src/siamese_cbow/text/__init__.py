@@ -7,9 +7,9 @@ In the order of the flow:
     records      settings in, raw blocks, finished lines out
       [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text
-      [STDIN, open_bytes]
+      [STDIN, compression_of, open_bytes]
     alphabets    which of several encodings gives the letters of a single language
-    encodings    which encoding a text is in, and the text in UTF-8 [Decoding, listed]
+    encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
     utf8         whether bytes are UTF-8, by a kernel
     chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8
     folders      the files of a folder, without hidden, ignored and binary ones

@@ -18,7 +18,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import Overlong
 from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
 from siamese_cbow.text.languages import Detected
-from siamese_cbow.text.layout import Evidence, sample_evidence
+from siamese_cbow.text.layout import LayoutPool, sample_evidence
 from siamese_cbow.text.reader import Form, file_blocks, language_of, record_blocks, walk_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, Lines, RawBlock, TextSettings
 from siamese_cbow.text.sentences import Split, group_layout_of, group_lines, sentence_lines
@@ -49,7 +49,7 @@ class Corpus:
         self._was_read = False
         self._language: Detected | None = None
         self._opened: Iterator[RawBlock] | None = None  # blocks opened to detect the language
-        self._pooled = Evidence()
+        self._pool = LayoutPool()
         self._inputs = Inputs(inputs, walk_of(self.settings))
         self.files, self.total_bytes = self._inputs.files, self._inputs.total_bytes
 
@@ -87,7 +87,7 @@ class Corpus:
                 "whose __iter__ starts over"
             )
         self._was_read = True
-        self._pooled = Evidence()
+        self._pool = LayoutPool()
         groups = self.settings.kind == "groups"
         blocks: Iterator[RawBlock]
         if self._inputs.items is not None:
@@ -120,10 +120,7 @@ class Corpus:
         elif self.settings.layout != "auto":
             self.layouts[name] = self.settings.layout
         else:
-            evidence = sample_evidence(sample)
-            if not evidence.is_enough:
-                evidence = self._pooled = self._pooled.pooled(evidence)
-            self.layouts[name] = evidence.layout
+            self.layouts[name] = self._pool.layout(sample_evidence(sample))
         return self.layouts[name], "refuse" if self.layouts[name] in ("sentences", "TSV", "PPDB") else "cut"
 
 

@@ -17,7 +17,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import BOM, Overlong, line_chunks, unit_end
 from siamese_cbow.text.corpus import Corpus, is_whole
 from siamese_cbow.text.encodings import UTF8, Decoder, Decoding
-from siamese_cbow.text.layout import Evidence, sample_evidence
+from siamese_cbow.text.layout import Evidence, LayoutPool, sample_evidence
 from siamese_cbow.text.opening import COMPRESSIONS
 from siamese_cbow.text.reader import Form, file_blocks, format_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, SAMPLE_BYTES, AnyLayout, RawBlock, TextSettings
@@ -66,13 +66,8 @@ def look_at(path: Path, settings: TextSettings) -> FileLook:
 
 def chosen_layouts(looks: Sequence[FileLook]) -> list[AnyLayout | None]:
     """The layout of each file as `Corpus` chooses it, one after the other; None for a file without a block."""
-    pooled, layouts = Evidence(), list[AnyLayout | None]()
-    for look in looks:
-        evidence = look.evidence
-        if evidence is not None and not evidence.is_enough:
-            evidence = pooled = pooled.pooled(evidence)
-        layouts.append(look.layout if evidence is None else evidence.layout)
-    return layouts
+    pool = LayoutPool()
+    return [look.layout if look.evidence is None else pool.layout(look.evidence) for look in looks]
 
 
 def first_of_blocks(looks: Sequence[FileLook], layouts: Sequence[AnyLayout | None]) -> list[bool]:

@@ -161,7 +161,7 @@ class Walk:
 
 
 def left_out_remark(left_out: Counter[str]) -> list[str]:
-    """{"binary": 3, "hidden": 1} -> ["left out 3 binary files, 1 hidden; a file that is named is always read"]."""
+    """{"binary": 3, "hidden": 1} -> ["skipped 3 binary files, 1 hidden; files named explicitly are always read"]."""
     install = install_command("pdf") if left_out["pdf"] else ""
     counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}", install=install)
               for kind, phrases in KINDS.items() if left_out[kind]]  # fmt: skip

@@ -25,7 +25,7 @@ from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.chunks import TextStream, line_chunks, open_text
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of
-from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice
+from siamese_cbow.text.reader import CellBatch, chosen, format_of, joined, missing_column, twice
 from siamese_cbow.text.records import MAX_LINE_BYTES, MAX_ROW_BYTES
 
 Cells: TypeAlias = list[bytes]  # of one column
@@ -150,7 +150,7 @@ def _text(cell: str) -> str:
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
     """All rows of a small file, header included; without the ending of a table, tabs and no quoting are assumed."""
     with open_text(path, decoding) as text:
-        is_table = ending_of(path) in (".csv", ".psv", ".tsv", ".tab")
+        is_table = format_of(path).name in ("CSV", "TSV")
         dialect = dialect_of(text, path) if is_table else Dialect("\t", None, [])
         chunks = line_chunks(text.reads(), text.name, overlong="refuse", advice="expected short rows of a table")
         whole = b"".join(chunk.data for chunk in chunks).decode("utf-8", "replace").lstrip("\r\n")
@@ -203,9 +203,7 @@ class _Lines:
         return itertools.chain.from_iterable(self._pieces())
 
     def _pieces(self) -> Iterator[io.StringIO]:
-        chunks = line_chunks(
-            self._text.reads(), self._text.name, overlong="refuse", limit=MAX_LINE_BYTES, advice=_TOO_LONG
-        )
+        chunks = line_chunks(self._text.reads(), self._text.name, overlong="refuse", advice=_TOO_LONG)
         for chunk in chunks:
             self.n_pieces, self.n_waiting = self.n_pieces + 1, self.n_waiting + len(chunk.data)
             if self.n_waiting > MAX_ROW_BYTES:
@@ -220,7 +218,7 @@ class _Lines:
 def dialect_of(text: TextStream, path: Path) -> Dialect:
     """Judging by the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
-    if ending_of(path) in (".tsv", ".tab"):
+    if format_of(path).name == "TSV":
         quote = _quote_of_tabbed(start, is_whole=len(text.head) <= _HEAD_BYTES)
         return _with_header(Dialect("\t", quote, []), start)
     if hint := _EXCEL_HINT.match(start):
