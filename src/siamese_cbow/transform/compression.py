@@ -23,7 +23,7 @@ from siamese_cbow.model.geometry import blocks, gram_of, one_thread, strongest, 
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, as_array, packed
 from siamese_cbow.transform.postprocessing import check_is_model
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary, most_frequent
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
@@ -53,11 +53,6 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
     info = replace(model.info, scores=None, compression=before)
     ngrams = model.given_ngrams if rows.shape[1] == model.dim else None  # else fitted anew, to the new rows
     return Model(vocabulary, rows, model.tokenizer, info, ngrams=ngrams)
-
-
-def most_frequent(counts: NDArray[np.int64], n: int | None) -> NDArray[np.int64]:
-    """The ids of the n words with the highest counts, in their order: counts [5, 1, 5, 3], n 3 -> [0, 2, 3]."""
-    return np.sort(np.argsort(-counts, kind="stable")[:n])
 
 
 def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors:
