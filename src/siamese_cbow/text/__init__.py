@@ -10,7 +10,6 @@ In the order of the flow:
       [STDIN, compression_of, open_bytes]
     alphabets    which of several encodings gives the letters of a single language
     encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
-    utf8         whether bytes are UTF-8, by a kernel
     chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8
     folders      the files of a folder, without hidden, ignored and binary ones
     inputs       what was given: files, folders and globs, or the texts themselves

@@ -254,6 +254,6 @@ def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
 def _is_utf8(data: bytes) -> bool:
     if len(data) < 1 << 16:
         return decodes(data)
-    from siamese_cbow.text.utf8 import is_utf8  # a kernel, which small commands need not wait for
+    from siamese_cbow.machine.utf8 import is_utf8  # a kernel, which small commands need not wait for
 
     return bool(is_utf8(np.frombuffer(data, np.uint8)))
