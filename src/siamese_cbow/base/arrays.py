@@ -75,8 +75,8 @@ class GrowingArray:
 
     NumPy leaves room in the header of such a file for a longer first axis, for just this purpose.
 
-    row     the shape of what the array is made of: () for numbers, (dim,) for vectors
-    hashed  whether `hash` will be asked for
+    row     the shape of one item: () for numbers, (dim,) for vectors
+    hashed  whether to compute `hash` on the way
     """
 
     def __init__(self, path: Path, dtype: Any, row: tuple[int, ...] = (), *, hashed: bool = False) -> None:

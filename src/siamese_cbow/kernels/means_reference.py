@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
-COLUMNS = 16  # of the rows in `means.bounds`: one cache line; here, as those who prepare them load no numba
+COLUMNS = 16  # of the rows in `means.bounds`: one cache line; defined here for callers that load no numba
 NO_WORDS = np.float32(-2)  # stands for the bound of a text without words
 
 
@@ -51,7 +51,7 @@ def mean_of_rows(
 
     vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
 
-    unknown  (n_unknown, at least dim) the rows of words out of the vocabulary, which come after the others
+    unknown  (n_unknown, at least dim) the rows of out-of-vocabulary words, which come after the others
     """
     n_known, n_unknown = len(ids), 0 if unknown is None else len(unknown)
     n = n_known + n_unknown
@@ -93,7 +93,7 @@ def unit(row: Vectors) -> Vectors:
 
 
 def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own: float, length: float) -> Vectors:
-    """The row of a word out of the vocabulary, (dim,), of the given length:
+    """The row of an out-of-vocabulary word, (dim,), of the given length:
 
         scale x the sum of the codes / sqrt(n)  +  own x a direction that only this word has
 

@@ -31,13 +31,13 @@ _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 
 @contextmanager
-def open_text(path: Path | None, decoding: Decoding | None = None) -> Iterator[TextStream]:
+def open_text(path: Path | None, decoding: Decoding) -> Iterator[TextStream]:
     """Opens a file, or standard input (None), as text; raises an error if it is not text.
 
     decoding  its encoding, and where to record the one detected
     """
     with open_bytes(path) as stream:
-        yield TextStream(stream, decoding or Decoding())
+        yield TextStream(stream, decoding)
 
 
 class TextStream:

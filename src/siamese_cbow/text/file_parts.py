@@ -1,6 +1,6 @@
 """Files and parts of files, read independently; together they give the blocks of the whole corpus.
 
-looks = [look_at(path, settings) for path in paths]     in any order, anywhere
+looks = [look_at(path, settings) for path in paths]      in any order, anywhere
 layouts = chosen_layouts(looks)                          as `Corpus` would choose them, one file after the other
 part_blocks(read, "a.txt", n_bytes, range(16, 32), ...)  some blocks of a large file
 """

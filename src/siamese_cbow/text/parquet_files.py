@@ -59,12 +59,11 @@ def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bo
     """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, numbers as they are written."""
     import pyarrow as pa
 
-    test = pa.types
     if _is_list(kind):
         if str(_strings_of(kind.value_type)) not in ("string", "large_string"):
             raise not_text(path, column, str(kind))
         return [list_cell(cell or ()) for cell in values.to_pylist()]
-    if test.is_null(kind):
+    if pa.types.is_null(kind):
         return [b""] * len(values)
     if any_type and str(kind) not in TEXT_TYPES:
         values, kind = values.cast(pa.string()), pa.string()
