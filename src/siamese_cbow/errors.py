@@ -14,7 +14,7 @@ traceback and leaves with exit code 2 (128 + the signal's number when interrupte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -132,3 +132,9 @@ def counted(n: int, noun: str) -> str:
     """A number of things: `counted(1, "text")` -> "1 text"; `counted(2000, "batch")` -> "2,000 batches"."""
     plural = "es" if noun.endswith(("ch", "s", "x")) else "s"
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}{plural}"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """The first few of many names: ["a", "b", "c", "d"] -> "a, b, c and 1 more"."""
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest

@@ -9,6 +9,7 @@ from kernel_world import DIM, N_WORDS, WHOLE, corpus, keys, matrices, rule, shap
 from siamese_cbow.baselines.fastsent import FastSent, FastSentEngine, Guesses
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.kernels.batch.random import POWER, alias_table
+from siamese_cbow.kernels.means_reference import random_bits
 from siamese_cbow.kernels.objectives import reference
 from siamese_cbow.kernels.objectives.reference import Guess
 from siamese_cbow.machine.threads import ThreadTeam
@@ -46,7 +47,7 @@ def test_small_cases_by_hand():
 
 def draws(table, key, positions):
     """What `draw` gives, in NumPy."""
-    x = (reference.random_bits(key, positions) >> np.uint64(11)) * 2.0**-53 * len(table.keep)
+    x = (random_bits(key, positions) >> np.uint64(11)) * 2.0**-53 * len(table.keep)
     places = x.astype(np.int64)
     return np.where(x - places < table.keep[places], places, table.alias[places])
 

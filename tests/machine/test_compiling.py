@@ -21,6 +21,11 @@ def test_an_inner_function_can_be_called_from_python_all_the_same() -> None:
     assert highest(np.array([-3], np.float32)) == -3
 
 
+def test_all_kernels_are_in_rooms_whose_sources_are_compared() -> None:
+    sources = [path for path in kernel_cache.PACKAGE.rglob("*.py") if "\n@njit(" in path.read_text("utf-8")]
+    assert {path.relative_to(kernel_cache.PACKAGE).parts[0] for path in sources} <= {*kernel_cache.ROOMS}
+
+
 def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
     cache = tmp_path / "kernels" / "batch" / "__pycache__"
     (tmp_path / "machine").mkdir()
@@ -77,7 +82,7 @@ for locator in (caching.InTreeCacheLocator, caching.UserWideCacheLocator):
     locator.from_function = classmethod(lambda *_: None)  # as where the folder is read-only
 import numpy as np
 from siamese_cbow.machine.compiling import LEAN
-from siamese_cbow.text.utf8 import is_utf8
+from siamese_cbow.machine.utf8 import is_utf8
 print(is_utf8(np.array([65, 66], np.uint8)), LEAN["cache"], sum(is_utf8.stats.cache_hits.values()))
 """
 

@@ -22,7 +22,7 @@ from siamese_cbow.text import chunks
 from siamese_cbow.text.chunks import line_chunks, valid_utf8
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.inputs import Texts
-from siamese_cbow.text.layout import evidence_of
+from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.records import RawBlock, TextSettings
 from siamese_cbow.text.sentences import sentence_lines
 
@@ -157,7 +157,7 @@ def test_the_layout_of_real_text(shared_data: Path) -> None:
         block = next(Corpus(shared_data / "corpora" / name).blocks())
         assert block.layout == "paragraphs"
         text = sentence_lines(block, TextSettings()).text
-        assert evidence_of(text, is_whole=False).layout == "sentences"  # what was split looks split
+        assert sample_evidence(text).layout == "sentences"  # what was split looks split
 
 
 # blocks

@@ -10,7 +10,7 @@ import pytest
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.inputs import Texts
-from siamese_cbow.text.layout import evidence_of
+from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
@@ -37,7 +37,7 @@ ENGLISH = (
 @pytest.mark.parametrize("paragraphs", [NOVEL, HINDI, TAMIL, URDU, CHINESE])
 def test_one_paragraph_per_line(paragraphs: list[str]) -> None:
     text = "".join(line + "\n" for line in paragraphs * 60)
-    assert evidence_of(text.encode(), is_whole=True).layout == "paragraphs"
+    assert sample_evidence(text.encode()).layout == "paragraphs"
 
 
 def test_all_hindi_sentences_are_found(tmp_path: Path) -> None:
@@ -58,25 +58,25 @@ def test_all_hindi_sentences_are_found(tmp_path: Path) -> None:
 )
 def test_one_sentence_per_line(sentences: list[str]) -> None:
     text = "".join(line + "\n" for line in sentences * 60)
-    assert evidence_of(text.encode(), is_whole=True).layout == "sentences"
+    assert sample_evidence(text.encode()).layout == "sentences"
 
 
 @pytest.mark.parametrize("text", [" ".join(NOVEL), HINDI[0], TAMIL[0], URDU[0], ENGLISH])
 @pytest.mark.parametrize("width", [50, 72])
 def test_wrapped_lines(text: str, width: int) -> None:
     text = "\n\n".join([textwrap.fill(" ".join([text] * 4), width)] * 9)
-    assert evidence_of(text.encode(), is_whole=True).layout == "wrapped"
+    assert sample_evidence(text.encode()).layout == "wrapped"
 
 
 def test_chinese_is_wrapped_between_any_two_characters() -> None:
     paragraph = CHINESE[0] * 4
     text = "\n".join(paragraph[i : i + 36] for i in range(0, len(paragraph), 36))
-    assert evidence_of("\n\n".join([text] * 9).encode(), is_whole=True).layout == "wrapped"
+    assert sample_evidence("\n\n".join([text] * 9).encode()).layout == "wrapped"
 
 
 def test_books_of_different_widths_in_one_file() -> None:
     books = ["\n\n".join([textwrap.fill(ENGLISH * 2, width)] * 200) for width in (50, 64, 78)]
-    assert evidence_of("\n\n\n".join(books).encode(), is_whole=True).layout == "wrapped"
+    assert sample_evidence("\n\n\n".join(books).encode()).layout == "wrapped"
 
 
 def test_a_file_is_looked_at_in_several_places(tmp_path: Path) -> None:

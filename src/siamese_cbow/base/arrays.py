@@ -7,6 +7,7 @@ import os
 import tokenize
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
@@ -55,7 +56,7 @@ def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
     NumPy writes real files through a C buffer and does not notice when flushing the last kilobytes fails: a full
     disk gave short files and no error. Any other writable object receives the bytes through `write`.
     """
-    np.save(_Writable(file), array, allow_pickle=False)
+    np.save(cast(Any, SimpleNamespace(write=file.write)), array, allow_pickle=False)
 
 
 def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
@@ -69,20 +70,13 @@ def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
     return mapped
 
 
-class _Writable:
-    """Wraps an open file so that NumPy writes to it through `write`."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.write = file.write
-
-
 class GrowingArray:
     """A `.npy` file that is appended to; its header is written again when its length is known.
 
     NumPy leaves room in the header of such a file for a longer first axis, for just this purpose.
 
-    row     the shape of what the array is made of: () for numbers, (dim,) for vectors
-    hashed  whether `hash` will be asked for
+    row     the shape of one item: () for numbers, (dim,) for vectors
+    hashed  whether to compute `hash` on the way
     """
 
     def __init__(self, path: Path, dtype: Any, row: tuple[int, ...] = (), *, hashed: bool = False) -> None:

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, listed
 
 ADVICE = {
     errno.ENOSPC: "free some space or write to another disk",
@@ -34,8 +34,7 @@ ADVICE = {
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
 }
-SHORT_WRITE = "short write"  # our own OSError where a library fails to say why it could not write
-NUMPY_SHORT_WRITE = r"\d+ requested and \d+ written"
+NUMPY_SHORT_WRITE = r"\d+ requested and \d+ written"  # an OSError that does not say why
 FULL = "the disk is full, or a quota or `ulimit -f` has been reached"
 # How our text files hold a file name that is not UTF-8: as \\udce9, which JSON reads back as the same name.
 UNWRITABLE = "backslashreplace"
@@ -126,7 +125,7 @@ def clear_disk_errors(path: Path, *, inside: Path | None = None) -> Iterator[Non
         elsewhere = error.filename is not None and not str(error.filename).startswith(str(inside))
         if inside is not None and elsewhere:
             raise
-        if error.errno is None and (str(error).startswith(SHORT_WRITE) or re.search(NUMPY_SHORT_WRITE, str(error))):
+        if error.errno is None and re.search(NUMPY_SHORT_WRITE, str(error)):
             raise InputError(f"can't write {path}: {FULL}; free some space or write to another disk") from error
         if error.errno is None or (inside is not None and error.errno not in ADVICE):
             raise
@@ -140,9 +139,9 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def sample_hash(path: Path, *, n_blocks: int = 16, block: int = 4096) -> str:
+def sample_hash(path: Path) -> str:
     """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
-    hashed = hashlib.blake2b(digest_size=16)
+    hashed, n_blocks, block = hashlib.blake2b(digest_size=16), 16, 4096
     last = max(path.stat().st_size - block, 0)
     with path.open("rb", buffering=0) as file:
         for i in range(n_blocks):
@@ -165,9 +164,8 @@ def check_replaceable(path: Path, ours: Collection[str], what: str = "this") -> 
             raise InputError(f"{path} is a file, but {what} is a folder; choose another name")
         strange = strangers(target, ours)
     if strange:
-        more = f" and {len(strange) - 3} more" if len(strange) > 3 else ""
         raise InputError(
-            f"{path} contains files that are not part of {what} ({', '.join(strange[:3])}{more}) and would be deleted; "
+            f"{path} contains files that are not part of {what} ({listed(strange)}) and would be deleted; "
             "choose another folder or move them"
         )
     if Path.cwd().is_relative_to(target):

@@ -50,9 +50,11 @@ class Option(NamedTuple):
             return isinstance(value, self.kind) and (not self.choices or value in self.choices)
         if not isinstance(value, int | self.kind) or isinstance(value, bool):
             return False
-        # Kernels compute in float32, where numbers beyond these limits become infinite or 0.
-        fits = self.kind is int or value == 0 or SMALLEST <= abs(value) <= LARGEST  # False for NaN
-        return fits and self.above < value and self.at_least <= value <= self.at_most
+        return self.fits_float32(value) and self.above < value and self.at_least <= value <= self.at_most
+
+    def fits_float32(self, value: float) -> bool:
+        """Kernels compute in float32, where numbers beyond these limits become infinite or 0. False for NaN."""
+        return self.kind is int or value == 0 or SMALLEST <= abs(value) <= LARGEST
 
     @property
     def expected(self) -> str:
@@ -89,15 +91,9 @@ def check_options(settings: Any) -> None:
     for entry in options(settings.__class__):
         value = getattr(settings, entry.name)
         if not entry.allows(value):
-            shown = f"{value!r:.60}"
-            raise SettingsError(f"{entry.name} is {shown}; expected {entry.expected}{_too_extreme(entry, value)}")
-
-
-def _too_extreme(entry: Option, value: Any) -> str:
-    """Why a number within the option's bounds is still not allowed."""
-    if entry.kind is not float or not isinstance(value, int | float) or value == 0:
-        return ""
-    return "" if SMALLEST <= abs(value) <= LARGEST else f", with a magnitude between {SMALLEST:g} and {LARGEST:g}"
+            is_extreme = entry.kind is float and isinstance(value, int | float) and not entry.fits_float32(value)
+            limits = f", with a magnitude between {SMALLEST:g} and {LARGEST:g}" if is_extreme else ""
+            raise SettingsError(f"{entry.name} is {value!r:.60}; expected {entry.expected}{limits}")
 
 
 def _shown(number: float) -> str:

@@ -31,9 +31,8 @@ from siamese_cbow.cli.options import (
     threads_option,
 )
 from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows, plain_records, refuse_input
-from siamese_cbow.errors import counted
+from siamese_cbow.errors import counted, listed
 from siamese_cbow.progress import SILENT
-from siamese_cbow.text.encodings import listed
 from siamese_cbow.text.reader import RecordColumns, format_of
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader

@@ -33,7 +33,7 @@ from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.text.file_parts import look_at, part_blocks
+from siamese_cbow.text.corpus import look_at, part_blocks
 from siamese_cbow.text.parquet_files import arrow_cells
 from siamese_cbow.text.reader import format_of
 from siamese_cbow.text.records import TextSettings

@@ -45,9 +45,8 @@ from siamese_cbow.stream.preparation import OURS, Settings, check_changes, finis
 from siamese_cbow.stream.spool import Spool, Tallies
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.stream.writer import StreamWriter
-from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.corpus import Corpus, part_blocks
 from siamese_cbow.text.encodings import Decoding
-from siamese_cbow.text.file_parts import part_blocks
 from siamese_cbow.text.inputs import Texts, no_text_remark
 from siamese_cbow.text.records import RawBlock
 

@@ -22,7 +22,7 @@ from siamese_cbow.cluster.session import Session
 from siamese_cbow.cluster.sources import Source, paths_of
 from siamese_cbow.stream.counting import WordCounter
 from siamese_cbow.stream.preparation import Settings
-from siamese_cbow.text.file_parts import FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, piece_start
+from siamese_cbow.text.corpus import FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, piece_start
 from siamese_cbow.text.languages import AUTO, Detected, detect, language
 from siamese_cbow.text.reader import language_samples, telling_files
 from siamese_cbow.text.records import BLOCK_BYTES, AnyLayout, NoText, TextSettings

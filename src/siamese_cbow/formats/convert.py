@@ -68,8 +68,7 @@ def write_model(model: Model, path: str | os.PathLike[str], *, kind: str | None 
 
 
 def _write(writing: known.Format, model: Model, path: Path) -> None:
-    if writing.write is None:
-        raise SettingsError(f"can't write {path} as {writing.name}: {writing.instead}")
+    assert writing.write  # `format_to_write` refuses others
     if writing.endings and writing.name != "spacy" and path.is_dir():
         raise InputError(f"{path} is a folder, but {writing.name} is a file; choose another name")
     try:

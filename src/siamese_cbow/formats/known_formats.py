@@ -42,8 +42,7 @@ GRAPH = frozenset({TOKENIZER, SPACES})
 TABLE = GRAPH | {COUNTS, INFO}
 FOLDER = TABLE | {UNDO, DTYPE}
 
-# Names that would make an odd folder: the user meant a file of a kind that we don't write.
-# Looks like a file extension, not like part of a folder's name (v1.2, books-2026.10): the user meant another format.
+# File extensions, not parts of a folder's name (v1.2, books-2026.10): the user meant a format that we don't write.
 FILE_ENDINGS = re.compile(r"\.([a-z]{2,5}|h5|hdf5|bz2|safetensors)")
 
 Read: TypeAlias = Callable[[Path, Progress], Model]

@@ -84,7 +84,7 @@ def write_word_vectors(
         raise InputError(f"the word {word!r} has white space, which a word2vec file can't hold; replace it with _")
     # Nine digits restore every float32 exactly, and printf is three times faster than the shortest representation.
     pattern = " ".join(["%.9g"] * vectors.shape[1])
-    _, opener = COMPRESSIONS.get(path.suffix, (b"", Path.open))
+    opener = COMPRESSIONS.get(path.suffix, Path.open)
     with atomic_file(path) as target, opener(target, "wb") as file:
         if header:
             file.write(f"{len(words)} {vectors.shape[1]}\n".encode())

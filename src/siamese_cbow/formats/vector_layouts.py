@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
+from siamese_cbow.text.opening import compression_of
 
 HEAD = 1 << 20  # bytes inspected to find the layout
 CHUNK = 1 << 22  # bytes read at a time
@@ -37,12 +38,7 @@ FOREIGN = (
     (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
 )
-# extension -> magic bytes of such a file, and what opens it
-COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
-    ".gz": (b"\x1f\x8b", gzip.open),
-    ".bz2": (b"BZh", bz2.open),
-    ".xz": (b"\xfd7zXZ\x00", lzma.open),
-}
+COMPRESSIONS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,7 @@ def opened(path: Path) -> IO[bytes]:
 def _decompressor(path: Path) -> Callable[..., Any] | None:
     with path.open("rb") as file:
         head = file.read(8)
-    return next((opener for start, opener in COMPRESSIONS.values() if head.startswith(start)), None)
+    return COMPRESSIONS.get(compression_of(head) or "")
 
 
 def _is_binary(start: bytes, dim: int) -> bool:

@@ -21,9 +21,9 @@ def idf(n_with: NDArray[np.int64], n_rows: int) -> Floats:
     return weights
 
 
-def norms(relative: Floats, k1: float = K1, b: float = B) -> Floats:
+def norms(relative: Floats, k1: float = K1) -> Floats:
     """Length normalisation of rows; takes lengths divided by their mean."""
-    asked: Floats = k1 * (1 - b + b * relative)
+    asked: Floats = k1 * (1 - B + B * relative)
     return asked
 
 

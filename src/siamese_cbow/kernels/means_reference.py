@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
-GOLDEN = 0x9E3779B97F4A7C15
-COLUMNS = 16  # of the rows in `means.bounds`: one cache line; here, as those who prepare them load no numba
+COLUMNS = 16  # of the rows in `means.bounds`: one cache line; defined here for callers that load no numba
 NO_WORDS = np.float32(-2)  # stands for the bound of a text without words
 
 
@@ -52,7 +51,7 @@ def mean_of_rows(
 
     vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
 
-    unknown  (n_unknown, at least dim) the rows of words out of the vocabulary, which come after the others
+    unknown  (n_unknown, at least dim) the rows of out-of-vocabulary words, which come after the others
     """
     n_known, n_unknown = len(ids), 0 if unknown is None else len(unknown)
     n = n_known + n_unknown
@@ -94,7 +93,7 @@ def unit(row: Vectors) -> Vectors:
 
 
 def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own: float, length: float) -> Vectors:
-    """The row of a word out of the vocabulary, (dim,), of the given length:
+    """The row of an out-of-vocabulary word, (dim,), of the given length:
 
         scale x the sum of the codes / sqrt(n)  +  own x a direction that only this word has
 
@@ -105,32 +104,27 @@ def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own
     n      number of n-grams of the word, known or not
     key    seed of the signs of its own direction
     """
-    totals, direction = codes.sum(axis=0, dtype=np.int64), signs(key, codes.shape[1])
-    of_ngrams, of_word = part_factors(
-        int(totals @ totals), int(totals @ direction), codes.shape[1], n, scale, own, length
-    )
-    row: Vectors = totals.astype(np.float32) * np.float32(of_ngrams)
-    row += direction.astype(np.float32) * np.float32(of_word)
-    return row
-
-
-def part_factors(
-    squares: int, along: int, dim: int, n: int, scale: float, own: float, length: float
-) -> tuple[float, float]:
-    """The factors for the sum of the codes and for the signs that give their sum this length."""
+    dim, totals = codes.shape[1], codes.sum(axis=0, dtype=np.int64)
+    direction = signs(key, dim)
+    squares, along = int(totals @ totals), int(totals @ direction)
     of_ngrams, of_word = scale / max(1, n) ** 0.5, own / dim**0.5
     square = of_ngrams * of_ngrams * squares + 2 * of_ngrams * of_word * along + of_word * of_word * dim
     factor = length / square**0.5 if square > 0 else 0.0
-    return of_ngrams * factor, of_word * factor
+    row: Vectors = totals.astype(np.float32) * np.float32(of_ngrams * factor)
+    row += direction.astype(np.float32) * np.float32(of_word * factor)
+    return row
 
 
 def signs(key: int | NDArray[np.uint64], dim: int) -> NDArray[np.int64]:
-    """As many signs as a row has numbers, from splitmix64: `signs(1, 4)` -> [1, -1, -1, -1]; of n keys, (n, dim)."""
-    with np.errstate(over="ignore"):
-        steps = np.arange(1, -(-dim // 64) + 1, dtype=np.uint64) * np.uint64(GOLDEN)
-        bits = np.asarray(key, np.uint64)[..., None] + steps
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits ^= bits >> np.uint64(31)
+    """As many signs as a row has numbers, from random bits: `signs(1, 4)` -> [1, -1, -1, -1]; of n keys, (n, dim)."""
+    bits = random_bits(np.asarray(key, np.uint64)[..., None], np.arange(-(-dim // 64), dtype=np.uint64))
     listed = np.unpackbits(bits.astype("<u8").view(np.uint8), axis=-1, bitorder="little")[..., :dim]
     return 2 * listed.astype(np.int64) - 1
+
+
+def random_bits(keys: int | NDArray[np.uint64], positions: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """64 random bits for each position: SplitMix64's mixing of key + position, which `batch.random.bits` compiles."""
+    bits: NDArray[np.uint64] = np.asarray(keys, np.uint64) + (positions + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

@@ -42,14 +42,14 @@ def padded(codes: NDArray[np.int8]) -> Bytes:
 
 
 class UnknownRows(NamedTuple):
-    """Rows of unknown words: all of them, or the memory in which they are composed as they are asked for.
+    """Rows of unknown words: all of them, or the memory in which they are composed on demand.
 
     The compiler vectorises only loops over a whole block, with a constant length.
     """
 
     words: UnknownWords
     rows: Vectors  # (n_words, dim or more); or (LATEST, dim rounded up to 128), the last ones that were composed
-    latest: Ids  # () where `rows` has all words; or (LATEST,) the word in each of its rows, -1 for none
+    latest: Ids  # () if `rows` has all words; or (LATEST,) the word in each of its rows, -1 for none
     codes: Bytes  # (n_buckets + 1, half of dim rounded up to 128) see `padded`
     dim: int
     numbers: Floats  # (3,) scale, own, length

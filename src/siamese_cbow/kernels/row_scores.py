@@ -2,11 +2,11 @@
 
     count_terms  words of rows            ->   how often each query word occurs in them
     count_rows   postings of one word     ->   how often it occurs in each row
-    add_scores    those of all its forms   ->   scores of the rows, by `bm25`
+    add_scores   those of all its forms   ->   scores of the rows, by `bm25`
     code_scores  codes of all rows        ->   their dot products with the query, with these scores added
 
-The next two skip rows without a query word, and callers reset what was touched: only `code_scores` goes through all
-rows, once. Nothing here starts threads: callers give each thread its own rows.
+`count_rows` and `add_scores` skip rows without a query word, and callers reset what was touched: only `code_scores`
+goes through all rows, once. Nothing here starts threads: callers give each thread its own rows.
 """
 
 from __future__ import annotations

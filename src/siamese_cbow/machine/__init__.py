@@ -11,6 +11,7 @@
     products      products of the small matrices of a batch, exp of a whole row [combine, dot, dots, exp_all, highest]
     threads       a thread team with work stealing: phases, tiles, and the loop that kernels share
           [OVER, Phases, Team, ThreadTeam, Tile, cut, cut_evenly, finish, next_item, next_tile, tiles]
+    utf8          whether bytes are UTF-8, at memory speed [is_utf8]
 
 Knows nothing about words and objectives: see `kernels`.
 """

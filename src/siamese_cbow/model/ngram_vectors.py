@@ -29,7 +29,7 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import compose, signs
 from siamese_cbow.model.packed_rows import LARGEST_NUMBER, codes_of_bytes, is_mapped, two_a_byte
 from siamese_cbow.words.unknown_words import UnknownWords, key_of, ngrams
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary, most_frequent
 
 if TYPE_CHECKING:
     from siamese_cbow.kernels.ngram_rows import UnknownRows
@@ -198,14 +198,7 @@ class WordRows:
         return np.array([self._ngrams.row(word) for word in self._words[rows]], np.float32)
 
 
-def fitted(
-    vocabulary: Vocabulary,
-    vectors: Vectors,
-    *,
-    n_words: int = FITTED_WORDS,
-    rounds: int = ROUNDS,
-    threads: int | None = None,
-) -> NGramVectors:
+def fitted(vocabulary: Vocabulary, vectors: Vectors, *, threads: int | None = None) -> NGramVectors:
     """The vectors of n-grams for a model's words and rows; the same bits on any number of threads."""
     from concurrent.futures import ThreadPoolExecutor  # late: it loads logging, which is slow
 
@@ -213,7 +206,7 @@ def fitted(
 
     counts = np.asarray(vocabulary.counts)
     length = _length(vectors, counts)
-    ids = np.sort(np.argsort(-counts, kind="stable")[:n_words])
+    ids = most_frequent(counts, FITTED_WORDS)
     buckets, starts, _ = _ngrams(vocabulary, ids, N_BUCKETS)
     solved = np.empty((N_BUCKETS, vectors.shape[1]), np.float32)
 
@@ -221,7 +214,7 @@ def fitted(
         targets = np.zeros((len(ids), BLOCK), np.float32)
         some = vectors[ids, first : first + BLOCK]
         targets[:, : some.shape[1]] = some
-        solved[:, first : first + BLOCK] = _conjugate_gradients(buckets, starts, rounds, targets)[:, : some.shape[1]]
+        solved[:, first : first + BLOCK] = _conjugate_gradients(buckets, starts, targets)[:, : some.shape[1]]
 
     def add_random_part(first: int) -> None:
         buckets = np.arange(first, first + SOME_BUCKETS, dtype=np.uint64)
@@ -256,7 +249,7 @@ def _length(vectors: Vectors, counts: Counts) -> float:
     return length * float(unknown / known)
 
 
-def _conjugate_gradients(buckets: Ids, starts: Offsets, rounds: int, targets: Vectors) -> Vectors:
+def _conjugate_gradients(buckets: Ids, starts: Offsets, targets: Vectors) -> Vectors:
     """The S (N_BUCKETS, k) whose rows compose the targets (n_words, k), see `kernels.ngram_rows`."""
     from siamese_cbow.kernels.ngram_rows import normal_product, transposed_product
 
@@ -264,7 +257,7 @@ def _conjugate_gradients(buckets: Ids, starts: Offsets, rounds: int, targets: Ve
     row = np.empty(targets.shape[1], np.float32)
     transposed_product(buckets, starts, targets, rest)
     solved, step, size = np.zeros_like(rest), rest.copy(), _squares(rest)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         normal_product(buckets, starts, PENALTY, step, row, moved)
         far = (size / np.maximum((step.astype(np.float64) * moved).sum(axis=0), 1e-30)).astype(np.float32)
         solved += far * step

@@ -74,7 +74,7 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     An existing siamese-cbow model is replaced; anything else there, or an unfinished training, is an error.
 
     int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
-    log   the log of its training, which goes into the folder
+    log   the log of its training, copied into the folder
     """
     from siamese_cbow.base.files import atomic_folder  # only writers need it
     from siamese_cbow.model.card import model_card
@@ -107,8 +107,7 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
 def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) -> Model:
     """The model that was saved in a folder; without a folder, the one that comes with the package.
 
-    What is missing, cut short or of another model is found out here. `verify` also reads all the vectors, to find
-    a single changed bit.
+    Missing, truncated and swapped files are errors. `verify` also reads all vectors and detects a single changed bit.
     """
     folder = PRETRAINED if path is None else Path(path)
     config = _read_config(folder)
@@ -156,8 +155,7 @@ def check_target(path: Path, *, trains: bool = False) -> None:
     check_replaceable(path, MODEL_FILES, "a model")
     if not trains and (path / RUN / RUN_FILE).exists():
         raise InputError(
-            f"{path} holds a training that is not finished; give its command again to finish it, or choose another "
-            "folder"
+            f"{path} holds a training run that is not finished; run its command again, or choose another folder"
         )
     if path.is_dir() and {entry.name for entry in path.iterdir()} - {RUN}:
         try:
@@ -171,8 +169,7 @@ def check_target(path: Path, *, trains: bool = False) -> None:
 def _as_bytes(vocabulary: Vocabulary) -> bytes:
     """The content of vocabulary.txt; an error if a word could not be read back."""
     if len(vocabulary.index) < len(vocabulary):
-        seen = {word: i for i, word in reversed(list(enumerate(vocabulary.words)))}
-        twice = next(word for i, word in enumerate(vocabulary.words) if seen[word] != i)
+        twice = next(word for i, word in enumerate(vocabulary.words) if vocabulary.index[word] != i)
         raise InputError(f"the word {twice!r} occurs twice in the vocabulary; remove one")
     broken = next((word for word in vocabulary.words if not word or "\n" in word or "\r" in word), None)
     if broken is not None:

@@ -39,10 +39,10 @@ class WordVectors:
 
     vocabulary  n_words words; word i has vectors[i]
     rows        (n_words, dim) float32, a read-only view; or packed in fewer bits, see `packed_rows`
-    tokenizer   how text is cut into words
+    tokenizer   how text is split into words
     info        where they come from (recipe, corpus, ...); may be given as a dict
-    undo        how to undo the post-processing, where there was one
-    given_ngrams  vectors of n-grams that were fitted before; without them, they are when they are asked for
+    undo        how to undo the post-processing, if there was any
+    given_ngrams  n-gram vectors that were fitted before; without them, they are fitted on first use
     """
 
     vocabulary: Vocabulary
@@ -63,16 +63,14 @@ class WordVectors:
         ngrams: NGramVectors | None = None,
     ) -> None:
         checked = ModelInfo.of(info or {})
-        own = {
-            "vocabulary": vocabulary,
-            "rows": checked_rows(vectors, vocabulary),
-            "tokenizer": tokenizer or Tokenizer(),
-            "info": replace(checked, languages=list(vocabulary.languages)) if vocabulary.languages else checked,
-            "undo": undo,
-            "given_ngrams": ngrams,
-        }
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(  # a frozen dataclass has no other way
+            vocabulary=vocabulary,
+            rows=checked_rows(vectors, vocabulary),
+            tokenizer=tokenizer or Tokenizer(),
+            info=replace(checked, languages=list(vocabulary.languages)) if vocabulary.languages else checked,
+            undo=undo,
+            given_ngrams=ngrams,
+        )
         if undo is not None and not undo.fits(len(vocabulary), self.dim):
             raise InputError("the stored post-processing belongs to another model; drop `undo`")
         if ngrams is not None and ngrams.dim != self.dim:
@@ -111,7 +109,7 @@ class WordVectors:
 
     @property
     def vectors(self) -> Vectors:
-        """(n_words, dim) float32, read-only. Of a packed model all rows are unpacked at the first use."""
+        """(n_words, dim) float32, read-only. A packed model unpacks all rows on first use."""
         return as_array(self.rows)
 
     @property
@@ -229,7 +227,7 @@ class WordVectors:
         return self.nearest_words(target, k, ids) if all_forms else one_of_each_stem(self, target, k, words)
 
     def nearest_words(self, target: Vectors, k: int, without: Collection[int]) -> list[tuple[str, float]]:
-        """The k words nearest to a vector, (dim,), with their cosines, but for some ids."""
+        """The k words nearest to a vector, (dim,), with their cosines; the ids `without` are left out."""
         ids, scores = nearest(self.vectors, self._lengths, target, at_least_1("k", k), without=without)
         return [(self.vocabulary.words[i], float(score)) for i, score in zip(ids, scores, strict=True)]
 
@@ -255,7 +253,7 @@ class WordVectors:
 
     @cached_property
     def ngrams(self) -> NGramVectors:
-        """The vectors of character n-grams that unknown words are made of: those given, or else fitted now."""
+        """The vectors of character n-grams that unknown words are made of: as given, or else fitted now."""
         from siamese_cbow.model.ngram_vectors import fitted  # models without them start faster
 
         return self.given_ngrams or fitted(self.vocabulary, self.vectors)

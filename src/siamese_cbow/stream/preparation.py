@@ -68,7 +68,8 @@ def prepare(
     tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on, the settings have it too
     if not corpus.settings.languages:  # several languages are all tokenised alike
         tokenizer = tokenizer.of_language(language.code)
-    settings = Settings(min_count, max_words, max_distinct, tokenizer, corpus.settings, _given(vocabulary))
+    given = Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
+    settings = Settings(min_count, max_words, max_distinct, tokenizer, corpus.settings, given)
     with shown(progress, "preparing", corpus.total_bytes, unit="B") as reporter:
         if output is None:
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
@@ -113,10 +114,6 @@ class Settings:
     def seed(self) -> str:
         """What makes streams of the same arrays and words differ."""
         return fingerprint_seed(self.tokenizer, self.text.kind, self.text.languages)
-
-
-def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
-    return Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
 
 
 def sources_of(corpus: Corpus) -> list[dict[str, Any]]:

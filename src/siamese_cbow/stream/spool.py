@@ -26,7 +26,7 @@ from siamese_cbow.text.splitters import Splitters
 
 @dataclass
 class Tallies:
-    """What the user has to be told about the text."""
+    """What to tell the user about the text."""
 
     languages: tuple[str, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)  # source -> layout

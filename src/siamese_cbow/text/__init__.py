@@ -7,10 +7,9 @@ In the order of the flow:
     records      settings in, raw blocks, finished lines out
       [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text
-      [STDIN, open_bytes]
+      [STDIN, compression_of, open_bytes]
     alphabets    which of several encodings gives the letters of a single language
-    encodings    which encoding a text is in, and the text in UTF-8 [Decoding, listed]
-    utf8         whether bytes are UTF-8, by a kernel
+    encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
     chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8
     folders      the files of a folder, without hidden, ignored and binary ones
     inputs       what was given: files, folders and globs, or the texts themselves
@@ -24,9 +23,8 @@ In the order of the flow:
     layout       whether lines are sentences, paragraphs or wrapped text
     splitters    where sentences end in running text, found in this process or in several [Splitters]
     sentences    from raw blocks to lines of sentences; groups of paraphrases: PPDB, tab-separated lines, lists
-    corpus       a view of records: sentences for training [Corpus]
-    file_parts   files and parts of files, read independently
-      [FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, part_blocks, piece_start]
+    corpus       a view of records: sentences for training; files and parts of files, read independently
+      [Corpus, FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, part_blocks, piece_start]
     row_reader   a view of records: rows that know their place [Line, RowReader, Rows, block_texts, iter_lines]
 
 Knows nothing of words or vectors. To add a format, write its reader in a new module and list both here.

@@ -84,9 +84,5 @@ def relative(data: bytes, encoding: str) -> str:
 
 def is_latin(data: bytes, encoding: str) -> bool:
     """Whether most non-ASCII letters of `data` are Latin."""
-    letters = [letter for letter in _beyond_ascii(data, encoding) if letter.isalpha()]
+    letters = [letter for letter in data.decode(encoding, "replace").lower() if letter > "\x7f" and letter.isalpha()]
     return sum(letter <= "\u024f" for letter in letters) > 0.5 * len(letters)
-
-
-def _beyond_ascii(data: bytes, encoding: str) -> list[str]:
-    return [letter for letter in data.decode(encoding, "replace").lower() if letter > "\x7f"]

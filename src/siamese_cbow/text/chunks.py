@@ -31,13 +31,13 @@ _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 
 @contextmanager
-def open_text(path: Path | None, decoding: Decoding | None = None) -> Iterator[TextStream]:
+def open_text(path: Path | None, decoding: Decoding) -> Iterator[TextStream]:
     """Opens a file, or standard input (None), as text; raises an error if it is not text.
 
     decoding  its encoding, and where to record the one detected
     """
     with open_bytes(path) as stream:
-        yield TextStream(stream, decoding or Decoding())
+        yield TextStream(stream, decoding)
 
 
 class TextStream:
@@ -59,10 +59,11 @@ class TextStream:
         self.head = self._clean(start)
         self.sample = self._spread([self._clean(place) for place in self._decoder.places()])
 
-    def reads(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-        """All the text, head included, in pieces of `size` bytes."""
-        yield from (self.head[i : i + size] for i in range(0, len(self.head), size))
-        while piece := self._stream.read(size):
+    def reads(self) -> Iterator[bytes]:
+        """All the text: the head, then pieces of 4 MB."""
+        if self.head:
+            yield self.head
+        while piece := self._stream.read(BLOCK_BYTES):
             yield self._clean(self._decoder.utf8(piece))
         if rest := self._decoder.utf8(b"", is_last=True):
             yield rest
@@ -134,15 +135,13 @@ def unit_end(read: Callable[[int, int], bytes], before: int, by: Unit) -> int:
 
     read  read(2, 5) gives bytes 2, 3, 4
     """
-    window = 1 << 16
-    while before:
+    window, begin = 1 << 16, before
+    while begin:
         begin = max(0, before - window)
         text = read(begin, before)
         ends = [text.rfind(b"\n") + 1] if by == "line" else [match.end() for match in _BLANK_LINE.finditer(text)]
         if ends and ends[-1]:
             return begin + ends[-1]
-        if begin == 0:
-            return 0
         window *= 8
     return 0
 
@@ -188,15 +187,8 @@ class _Cutter:
         """The end of the last whole unit, counted in `piece`, or 0; `rest`, which comes before it, has none."""
         if self.by != "paragraph":
             return piece.rfind(b"\n") + 1 if self.by == "line" else 0
-        window = 1 << 16
-        while True:
-            begin = max(0, len(piece) - window)
-            ends = [match.end() for match in _BLANK_LINE.finditer(piece, begin)]
-            if ends:
-                return ends[-1]
-            if begin == 0:
-                return self._end_across(rest, piece)
-            window *= 8
+        end = unit_end(lambda start, stop: piece[start:stop], len(piece), self.by)
+        return end or self._end_across(rest, piece)
 
     @staticmethod
     def _end_across(rest: bytearray, piece: bytes) -> int:
@@ -262,6 +254,6 @@ def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
 def _is_utf8(data: bytes) -> bool:
     if len(data) < 1 << 16:
         return decodes(data)
-    from siamese_cbow.text.utf8 import is_utf8  # a kernel, which small commands need not wait for
+    from siamese_cbow.machine.utf8 import is_utf8  # a kernel, which small commands need not wait for
 
     return bool(is_utf8(np.frombuffer(data, np.uint8)))

@@ -1,4 +1,4 @@
-r"""Documents: HTML, Markdown, PDF and subtitles as paragraphs, each with its number. What readers see becomes words.
+r"""Documents: the visible text of HTML, Markdown, PDF and subtitles, as paragraphs, each with its number.
 
     markdown_paragraphs(Path("a.md"), decoding)   ->   [(1, "A title"), (3, "A paragraph\nin two lines")]
 

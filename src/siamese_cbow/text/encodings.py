@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from siamese_cbow.errors import InputError, counted
+from siamese_cbow.errors import InputError, counted, listed
 from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin, relative
 
 MOST_BROKEN = 0.01  # of all characters; more means another encoding
@@ -76,12 +76,6 @@ class Decoding:
 def label(encoding: str) -> str:
     """Its common name: `label("cp1252")` -> 'Windows-1252'."""
     return _LABELS.get(encoding, encoding.upper())
-
-
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """["a", "b", "c", "d"] -> "a, b, c and 1 more"."""
-    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
 
 
 class Decoder:

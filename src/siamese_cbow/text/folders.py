@@ -24,7 +24,7 @@ from siamese_cbow.text.opening import check_is_no_other_file, check_is_text, end
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_IGNORE_FILES = (".gitignore", ".ignore")
+_IGNORE_FILES, _EXCLUDE = (".gitignore", ".ignore"), ".git/info/exclude"
 _HEAD_BYTES = 1 << 13
 _MOST_DEEP = 5  # occurrences of ** in a pattern: each tries all folders of a path
 # What is skipped -> its name in the singular and plural.
@@ -54,10 +54,19 @@ _OWN = (
 
 
 class _Rules(NamedTuple):
-    """The rules of a folder's ignore files for the paths below it."""
+    """The rules of an ignore file for the paths below a folder."""
 
     folder: str
     spec: GitIgnoreSpec
+
+    @classmethod
+    def of(cls, folder: Path, file: Path) -> _Rules:
+        """No rules if the file can't be read."""
+        try:
+            lines = file.read_text("utf-8", "replace").splitlines()
+        except OSError:
+            lines = []
+        return cls(str(folder), _spec(lines, str(file)))
 
 
 class Walk:
@@ -161,7 +170,7 @@ class Walk:
 
 
 def left_out_remark(left_out: Counter[str]) -> list[str]:
-    """{"binary": 3, "hidden": 1} -> ["left out 3 binary files, 1 hidden; a file that is named is always read"]."""
+    """{"binary": 3, "hidden": 1} -> ["skipped 3 binary files, 1 hidden; files named explicitly are always read"]."""
     install = install_command("pdf") if left_out["pdf"] else ""
     counts = [phrases[left_out[kind] > 1].format(f"{left_out[kind]:,}", install=install)
               for kind, phrases in KINDS.items() if left_out[kind]]  # fmt: skip
@@ -182,31 +191,22 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _rules_in(folder: str, entries: Sequence[os.DirEntry[str]]) -> list[_Rules]:
     names = [entry.name for entry in entries if entry.name in _IGNORE_FILES]
-    return [_Rules(folder, _spec(_lines(Path(folder) / name), str(Path(folder) / name))) for name in sorted(names)]
+    return [_Rules.of(Path(folder), Path(folder) / name) for name in sorted(names)]
 
 
 def _rules_above(folder: Path) -> list[_Rules]:
     """The rules of the folders above, up to the root of the repository; none without a repository."""
     folder = folder.resolve()
     if (folder / ".git").exists():
-        exclude = folder / ".git" / "info" / "exclude"
-        return [_Rules(str(folder), _spec(_lines(exclude), str(exclude)))]
+        return [_Rules.of(folder, folder / _EXCLUDE)]
     root = next((each for each in folder.parents if (each / ".git").exists()), None)
     if root is None:
         return []
     above = [each for each in reversed(folder.parents) if each == root or root in each.parents]
-    files = [root / ".git" / "info" / "exclude", *(each / name for each in above for name in _IGNORE_FILES)]
-    places = [root, *(each for each in above for _ in _IGNORE_FILES)]
-    rules = [_Rules(str(place), _spec(_lines(file), str(file))) for place, file in zip(places, files, strict=True)]
-    inside = [each for each in rules if not each.spec.check_file(os.path.relpath(folder, each.folder) + "/").include]
-    return inside if len(inside) == len(rules) else []  # an ignored folder that was named is read anyway
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []
+    rules = [_Rules.of(root, root / _EXCLUDE)]
+    rules += [_Rules.of(each, each / name) for each in above for name in _IGNORE_FILES]
+    is_ignored = any(each.spec.check_file(os.path.relpath(folder, each.folder) + "/").include for each in rules)
+    return [] if is_ignored else rules  # an ignored folder that was named is read anyway
 
 
 def _spec(lines: Sequence[str], name: str) -> GitIgnoreSpec:

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.errors import InputError, counted
+from siamese_cbow.errors import InputError, counted, listed
 from siamese_cbow.text import FORMATS
-from siamese_cbow.text.encodings import listed
 from siamese_cbow.text.folders import Walk, left_out_remark
 from siamese_cbow.text.opening import ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, NoText, RawBlock

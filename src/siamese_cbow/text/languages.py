@@ -124,7 +124,7 @@ def _alike(name: str) -> str:
 
     names = _table()[1]
     near = get_close_matches(_plain(name), [each for each in names if len(each) > 3], n=3)
-    meant = list(dict.fromkeys(f"{names[each].name} ({names[each].code})" for each in near))
+    meant = dict.fromkeys(str(names[each]) for each in near)
     return f" did you mean {' or '.join(meant)}?" if meant else ""
 
 

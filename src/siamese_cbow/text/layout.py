@@ -46,15 +46,6 @@ class Evidence(NamedTuple):
     n_full: int = 0  # of those, lines that the next word would have made too long
     n_going_on: int = 0  # of those, lines that end inside a sentence
 
-    def pooled(self, other: Evidence) -> Evidence:
-        """The counts over both samples."""
-        return Evidence(*map(operator.add, self, other))
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether this sample is enough to decide."""
-        return self.n_lines >= _MANY_LINES
-
     @property
     def layout(self) -> TextLayout:
         """The layout that explains the counts."""
@@ -64,16 +55,24 @@ class Evidence(NamedTuple):
         return "paragraphs" if self.n_inner_ends > 0.35 * self.n_lines else "sentences"
 
 
+class LayoutPool:
+    """Chooses layouts, one file after the other: a sample of few lines is pooled with earlier ones."""
+
+    def __init__(self) -> None:
+        self._few = Evidence()
+
+    def layout(self, evidence: Evidence) -> TextLayout:
+        """The layout of the next file."""
+        if evidence.n_lines < _MANY_LINES:
+            evidence = self._few = Evidence(*map(operator.add, self._few, evidence))
+        return evidence.layout
+
+
 def sample_evidence(sample: bytes) -> Evidence:
-    """The evidence in a megabyte of a text, or of records."""
+    """Counts over a megabyte of a text, or of records; where the sample goes on, its last line is ignored."""
     text = sample.replace(MARK, b"\n")
-    return evidence_of(text[:SAMPLE_BYTES], is_whole=len(text) < SAMPLE_BYTES)
-
-
-def evidence_of(sample: bytes, *, is_whole: bool) -> Evidence:
-    """Counts over a sample of text; the last line of a partial sample is ignored."""
-    lines = _with_letters_only(sample.decode("utf-8", "replace")).split("\n")
-    if not is_whole and len(lines) > 1:
+    lines = _with_letters_only(text[:SAMPLE_BYTES].decode("utf-8", "replace")).split("\n")
+    if len(text) >= SAMPLE_BYTES and len(lines) > 1:
         del lines[-1]
     lines = [line.strip() for line in lines]
     texts = [line for line in lines if line]
@@ -114,7 +113,7 @@ def _first_width(line: str) -> int:
 
 # From wrapped lines back to paragraphs
 
-_BLANKS = re.compile(rb"\n\n+")
+BLANKS = re.compile(rb"\n\n+")
 _HYPHEN_END = re.compile(rb"(?:-|\xe2\x80\x90|\xc2\xad)[ \t]*\n")
 _HYPHEN_LINE_END = re.compile(r"[-\u2010\u00ad][ \t]*\n")  # the same in a string
 _BROKEN_WORD = re.compile(
@@ -131,7 +130,7 @@ def unwrapped(text: bytes) -> bytes:
     r"""A line per paragraph: `b"It\nrains.\n\nWe\nstay.\n"` -> `b"It rains.\nWe stay."`. After `rejoined`."""
     if not text.isascii():
         text = _WIDE_LINE_END.sub(b"", text)
-    paragraphs = _BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
+    paragraphs = BLANKS.split(text.replace(MARK, b"\n\n" + MARK + b"\n").strip(b"\n"))
     return b"\n".join(paragraph.replace(b"\n", b" ") for paragraph in paragraphs if paragraph)
 
 

@@ -170,10 +170,9 @@ def _decompress(raw: Readable, ending: str) -> Readable:
 def _check_start(path: Path, raw: io.FileIO, ending: str) -> None:
     start = raw.read(_LONGEST_START)
     raw.seek(0)
-    if compression_of(start) == ending:
+    if (real := compression_of(start)) == ending:
         return
     state = "is empty" if not start else f"starts with {start[:4]!r}"
-    real = compression_of(start)
     advice = f"rename it to end in {real}" if real else "get it again, or rename it if it is plain text"
     raise InputError(f"{path} {state}, so it is not a {ending} file; {advice}")
 

@@ -23,7 +23,6 @@ TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary",
 # batch) needs more, and is decoded here.
 _PLAIN_ROWS, _NUMBERED_ROWS, _MOST_ROWS = 16, 4096, 1 << 16
 _MOST_DECODED = 256 << 20  # bytes of the largest row group, times rows at a time
-_TOO_LONG = "expected one document per record"
 
 
 @with_clear_errors
@@ -60,12 +59,11 @@ def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bo
     """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, numbers as they are written."""
     import pyarrow as pa
 
-    test = pa.types
     if _is_list(kind):
         if str(_strings_of(kind.value_type)) not in ("string", "large_string"):
             raise not_text(path, column, str(kind))
         return [list_cell(cell or ()) for cell in values.to_pylist()]
-    if test.is_null(kind):
+    if pa.types.is_null(kind):
         return [b""] * len(values)
     if any_type and str(kind) not in TEXT_TYPES:
         values, kind = values.cast(pa.string()), pa.string()
@@ -210,7 +208,8 @@ def _parts(batch: Any, path: Path) -> Iterator[tuple[Any, int]]:
     """A batch, or halves of it, of about 4 MB after decoding, with their sizes; a record is never divided."""
     size = sum(map(_decoded_size, batch.columns))
     if size > MAX_ROW_BYTES and batch.num_rows == 1:
-        raise InputError(f"{path} has a record of {size:,} bytes, more than {MAX_ROW_BYTES:,}; {_TOO_LONG}")
+        what = f"{path} has a record of {size:,} bytes, more than {MAX_ROW_BYTES:,}"
+        raise InputError(f"{what}; expected one document per record")
     if size > BLOCK_BYTES and batch.num_rows > 1:
         half = batch.num_rows // 2
         yield from _parts(batch.slice(0, half), path)

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import FORMATS, FileFormat
-from siamese_cbow.text.chunks import Overlong, cut_overlong, line_chunks, open_text, valid_utf8
+from siamese_cbow.text.chunks import Overlong, Unit, cut_overlong, line_chunks, open_text, valid_utf8
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.folders import Walk
 from siamese_cbow.text.inputs import Inputs, encoded, lines_bytes
@@ -90,9 +90,7 @@ def line_blocks(path: Path | None, choose: Choose, decoding: Decoding, column: s
             check_is_plain(text.head, text.name, column)
         layout, overlong = choose(text.sample, text.name, "lines")
         last = RawBlock(b"", text.name, layout, 0)
-        by: Literal["line", "paragraph", "document"] = "line"
-        if layout in ("wrapped", "document"):
-            by = "paragraph" if layout == "wrapped" else "document"
+        by: Unit = "paragraph" if layout == "wrapped" else "document" if layout == "document" else "line"
         for chunk in line_chunks(text.reads(), text.name, by=by, overlong=overlong):
             if last.data:
                 yield last

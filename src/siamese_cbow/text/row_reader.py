@@ -20,10 +20,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError, SettingsError, listed
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.chunks import Overlong, valid_utf8
-from siamese_cbow.text.encodings import Decoding, listed
+from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.layout import sample_evidence

@@ -12,7 +12,7 @@ an error. If the columns are languages, lines with more or fewer columns, or wit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import valid_utf8
 from siamese_cbow.text.languages import AUTO, detect, language
-from siamese_cbow.text.layout import rejoined, unwrapped
+from siamese_cbow.text.layout import BLANKS, rejoined, unwrapped
 from siamese_cbow.text.records import MARK, GroupLayout, Lines, RawBlock, TextSettings
 from siamese_cbow.text.splitters import WIDE_SPACE, split_lines
 
 Split: TypeAlias = Callable[..., tuple[bytes, int]]  # `split_lines`, or the same in another process
 
 _SPACED_BLANK = re.compile(rb"\n(?:[ \t\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xe3\x80\x80)+(?=\n)")  # blank, with spaces
-_BLANKS = re.compile(rb"\n\n+")
 _SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] + [True] * 128)
 
 
@@ -43,7 +42,7 @@ def sentence_lines(block: RawBlock, settings: TextSettings, split: Split = split
     n_cut = block.n_cut
     if block.layout == "sentences":
         if not block.blank_ends_document and settings.boundary == "document":
-            text = _BLANKS.sub(b"\n", text).lstrip(b"\n")
+            text = BLANKS.sub(b"\n", text).lstrip(b"\n")
     else:
         text, n_long = _split_running(text, block, settings, split)
         n_cut += n_long
@@ -60,7 +59,7 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings, split: 
         mark = MARK if block.blank_ends_document else b""
         lines = text.lstrip(b"\n")
         begin = b"" if lines is text else mark
-        text = begin + (_BLANKS.sub(b"\n" + mark, lines) if b"\n\n" in lines else lines)
+        text = begin + (BLANKS.sub(b"\n" + mark, lines) if b"\n\n" in lines else lines)
     # Views know the language of the whole text; for a block without one it is detected from the block.
     found = detect([text]).language if settings.language == AUTO else language(settings.language)
     return split(text, found.splitter, end="\n" if settings.boundary == "document" else "\n\n")
@@ -143,7 +142,9 @@ def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:
     text, n_broken = valid_utf8(block.data, block.source)
     groups: list[bytes] = []
     short: list[int] = []
-    for number, columns in _rows(text, block):
+    rows = text.removesuffix(MARK).split(MARK) if block.layout == "groups" else text.split(b"\n")
+    for number, row in enumerate(rows, block.first):
+        columns = _COLUMNS[block.layout](row)
         members = _members(columns, n_columns)
         if members:
             groups += (*members, b"")
@@ -158,29 +159,10 @@ def group_lines(block: RawBlock, n_columns: int | None = None) -> Lines:
     )
 
 
-def _rows(text: bytes, block: RawBlock) -> Iterator[tuple[int, list[bytes]]]:
-    """(number of the line, columns) of every line, or of every document where the block comes from lists."""
-    rows = text.removesuffix(MARK).split(MARK) if block.layout == "groups" else text.split(b"\n")
-    for number, row in enumerate(rows, block.first):
-        yield number, _COLUMNS[block.layout](row)
-
-
-def _tab_columns(line: bytes) -> list[bytes]:
-    return line.split(b"\t")
-
-
-def _ppdb_columns(line: bytes) -> list[bytes]:
-    return line.split(b"|||")[1:3]
-
-
-def _list_columns(row: bytes) -> list[bytes]:
-    return row.removesuffix(b"\n").split(b"\n")
-
-
-_COLUMNS: dict[str, Callable[[bytes], list[bytes]]] = {
-    "TSV": _tab_columns,
-    "PPDB": _ppdb_columns,
-    "groups": _list_columns,
+_COLUMNS: dict[str, Callable[[bytes], list[bytes]]] = {  # of a line, or of a list
+    "TSV": lambda line: line.split(b"\t"),
+    "PPDB": lambda line: line.split(b"|||")[1:3],
+    "groups": lambda row: row.removesuffix(b"\n").split(b"\n"),
 }
 
 

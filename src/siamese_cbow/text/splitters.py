@@ -33,7 +33,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 _BREAK = "\n\n"  # the separator of paragraphs in sentencex's input and output
@@ -174,9 +173,7 @@ class Splitters:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for process in self._all:
             process.kill()  # it has no work worth finishing
         for process in self._all:

@@ -25,7 +25,7 @@ from siamese_cbow.errors import InputError, SiameseCBOWError
 from siamese_cbow.text.chunks import TextStream, line_chunks, open_text
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.opening import ending_of
-from siamese_cbow.text.reader import CellBatch, chosen, joined, missing_column, twice
+from siamese_cbow.text.reader import CellBatch, chosen, format_of, joined, missing_column, twice
 from siamese_cbow.text.records import MAX_LINE_BYTES, MAX_ROW_BYTES
 
 Cells: TypeAlias = list[bytes]  # of one column
@@ -150,7 +150,7 @@ def _text(cell: str) -> str:
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
     """All rows of a small file, header included; without the ending of a table, tabs and no quoting are assumed."""
     with open_text(path, decoding) as text:
-        is_table = ending_of(path) in (".csv", ".psv", ".tsv", ".tab")
+        is_table = format_of(path).name in ("CSV", "TSV")
         dialect = dialect_of(text, path) if is_table else Dialect("\t", None, [])
         chunks = line_chunks(text.reads(), text.name, overlong="refuse", advice="expected short rows of a table")
         whole = b"".join(chunk.data for chunk in chunks).decode("utf-8", "replace").lstrip("\r\n")
@@ -203,10 +203,7 @@ class _Lines:
         return itertools.chain.from_iterable(self._pieces())
 
     def _pieces(self) -> Iterator[io.StringIO]:
-        chunks = line_chunks(
-            self._text.reads(), self._text.name, overlong="refuse", limit=MAX_LINE_BYTES, advice=_TOO_LONG
-        )
-        for chunk in chunks:
+        for chunk in line_chunks(self._text.reads(), self._text.name, overlong="refuse", advice=_TOO_LONG):
             self.n_pieces, self.n_waiting = self.n_pieces + 1, self.n_waiting + len(chunk.data)
             if self.n_waiting > MAX_ROW_BYTES:
                 raise InputError(
@@ -220,17 +217,16 @@ class _Lines:
 def dialect_of(text: TextStream, path: Path) -> Dialect:
     """Judging by the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
-    if ending_of(path) in (".tsv", ".tab"):
-        quote = _quote_of_tabbed(start, is_whole=len(text.head) <= _HEAD_BYTES)
-        return _with_header(Dialect("\t", quote, []), start)
+    is_whole = len(text.head) <= _HEAD_BYTES
+    if format_of(path).name == "TSV":
+        return _with_header(Dialect("\t", _quote_of_tabbed(start, is_whole=is_whole), []), start)
     if hint := _EXCEL_HINT.match(start):
         return _with_header(Dialect(hint[1], '"', [], n_skipped=1), start[hint.end() :])
     escaped = bool(_ESCAPED_QUOTE.search(text.sample))
-    is_whole = len(text.head) <= _HEAD_BYTES
     best = (0.0, 1, _with_header(Dialect(_NO_DELIMITER, '"', []), start))
     for delimiter in _DELIMITERS:
         dialect = _with_header(Dialect(delimiter, '"', [], escaped=escaped), start)
-        rows = [row for _, row in zip(range(_LOOK_AT), _rows(start, dialect), strict=False)]
+        rows = list(itertools.islice(_rows(start, dialect), _LOOK_AT))
         header, *others = (rows if is_whole or len(rows) == _LOOK_AT else rows[:-1]) or rows or [[]]
         share = sum(len(row) == len(header) for row in others) / max(len(others), 1)
         if len(header) > 1 and (best[1] == 1 or (share, len(header)) > best[:2]):

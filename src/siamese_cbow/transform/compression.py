@@ -3,8 +3,8 @@
     163,771 words x 300 x float32   197 MB
     163,771 words x 200 x int4       17 MB     what that costs: results/compress.md
 
-Roads not taken: product quantisation, cutting without a rotation, other weights for the rotation. They are measured by
-`benchmarks/compress.py` beside what is done here.
+Rejected: product quantisation, cutting without a rotation, other weights for the rotation. `benchmarks/compress.py`
+measures them beside what is done here.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from siamese_cbow.model.geometry import blocks, gram_of, one_thread, strongest, 
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, as_array, packed
 from siamese_cbow.transform.postprocessing import check_is_model
-from siamese_cbow.words.vocabulary import Vocabulary
+from siamese_cbow.words.vocabulary import Vocabulary, most_frequent
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
     """A new, smaller model; its info records the original size.
 
-    What is kept for undoing a post-processing stays behind: it is of the whole model.
+    The record that undoes a post-processing is dropped: it belongs to the whole model.
     """
     check_is_model(model)
     if dtype is not None and dtype not in get_args(Dtype):
@@ -55,15 +55,10 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
     return Model(vocabulary, rows, model.tokenizer, info, ngrams=ngrams)
 
 
-def most_frequent(counts: NDArray[np.int64], n: int | None) -> NDArray[np.int64]:
-    """The ids of the n words with the highest counts, in their order: counts [5, 1, 5, 3], n 3 -> [0, 2, 3]."""
-    return np.sort(np.argsort(-counts, kind="stable")[:n])
-
-
 def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors:
-    """The rows, turned so that the first dimensions carry most, and cut after `dim` of them.
+    """The rows, rotated so that the first dimensions carry most, and cut to `dim` of them.
 
-    counts  how much each word matters. Without them all matter the same, which `compress` wants: results/compress.md
+    counts  how much each word matters. By default all matter the same, which suits `compress`: results/compress.md
     """
     directions = with_signs(strongest(gram_of(vectors, counts), dim)[0]).T
     turned = np.empty((len(vectors), dim), np.float32)
@@ -80,8 +75,8 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 # What differs from seed to seed is chance, and evens out; what they agree on stays, in a model that is not larger than
 # its parts. Parts of different recipes work too. What it is worth: results/pretrained.md.
 #
-# Seeds agree less on rare words, which so lose more with the dimensions that go. But a length is a weight: each row
-# gets back the length it had. (Measured with five and with ten seeds on STS 2012-2013: .001 and .004 better.)
+# Seeds agree less on rare words, so these lose more with the dropped dimensions. But a length is a weight: each row
+# gets its old length back. (Measured with five and with ten seeds on STS 2012-2013: .001 and .004 better.)
 
 
 def combine(
@@ -94,7 +89,7 @@ def combine(
     whiten   how far the new dimensions are made equally strong: 0 not at all, 1 fully. The first ones are what all
              parts agree on, and may outweigh the rest
 
-    What is kept for undoing a post-processing stays behind: it is of the parts.
+    The record that undoes a post-processing is dropped: it belongs to the parts.
     """
     if not isinstance(models, list | tuple) or not models:
         raise InputError(f"combine got {models!r:.60}; expected a list of one or more models")
@@ -175,7 +170,7 @@ def _lengthened(rows: Vectors, lengths: NDArray[np.float32]) -> Vectors:
 
 
 def _split(infos: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What all say, and apart from it what each says alone, also inside of their entries.
+    """What all have in common, and what each has alone, also inside nested tables.
 
     {"recipe": {"dim": 3, "seed": 1}}, {"recipe": {"dim": 3, "seed": 2}}
     -> {"recipe": {"dim": 3}}, [{"recipe": {"seed": 1}}, {"recipe": {"seed": 2}}]

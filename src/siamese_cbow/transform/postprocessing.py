@@ -76,7 +76,7 @@ def postprocess(
 
 
 def check_is_model(given: Any) -> None:
-    """Raises an error of a name: what makes other models takes models, and `load` finds them."""
+    """Raise an error for anything but a model, such as a name: `load` takes those."""
     if not isinstance(given, Model):
         name = given if isinstance(given, str) else "models/NAME"
         raise InputError(f"the model is {given!r:.60} ({type(given).__name__}); expected a model: sc.load({name!r})")
@@ -95,7 +95,7 @@ def without_postprocessing(model: Model) -> Model:
     if ngrams is not None and undo.directions.shape == (model.dim, model.dim) and undo.factors.all():
         ngrams = ngrams.along(undo.directions, 1 / undo.factors)  # of `adapt`, which keeps those it is given
     else:
-        ngrams = None  # fitted to the rows again, as `postprocess` does
+        ngrams = None  # to be fitted to the rows again, as after `postprocess`
     return Model(model.vocabulary, undo.rows(model.vectors), model.tokenizer, info, ngrams=ngrams)
 
 
@@ -108,7 +108,7 @@ def check_not_postprocessed(model: Model) -> None:
 
 
 def learnt_rows(model: Model) -> Vectors:
-    """A copy of a model's rows with the lengths they had in training. Removed directions stay out."""
+    """A copy of a model's rows with the lengths they had in training. Removed directions are not restored."""
     model = without_postprocessing(model)
     steps, counts = end_of_training(model.info), np.asarray(model.vocabulary.counts)
     if steps.idf_power == 0 and steps.length_power in (0, 1):

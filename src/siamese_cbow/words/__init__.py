@@ -8,7 +8,7 @@ any text and on every code point. Its version is the rule (`tokenizer.RULES`), w
     patterns        the shape of a word as regular expressions
     tokenizer       text -> words, in plain Python and as tokenizer.json [Kind, Tokenizer]
     json_tokenizer  tokenizers of other programs, run by their library [JsonTokenizer, known_tokenizer]
-    vocabulary      words, their counts and ids, and their file [FEW, LazyVocabulary, Vocabulary]
+    vocabulary      words, their counts and ids, and their file [FEW, LazyVocabulary, Vocabulary, most_frequent]
     stemmers        what forms of one word have in common [stemmer_of, word_stems]
     unknown_words   what an out-of-vocabulary word counts as
       [KEYS_ONLY, Fallback, UnknownWords, finder, key_of, ngrams, no_unknown_words]

@@ -164,6 +164,11 @@ class Vocabulary:
             file.write_text(self.to_text(), encoding="utf-8", newline="\n")
 
 
+def most_frequent(counts: Counts, n: int) -> NDArray[np.int64]:
+    """The ids of the n words with the highest counts, in their order: counts [5, 1, 5, 3], n 3 -> [0, 2, 3]."""
+    return np.sort(np.argsort(-counts, kind="stable")[:n])
+
+
 def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
     """The error for the first line that is not a `count word`, or repeats a word."""
     seen: dict[str, int] = {}

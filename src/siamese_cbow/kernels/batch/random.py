@@ -7,7 +7,7 @@
     draw(table, key, position)    a random word, by the words' counts
     draw_normals(key, first, end) normal numbers, made of random words first <= word < end
 
-`reference.random_bits` is the same in NumPy, which a test checks. Not for secrets.
+`means_reference.random_bits` is the same in NumPy, which a test checks. Not for secrets.
 """
 
 from __future__ import annotations

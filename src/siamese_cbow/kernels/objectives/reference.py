@@ -169,14 +169,6 @@ def other_runs(runs: Sequence[int]) -> Counts:
     return np.asarray(np.not_equal.outer(np.asarray(runs), np.asarray(runs)), np.int64)
 
 
-def random_bits(key: int, positions: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The 64 random bits of each position: SplitMix64's mixing of key + position, what `random.bits` computes."""
-    x = np.uint64(key) + (positions + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
 class Guess(NamedTuple):
     """Sentence `anchor` has to tell `word` from `negatives`."""
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siamese_cbow.text.utf8 import is_utf8
+from siamese_cbow.machine.utf8 import is_utf8
 
 PIECES = st.one_of(st.binary(max_size=12), st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass")))
 
