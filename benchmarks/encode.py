@@ -19,8 +19,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +29,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from benchmarks.tables import arguments, machine, markdown, report, zipf_words
+from benchmarks.tables import arguments, machine, markdown, report, run_python, zipf_words
 from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.kernels.means import _sum, means
 from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT, Encoder
@@ -196,8 +194,7 @@ def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, 
         "model = sc.load(sys.argv[1]); model.encode('a'); start = time.perf_counter()\n"
         "model._encoder.warm(); print(time.perf_counter() - start)"
     )
-    runs = [subprocess.run([sys.executable, "-c", code, folder], capture_output=True, check=True) for _ in range(3)]
-    loading = min(float(run.stdout) for run in runs)
+    loading = min(float(run_python(code, folder)[2]) for _ in range(3))
     n = 2_000
     speed = sum(map(len, texts[:n])) / min(_seconds(small, texts, n, rounds=1) for _ in range(5))
     text = (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.quality_streams import documents
+from benchmarks.quality_streams import documents, sentence_words
 from benchmarks.scoring import spread_row
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
@@ -49,15 +49,14 @@ class NextSentence:
     """How often the sentence that follows is the nearest of a thousand that follow others; words as in the stream."""
 
     def __init__(self, stream: Stream) -> None:
-        rng, words = np.random.default_rng(0), np.asarray(stream.vocabulary.words, object)
+        rng = np.random.default_rng(0)
         long = np.diff(stream.sentences) >= SHORTEST
         follows = np.ones(stream.n_sentences, bool)
         follows[np.asarray(stream.documents[:-1])] = False
         fit = np.flatnonzero(long[:-1] & long[1:] & follows[1:])
 
         def texts(sentences: np.ndarray) -> list[str]:
-            bounds = [(stream.sentences[i], stream.sentences[i + 1]) for i in sentences]
-            return [" ".join(words[stream.ids[begin:end]]) for begin, end in bounds]
+            return [" ".join(words) for words in sentence_words(stream, sentences)]
 
         chosen = [rng.choice(fit, min(N_CANDIDATES, len(fit)), replace=False) for _ in range(N_ROUNDS)]
         self._rounds = [(texts(sentences), texts(sentences + 1)) for sentences in chosen]
@@ -108,10 +107,7 @@ class Bench:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    for name in ("text", "pairs", "domain"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    parser = arguments(__doc__, "text", "pairs", "domain", "--sts")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="1 is kinder to a busy machine; the figures are the same")
     options = parser.parse_args()
@@ -123,7 +119,7 @@ def main() -> None:
             model.save(bench.folder / str(seed))
         parts = [*_pairs(bench, text, pairs, of_text), *_other_text(bench, text, domain, of_text)]
     parts.append(machine("numpy", "numba"))
-    report("pairs", "Pairs and fine-tuning", "\n\n".join(parts), write=options.write)
+    report("pairs", "Pairs and fine-tuning", *parts, write=options.write)
 
 
 def _seeds(bench: Bench) -> str:

@@ -119,7 +119,7 @@ def main() -> None:
         if options.text:
             parts.append(raw_table(options.text, options.layout, folder))
     parts.append(machine("numpy", "numba", "gensim"))
-    report("prepare", "Preparing text", "\n\n".join(parts), write=options.write)
+    report("prepare", "Preparing text", *parts, write=options.write)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ import io
 import itertools
 import json
 import random
-import subprocess
-import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
@@ -27,7 +25,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report, run_python
 
 ROW_BYTES, TIMES = 500, 4
 # Does one thing, and prints the most anonymous memory that it had, in kilobytes, looked at a hundred times a second.
@@ -148,10 +146,7 @@ def _opened(path: Path) -> IO[str]:
 
 def watched(*arguments: object) -> tuple[str, float]:
     """What a process that does one thing prints, and its peak in megabytes: `watched("rows", "a.csv")`."""
-    command = [sys.executable, "-c", WATCHED, *map(str, arguments)]
-    printed, _, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.rpartition(
-        "peak"
-    )
+    printed, _, kilobytes = run_python(WATCHED, *arguments)[2].rpartition("peak")
     return printed, int(kilobytes) / 1024
 
 

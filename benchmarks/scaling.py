@@ -13,22 +13,20 @@ Nothing is fitted by hand. The speed of a worker, of the kernel and of sockets a
 measured (`cluster_figures.json`), and how many rows travel follows from the counts of STREAM by the function that
 `--dry-run` uses. Both are held against measured rounds first: those of STREAM, those of 2, 4 and 8 workers on
 results/cluster_quality.md, and those of `benchmarks.cluster scale`, a text and a recipe that nothing was taken from.
-A vocabulary of 5 million words is not here: its counts
-are those of STREAM, continued by the power law of their last decade of ranks. All other assumptions stand below.
+No vocabulary of 5 million words was at hand: its counts are those of STREAM, continued by the power law of their last
+decade of ranks. All other assumptions stand below.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.cluster import EXCHANGED, FIGURES
-from benchmarks.tables import RESULTS, markdown, report
+from benchmarks.tables import RESULTS, arguments, markdown, report
 from siamese_cbow import SiameseCBOW, Stream
 from siamese_cbow.cluster.averaging import periods_of
 from siamese_cbow.cluster.training_job import bytes_of_state, expected_rows, row_shares, usual_interval
@@ -75,18 +73,8 @@ def measured() -> Measured:
     sockets = known["exchange"]["sockets"] / exchanged
     seconds, bare = ((known[name]["one"], known[name]["two"]) for name in ("train", "bare train"))
     fixed = seconds[1] - trained / (1 - share - waiting)
-    return Measured(
-        words,
-        averaging / n_bytes - sockets,
-        sockets,
-        share,
-        known["megabytes"],
-        n_rounds,
-        seconds,
-        bare,
-        tuple(known["few"]),
-        fixed,
-    )
+    kernel, few = averaging / n_bytes - sockets, tuple(known["few"])
+    return Measured(words, kernel, sockets, share, known["megabytes"], n_rounds, seconds, bare, few, fixed)
 
 
 def larger(shares: Any, n_rows: int) -> Any:
@@ -154,9 +142,7 @@ def large_run(m: Measured) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stream", type=Path)
-    parser.add_argument("--write", action="store_true")
+    parser = arguments(__doc__, "stream")
     options = parser.parse_args()
     a, m = Assumptions(), measured()
     plan = plan_of(SiameseCBOW(), Stream.load(options.stream))
@@ -182,34 +168,30 @@ def main() -> None:
     rows = []
     for n in (1, 8, 64, 256):
         for batches in (512, 4096, 32768) if n > 1 else (4096,):
-            parts = round_of(n, batches * words_per_batch, many, row_bytes, a, m)
-            seconds = sum(parts[name] for name in ("train", "kernel", "network", "calls"))
+            spent = round_of(n, batches * words_per_batch, many, row_bytes, a, m)
+            sent = spent.pop("sent")
+            seconds = sum(spent.values())
             minutes = TOKENS / (n * batches * words_per_batch) * seconds / 60
-            rows.append(
-                [n, batches if n > 1 else "-", f"{TOKENS / (n * batches * words_per_batch):,.0f}" if n > 1 else "-"]
-                + [f"{parts['sent'] / 1e6:,.0f}", f"{minutes:,.1f}"]
-                + [f"{parts[name] / seconds:.0%}" for name in ("train", "kernel", "network", "calls")]
-            )
+            rounds = [batches, f"{TOKENS / (n * batches * words_per_batch):,.0f}"] if n > 1 else ["-", "-"]
+            shares_of_time = (f"{part / seconds:.0%}" for part in spent.values())
+            rows.append([n, *rounds, f"{sent / 1e6:,.0f}", f"{minutes:,.1f}", *shares_of_time])
     named = ", ".join(f"{field.name} {getattr(a, field.name):,g}" for field in fields(a))
-    text = "\n\n".join(
-        [
-            "## Model against measurement",
-            markdown(["workers", "batches", "rounds", "MB sent, model", "measured"], check(plan, row_bytes)),
-            markdown(["two single-core workers", "model", "measured"], here),
-            markdown(["two workers, the paper's corpus size and recipe", "model", "measured"], large_run(m)),
-            "The seconds of the model are those of processes that exchange nothing, plus a job with almost no "
-            "text, plus averaging.",
-            f"Measured: {m.words / 1e6:.2f} million words per second and worker, {m.kernel * 1e9:.2f} ns in the "
-            f"kernel and {m.sockets * 1e9:.2f} ns in sockets per byte, {m.fixed:.1f} s to start and end a job.",
-            "## 100 billion tokens, one epoch",
-            markdown(
-                ["nodes", "batches", "rounds", "MB sent", "minutes", "training", "kernel", "network", "calls"], rows
-            ),
-            f"Assumptions: {named}. Batches: per worker and round. Matrix and optimiser take {state / 1e9:.1f} GB, "
-            "and so does a checkpoint; starting and ending the job comes on top.",
-        ]
-    )
-    report("scaling", "An estimate for large clusters", text, write=options.write)
+    header = ["nodes", "batches", "rounds", "MB sent", "minutes", "training", "kernel", "network", "calls"]
+    parts = [
+        "## Model against measurement",
+        markdown(["workers", "batches", "rounds", "MB sent, model", "measured"], check(plan, row_bytes)),
+        markdown(["two single-core workers", "model", "measured"], here),
+        markdown(["two workers, the paper's corpus size and recipe", "model", "measured"], large_run(m)),
+        "The seconds of the model are those of processes that exchange nothing, plus a job with almost no text, plus "
+        "averaging.",
+        f"Measured: {m.words / 1e6:.2f} million words per second and worker, {m.kernel * 1e9:.2f} ns in the kernel and "
+        f"{m.sockets * 1e9:.2f} ns in sockets per byte, {m.fixed:.1f} s to start and end a job.",
+        "## 100 billion tokens, one epoch",
+        markdown(header, rows),
+        f"Assumptions: {named}. Batches: per worker and round. Matrix and optimiser take {state / 1e9:.1f} GB, and so "
+        "does a checkpoint; starting and ending the job comes on top.",
+    ]
+    report("scaling", "An estimate for large clusters", *parts, write=options.write)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,12 @@ apart again exactly there.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.tables import best_of, machine, markdown, report
+from benchmarks.tables import arguments, best_of, machine, markdown, report
 from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.splitters import split_lines
 
@@ -181,9 +180,8 @@ def speed_table(splitters: dict[str, Splitter], paragraphs: Sequence[str]) -> st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--text", help="a paragraph a line")
-    parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
     paragraphs = [joined(language, sentences) for _, language, sentences in CASES if language == "en"] * 2000
     if options.text:
@@ -197,7 +195,7 @@ def main() -> None:
         "MB/s.",
         cases_table(splitters),
     )
-    report("sentence_splitting", "Sentence splitters", "\n\n".join(parts), write=options.write)
+    report("sentence_splitting", "Sentence splitters", *parts, write=options.write)
 
 
 if __name__ == "__main__":

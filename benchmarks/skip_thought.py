@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from benchmarks.quality_streams import sentence_words
 from benchmarks.tables import arguments, machine, markdown, report, zipf_words
 from siamese_cbow import Stream
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
@@ -56,11 +57,7 @@ def encoding(encoder: SkipThoughtEncoder, texts: list[str], threads: int) -> tup
 
 def rows(batches: int, threads: int, full: bool) -> list[list[Any]]:
     data = stream()
-    words = data.vocabulary.words
-    texts = [
-        " ".join(words[i] for i in data.ids[a:b])
-        for a, b in zip(data.sentences[:1000], data.sentences[1:1001], strict=True)
-    ]
+    texts = [" ".join(words) for words in sentence_words(data, range(1000))]
     usual = SkipThought(max_tokens=batches * 128 * LENGTH)
     sizes = [usual, replace(usual, samples=None), replace(usual, kind="bi"), replace(usual, dim=300, dim_word=200)]
     if full:
@@ -71,17 +68,8 @@ def rows(batches: int, threads: int, full: bool) -> list[list[Any]]:
         encoder = recipe.train(data, threads=threads, progress=clock)
         batched, single = encoding(encoder, texts, threads)
         softmax = f"{recipe.samples:,} words drawn" if recipe.samples else f"all {recipe.n_words:,} words"
-        table.append(
-            [
-                recipe.kind,
-                recipe.dim,
-                recipe.dim_word,
-                softmax,
-                f"{clock.speed():,.0f}",
-                f"{batched:,.0f}",
-                f"{single:,.0f}",
-            ]
-        )
+        speeds = f"{clock.speed():,.0f}", f"{batched:,.0f}", f"{single:,.0f}"
+        table.append([recipe.kind, recipe.dim, recipe.dim_word, softmax, *speeds])
         print(*table[-1], sep=" | ", flush=True)
     return table
 

@@ -15,10 +15,8 @@ intervals are of a bootstrap over sentences.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import itertools
-import lzma
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +24,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.scoring import interval
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Model, SiameseCBOW, Texts, load, prepare
+from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.splitters import split_lines
 
 SIZES = (1_000, 10_000, 100_000)
 LEAST, MOST = 6, 30  # sentences of a document that a page is made of
-N_RESAMPLES = 2_000
 Encode = Callable[[Sequence[str]], Any]  # rows of length 1, dense or sparse
 START = "the model as it is"
 CELLS = ("text", "starts from", "sentences", "queries", "system", "top 1", "mean reciprocal rank", "difference")
@@ -48,10 +47,9 @@ def sources(path: Path) -> Iterator[bytes]:
             for row in csv.DictReader(lines, delimiter="\t"):
                 yield row["text"].encode()
     else:
-        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as paragraphs:
-            for is_blank, listed in itertools.groupby(paragraphs, key=lambda line: not line.strip()):
-                if not is_blank:
-                    yield b"".join(listed)
+        for is_blank, listed in itertools.groupby(iter_lines(path), key=lambda line: not line.strip()):
+            if not is_blank:
+                yield "\n".join(listed).encode()
 
 
 def documents(path: Path, size: int) -> list[list[str]]:
@@ -125,13 +123,6 @@ def systems(task: Task, start: str, seed: int) -> Iterator[tuple[str, Encode]]:
     yield "tf-idf of character 2- to 4-grams", of_tfidf(sentences, analyzer="char_wb", ngram_range=(2, 4))
 
 
-def interval(more: np.ndarray) -> str:
-    """'+.012 [+.003, +.021]': a mean, and where it lies in 95% of the bootstrap's samples."""
-    chosen = np.random.default_rng(1).integers(0, len(more), (N_RESAMPLES, len(more)))
-    low, high = np.quantile(more[chosen].mean(axis=1), (0.025, 0.975))
-    return f"{more.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
-
-
 def rows(path: Path, start: str, size: int, n_documents: int, seeds: Sequence[int]) -> Iterator[list[str]]:
     """A line for each system, with the mean over seeds."""
     listed = documents(path, size)
@@ -153,12 +144,11 @@ def rows(path: Path, start: str, size: int, n_documents: int, seeds: Sequence[in
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("text", nargs="+", metavar="TEXT=MODEL")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--documents", type=int, default=400)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     table = []
     for text, size in itertools.product(options.text, options.sizes):

@@ -23,14 +23,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from benchmarks.quality_streams import documents
+from benchmarks.quality_streams import documents, sentence_words
 from benchmarks.tables import arguments, machine, markdown, report, write_sentences
 from siamese_cbow.kernels.objectives.in_batch import TILE
 from siamese_cbow.machine.compiling import FASTMATH
@@ -215,11 +214,11 @@ def prefix(stream: Stream, n_words: int) -> Stream:
 
 
 def write_text(stream: Stream, path: Path) -> None:
-    """A sentence a line, and an empty line between documents."""
-    words, first = list(stream.vocabulary.words), set(stream.documents[1:-1].tolist())
+    """One sentence per line, and an empty line between documents."""
+    first = set(stream.documents[1:-1].tolist())
     with path.open("w", encoding="utf-8") as file:
-        for number, (begin, end) in enumerate(pairwise(stream.sentences)):
-            file.write("\n" * (number in first) + " ".join([words[i] for i in stream.ids[begin:end]]) + "\n")
+        for number, words in enumerate(sentence_words(stream)):
+            file.write("\n" * (number in first) + " ".join(words) + "\n")
 
 
 def measure(works: dict[str, Work], rounds: int) -> dict[str, float]:
@@ -315,8 +314,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     sections = [section(source, options.words, options.rounds) for source in options.stream or [None]]
-    page = "\n\n".join([machine("numpy", "numba", "gensim"), *sections])
-    report("train", "Training speed", page, write=options.write)
+    report("train", "Training speed", machine("numpy", "numba", "gensim"), *sections, write=options.write)
 
 
 if __name__ == "__main__":
