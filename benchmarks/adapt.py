@@ -1,10 +1,10 @@
-"""What adapting a model to texts of one kind is worth, for ours and for the peers; and how its numbers were chosen.
+"""What adapting a model to texts of one kind gains, for ours and for the peers; and how its constants were chosen.
 
     python -m benchmarks.adapt WIKIPEDIA --sts DIR [--captions FILE ...] [--write]
 
-WIKIPEDIA is what `siamese-cbow prepare` has made of that text of `build_pretrained`. Captions (several of one
-image a line, with tabs) are texts of the kind of the image sets that come from elsewhere. Gold scores are never used in
-adapting. The numbers in `transform/adaptation.py` were chosen on 2012 and 2013, where the last table stands.
+WIKIPEDIA is a stream that `siamese-cbow prepare` has made of that text of `build_pretrained`. Captions (one line per
+image, with tabs between its captions) resemble the image sets but come from elsewhere. Adapting never uses gold scores.
+The constants in `transform/adaptation.py` were chosen on 2012 and 2013, as the last table shows.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import secrets
 import shutil
@@ -43,7 +42,7 @@ import psutil
 
 from benchmarks.paper_scale import PREPARE, TRAIN, write_text
 from benchmarks.quality_streams import sentence_words
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, keep, machine, markdown, report
 from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
 from siamese_cbow.cluster.averaging import BLOCK
 from siamese_cbow.cluster.node import Listener
@@ -54,11 +53,6 @@ FIGURES = Path(__file__).with_name("cluster_figures.json")
 EXCHANGED = 80_000  # rows of 305 numbers: 98 MB
 # The one disk of a machine serves both nodes: a million vectors are 2 GB, and writing them took from 13 to 33 s.
 IN_MEMORY = Path("/dev/shm")
-
-
-def keep(name: str, figures: dict[str, Any]) -> None:
-    known = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
-    FIGURES.write_text(json.dumps({**known, name: figures}, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 @contextmanager
@@ -316,12 +310,12 @@ def write_speed(
         f"{machine('numpy', 'numba', 'ray', 'torch')}; niceness of the workers: {options.niceness}",
     ]
     if options.write:
-        keep("speed", figures)
+        keep(FIGURES, "speed", figures)
     report("cluster", "Two single-core nodes against one", *text, write=options.write, script="cluster speed")
 
 
 def numbers_of(note: str) -> tuple[float, float, float, float]:
-    """Of a round: million words a second of a worker, MB, and percents of averaging and of waiting."""
+    """Of a round: million words per second of a worker, MB, and the percentages of averaging and waiting."""
     parts = note.replace(",", "").replace("%", "").split()
     speeds = [float(each) for each in parts[: parts.index("M")]]
     at = parts.index("averaging")
@@ -425,7 +419,7 @@ def scale(options: argparse.Namespace) -> None:
     if options.write:
         figures = {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
         figures |= {"rounds": len(rounds), "tokens": tokens, "n_words": n_words, "expected_megabytes": expected}
-        keep("scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
+        keep(FIGURES, "scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
     report(
         "cluster_scale",
         "The paper's corpus size on two single-core nodes",

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scoring import scores
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, keep, kept, machine, markdown, report
 from siamese_cbow import SiameseCBOW, Stream, sts
 from siamese_cbow.cluster import averaging, training_worker
 from siamese_cbow.cluster.node import ThreadExchange
@@ -135,17 +135,14 @@ def result_of(run: str, seed: int, options: argparse.Namespace) -> dict[str, flo
     """Of a run that was done before, or is done now."""
     n_workers, every, rule = parts_of(run)
     score_file = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
-    known: dict[str, Any] = json.loads(score_file.read_text("utf-8")) if score_file.exists() else {}
     key = f"{n_workers},{every},{rule},{seed}"
-    if key not in known:
+    if key not in kept(score_file):
         command = [sys.executable, "-m", "benchmarks.cluster_quality", options.stream, "--sts", options.sts]
         command += ["--one", f"{n_workers},{every},{rule}", "--seed", seed, "--threads", options.threads]
         done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
-        known = json.loads(score_file.read_text("utf-8")) if score_file.exists() else {}
-        known[key] = json.loads(done.stdout.splitlines()[-1])
-        score_file.write_text(json.dumps(known, indent=1), "utf-8")
-        print(key, known[key], flush=True)
-    return dict(known[key])
+        keep(score_file, key, json.loads(done.stdout.splitlines()[-1]))
+        print(key, kept(score_file)[key], flush=True)
+    return dict(kept(score_file)[key])
 
 
 def row(run: str, options: argparse.Namespace, alone: Sequence[dict[str, float]]) -> list[str]:

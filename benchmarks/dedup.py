@@ -1,12 +1,12 @@
-"""What `dedup` leaves out, and what it keeps: pairs made from real text by known edits.
+"""What `dedup` removes and what it keeps: pairs made from real text by known edits.
 
     python -m benchmarks.dedup TEXT [--lines N] [--write]
 
-TEXT has a sentence or a paragraph a line; its sentences of 8 to 40 words are the originals. Each original and one
-edited version of it stand in a file of their own, and `duplicates` says whether the second is left out. Edits that
-change what is said must be kept: a number changed, a number word changed, a name changed, a negation added or taken
-out, two words swapped. Edits that change nothing should be left out: case, marks and white space, a typo,
-other small words ("a" for "the", "is not" for "isn't"). An edit is made where the sentence allows it.
+TEXT has one sentence or paragraph per line; its sentences of 8 to 40 words are the originals. `duplicates` gets each
+original with one edited version of it and decides whether to remove the second. Edits that change the meaning must be
+kept: another number, number word or name, a negation added or removed, two words swapped. Edits that keep it should be
+removed: case, punctuation and white space, a typo, other small words ("a" for "the", "isn't" for "is not"). An edit is
+made wherever the sentence allows it.
 """
 
 from __future__ import annotations

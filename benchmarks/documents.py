@@ -1,11 +1,11 @@
-"""Vectors of documents: which mean to take, and how far it goes beside tf-idf and averages of word2vec.
+"""Vectors of documents: which mean works best, and how it compares with tf-idf and averaged word2vec.
 
     python -m benchmarks.documents WIKIPEDIA NOVELS [--train N] [--write]
 
-Both are streams that `siamese-cbow prepare` has made. All vectors are learnt from the first N articles of WIKIPEDIA,
-ours in one epoch, word2vec in its five. Articles for retrieval come after these, so no system has seen them, and none
-has seen the novels; the words of the vocabulary were counted on all of WIKIPEDIA. Settings are the defaults; nothing
-was chosen on these tasks.
+Both are streams that `siamese-cbow prepare` has made. All vectors are trained on the first N articles of WIKIPEDIA,
+ours for one epoch, word2vec for its five. The articles to retrieve come after these, so no system has seen them, nor
+the novels; the vocabulary was counted on all of WIKIPEDIA. Settings are the defaults; nothing was chosen on these
+tasks.
 """
 
 from __future__ import annotations

@@ -2,17 +2,17 @@
 
     python -m benchmarks.one_step --text FILE [--megabytes N] [--rounds N] [--write]
 
-The text is running text, a paragraph a line. Both sides split it by the same library, sentencex. gensim has no splitter
-of its own and reads sentences, so its users write a Python loop around one; that loop is its natural peer here, on one
-core, as Python runs it. Two more rows are kinder to gensim than any of its users will find it: our own code splits for
-it in processes on all cores, or hands it the sentences for nothing. In all of them gensim reads a file of sentences in
-lower case, with punctuation taken for spaces, which is its fastest way in (an iterable of lists of words is slower). It
-subsamples as its defaults say, as we do (1e-4), or as the paper does, which leaves it the fewest words to train on. 300
-dimensions, 2 threads, one epoch, words seen five times. All take turns, and the best round of each part counts. CPU
-seconds are those of all threads and processes together: on a busy machine they say more than the clock.
+The text is running text, one paragraph per line. Both sides split it with the same library, sentencex. gensim has no
+splitter and reads sentences, so its users write a Python loop around one; that loop, on one core, is the peer here. Two
+more rows are kinder to gensim than its users will find it: our own code splits for it in processes on all cores, or
+hands it the sentences for nothing. In all of them gensim reads a file of sentences in lower case without punctuation,
+its fastest input (an iterable of lists of words is slower). It subsamples by its default, as we do (1e-4), or as the
+paper does, which leaves it the fewest words to train on. 300 dimensions, 2 threads, one epoch, words that occur five
+times. All take turns, and the best round of each part counts. CPU seconds are those of all threads and processes
+together: on a busy machine they say more than the clock.
 
-The first run is a process of its own that trains on 1 MB of the text with an empty folder for kernels; the second
-finds them there.
+The first run is a separate process that trains on 1 MB of the text with an empty folder for kernels; the second finds
+them there.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def first_run(text: Path, folder: Path) -> str:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--text", type=Path, required=True, help="running text, a paragraph a line, may be compressed")
+    parser.add_argument("--text", type=Path, required=True, help="running text, one paragraph per line")
     parser.add_argument("--megabytes", type=int, default=150, help="of it that are read")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -1,10 +1,10 @@
-"""What pairs add to running text, and what going on with a model on other text costs and brings.
+"""What pairs add to running text, and what fine-tuning a model on other text costs and gains.
 
     python -m benchmarks.pairs TEXT PAIRS DOMAIN --sts DIR [--seeds N] [--threads N] [--write]
 
 Three streams that `siamese-cbow prepare` has made: a text such as Wikipedia, pairs such as the captions of one picture
-(--kind groups), and a text of another kind, such as novels. Nothing of the recipe was chosen here, but the rate of .01
-that the documentation speaks of: on 2012 and 2013, and on the novels held out.
+(--kind groups), and a text of another kind, such as novels. Nothing in the recipe was chosen here except the rate of
+.01 that the documentation recommends: it was chosen on 2012 and 2013, and on the held-out novels.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.quality_streams import documents, sentence_words
 from benchmarks.scoring import spread_row
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
+from siamese_cbow.model.geometry import paired_cosines
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
@@ -72,9 +73,8 @@ class NextSentence:
 def likeness(before: Model, after: Model) -> float:
     """The mean cosine of the frequent words' vectors before and after."""
     words = before.vocabulary.words[:N_COMMON]
-    rows = [model.vectors[[model.vocabulary.index[word] for word in words]] for model in (before, after)]
-    first, second = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in rows)
-    return float(np.mean(np.sum(first * second, axis=1)))
+    first, second = (model.vectors[[model.vocabulary.index[word] for word in words]] for model in (before, after))
+    return float(paired_cosines(first, second).mean())
 
 
 @dataclass(frozen=True)

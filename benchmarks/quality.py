@@ -1,11 +1,11 @@
-"""How good the recipes are out of the box, and their peers: a text, then the STS sets; words that weigh least and most.
+"""How good the recipes and their peers are out of the box on the STS sets; and the lightest and heaviest words.
 
     python -m benchmarks.quality STREAM --sts DIR [--novels STREAM] [--seeds N] [--glove FILE] [--variants] [--write]
 
-STREAM is what `siamese-cbow prepare` has made, for instance of Wikipedia. What learns from it has three seeds: the
-recipes, word2vec averaged, with SIF and with uSIF, FastSent. GloVe stands beside them where a file of its vectors is
-given, and so do model2vec, WordLlama and the transformer. The paper's recipe is shown at its own rate and with its
-updates matched. Seeds of ours are also made one model, three at a time and all together.
+STREAM is what `siamese-cbow prepare` has made, for instance of Wikipedia. Everything trained on it has three seeds: the
+recipes, word2vec averaged, with SIF and with uSIF, FastSent. GloVe joins them if a file of its vectors is given;
+model2vec, WordLlama and the transformer always do. The paper's recipe is shown at its own rate and with its updates
+matched. Seeds of ours are also combined into one model, three at a time and all together.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How fast text is read: every layout and file format, from disk to finished lines, by one core.
+"""How fast text is read: every layout and file format, from disk to finished lines, on one core.
 
     python -m benchmarks.reading [--text FILE] [--write]
 
-FILE holds a paragraph a line and may be compressed; without it a synthetic text is made. The first 32 MB of it are
-written in every format and read again. The peer is the plain loop `for line in open(path, encoding="utf-8")`.
+FILE has one paragraph per line and may be compressed; without it a synthetic text is made. Its first 32 MB are written
+in every format and read again. The peer is the plain loop `for line in open(path, encoding="utf-8")`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def row(what: str, n_bytes: int, work: Callable[[], object], peer: float) -> lis
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--text", type=Path, help="a paragraph a line")
+    parser.add_argument("--text", type=Path, help="one paragraph per line")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,14 +1,14 @@
-"""How well documents are found: ours by exact words, by meaning and by both, beside BM25 and encoders of sentences.
+"""How well documents are found: ours by exact words, by meaning and by both, next to BM25 and sentence encoders.
 
     python -m benchmarks.retrieval CRANFIELD WIKIPEDIA [--articles N] [--only SYSTEM] [--skip SYSTEM] [--write]
 
 CRANFIELD is a folder with documents.tsv (id, title, text), queries.tsv and relevance.tsv; grades 1 to 4 are relevant.
-WIKIPEDIA is a text of articles, a paragraph a line, with an empty line after each article: a query is a sentence of one
-paragraph, and the other paragraphs of its article are what should be found among those of all articles. BM25 is bm25s
-with Snowball stems and its English stop words; encoders rank by cosine. nDCG@10 (every relevant document counts 1) and
-MAP over the first 1,000, by pytrec_eval. Intervals are of the difference to our hybrid search, by a paired bootstrap
-over queries. Documents per second: from texts in memory to the ranking of one query, everything included but for
-loading models; the best of three, of MiniLM of the first 300 documents.
+WIKIPEDIA is a text of articles, one paragraph per line, with an empty line after each article: a query is a sentence of
+one paragraph, and the other paragraphs of its article should be found among those of all articles. BM25 is bm25s with
+Snowball stems and its English stop words; encoders rank by cosine. nDCG@10 (every relevant document counts 1) and MAP
+over the first 1,000, by pytrec_eval. Intervals are those of the difference to our hybrid search, by a paired bootstrap
+over queries. Documents per second: from texts in memory to the ranking of one query, everything but loading models; the
+best of three, for MiniLM on the first 300 documents.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from benchmarks.peers import WordLlama256, transformer
 from benchmarks.scoring import interval
 from benchmarks.tables import arguments, best_of, machine, markdown, report
 from siamese_cbow import Texts, load, search
+from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fusion import Mode, Wanted
 from siamese_cbow.retrieval.kept_text import KeptText
@@ -116,8 +117,7 @@ def bm25(documents: list[str], queries: list[str]) -> list[list[int]]:
 
 def encoder(system: Any) -> Rank:
     def rank(documents: list[str], queries: list[str]) -> list[list[int]]:
-        rows, wanted = (np.asarray(system.encode(texts), np.float32) for texts in (documents, queries))
-        rows, wanted = (each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-9) for each in (rows, wanted))
+        rows, wanted = (units(np.asarray(system.encode(texts), np.float32)) for texts in (documents, queries))
         return np.argsort(-(wanted @ rows.T), axis=1, kind="stable")[:, :DEPTH].tolist()
 
     return rank

@@ -4,7 +4,7 @@
 
 A round of n workers: each trains on some batches of its part, then rows are averaged. The time of a round is
 
-    train     words of a round / words a second of a worker, times how much the slowest is behind
+    train     words of a round / words per second of a worker, times the delay of the slowest
     kernel    bytes a worker sends and gets * what it takes to collect, merge and put back a byte
     network   bytes a worker sends, or gets, / what its network carries
     calls     what the exchanges of a round take beside their bytes
@@ -19,14 +19,13 @@ decade of ranks. All other assumptions stand below.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from benchmarks.cluster import EXCHANGED, FIGURES
-from benchmarks.tables import RESULTS, arguments, markdown, report
+from benchmarks.tables import RESULTS, arguments, kept, markdown, report
 from siamese_cbow import SiameseCBOW, Stream
 from siamese_cbow.cluster.averaging import periods_of
 from siamese_cbow.cluster.training_job import bytes_of_state, expected_rows, row_shares, usual_interval
@@ -42,7 +41,7 @@ class Assumptions:
     n_words: int = 5_000_000  # of the vocabulary; as fast per word as STREAM's, as both are outside of the caches
     cores: int = 16  # of a node; a worker is a node
     parallel: float = 0.8  # what each core adds to training; averaging is left to one
-    network: float = 1.25e9  # bytes a second each way: 10 Gbit/s
+    network: float = 1.25e9  # bytes per second each way: 10 Gbit/s
     behind: float = 1.05  # the slowest worker of a round against the mean
     call: float = 0.005  # seconds of an exchange, beside its bytes; a round has 4, and each asks all others
 
@@ -51,7 +50,7 @@ class Assumptions:
 class Measured:
     """Of this machine."""
 
-    words: float  # a second, of one core
+    words: float  # per second and core
     kernel: float  # seconds for a byte that is sent or received
     sockets: float  # the same between two processes here
     share: float  # of averaging in a round
@@ -64,7 +63,7 @@ class Measured:
 
 
 def measured() -> Measured:
-    known = json.loads(FIGURES.read_text("utf-8"))["speed"]
+    known = kept(FIGURES)["speed"]
     words, share, waiting = known["worker_words"] * 1e6, known["averaging"] / 100, known["waiting"] / 100
     n_bytes, exchanged = known["megabytes"] * 1e6, 2 * EXCHANGED * 305 * 4
     trained = known["epochs"] * known["tokens"] / 2 / words
@@ -130,7 +129,7 @@ def check(plan: Plan, row_bytes: float) -> list[list[str]]:
 
 def large_run(m: Measured) -> list[list[str]]:
     """A run of another text and recipe: its rounds by the model, and as measured."""
-    known = json.loads(FIGURES.read_text("utf-8"))["scale"]
+    known = kept(FIGURES)["scale"]
     n_bytes = known["expected_megabytes"] * 1e6
     trained = known["tokens"] / 2 / known["rounds"] / (known["worker_words"] * 1e6)
     averaged = n_bytes * (m.kernel + m.sockets)

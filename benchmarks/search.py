@@ -3,14 +3,14 @@
     python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--before SRC]
                                 [--json FILE] [--write]
 
-Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
-dimensions; with it, the first sentences of that text, one a line, and the model of --model, or the one that comes
-with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
-index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
-program starts in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words
-and meaning, the peers by cosine. These load the folder that we save and hold all vectors in memory, which is how it is
-done with them; taking 100,000 lines at a time makes no difference to their speed. --before names the `src` of a commit
-before exact words, which takes part. All take turns, and the best of equally many rounds counts.
+Without --text: lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
+dimensions. With it: the first sentences of that text, one per line, and the model of --model or the one in the package,
+as float32 and without its fallback, so that the peers can read it. --work keeps text, model and index: with --build
+only the index is made, which takes minutes, and a later run uses what is there. Without an index, every program starts
+in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words and meaning, the
+peers by cosine. They load the folder that we save and hold all vectors in memory, as their users do; taking 100,000
+lines at a time makes no difference to their speed. --before names the `src` of a commit before exact words, which then
+takes part. All take turns, and the best of equally many rounds counts.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
     python -m benchmarks.sentence_splitting [--text FILE] [--write]
 
-FILE holds a paragraph a line and may be compressed; without it the speed is measured on the hard cases, repeated.
-Needs `pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter was run
-on them; each is a list of sentences that, joined by a space (by nothing where the language has none), must come
-apart again exactly there.
+FILE has one paragraph per line and may be compressed; without it, speed is measured on the hard cases, repeated. Needs
+`pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter ran on them; each is
+a list of sentences that, joined by a space (by nothing in languages without spaces), must be split exactly there.
 """
 
 from __future__ import annotations
@@ -181,7 +180,7 @@ def speed_table(splitters: dict[str, Splitter], paragraphs: Sequence[str]) -> st
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--text", help="a paragraph a line")
+    parser.add_argument("--text", help="one paragraph per line")
     options = parser.parse_args()
     paragraphs = [joined(language, sentences) for _, language, sentences in CASES if language == "en"] * 2000
     if options.text:

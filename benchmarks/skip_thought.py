@@ -1,8 +1,8 @@
-"""Skip-thought: words a second in training and sentences a second in encoding, by size.
+"""Skip-thought: words per second in training and sentences per second in encoding, by size.
 
     python -m benchmarks.skip_thought [--batches N] [--threads N] [--full] [--write]
 
-Text by Zipf's law over 50,000 words, 20 words a sentence. `--full` adds the original's size, which takes minutes.
+Text by Zipf's law over 50,000 words, 20 words per sentence. `--full` adds the original's size, which takes minutes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Clock:
         pass
 
     def speed(self) -> float:
-        """Words a second, without the first batch, which makes ready."""
+        """Words per second, without the first batch, which warms up."""
         (start, before), (end, behind) = self.marks[0], self.marks[-1]
         return (behind - before) / (end - start)
 
 
 def encoding(encoder: SkipThoughtEncoder, texts: list[str], threads: int) -> tuple[float, float]:
-    """Sentences a second, in batches and one by one."""
+    """Sentences per second, in batches and one by one."""
     encoder.encode(texts[:200], threads=threads)
     start = time.perf_counter()
     encoder.encode(texts, threads=threads)

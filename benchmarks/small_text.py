@@ -1,16 +1,16 @@
-"""Small text of one's own: a finished model as it is, adapted, trained further (`--init`), a new one, and tf-idf.
+"""A small text of your own: a finished model as it is, adapted, fine-tuned (`--init`), a new one, and tf-idf.
 
     python -m benchmarks.small_text TEXT=MODEL [TEXT=MODEL ...] [--sizes 1000 10000 100000] [--seeds 1 2 3] [--write]
 
 TEXT is a file with one paragraph per line and a blank line between documents, a .tsv file with a column `text`, or a
-folder with a .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair answer,
-MODEL has read neither TEXT nor text of its kind. Long documents count as several, of 30 sentences each. The first
-documents of TEXT, as many as make up so many sentences, are all that a system may read.
+folder with a .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair comparison,
+MODEL has seen neither TEXT nor text of its kind. Long documents count as several, of 30 sentences each. Systems may
+read only the first documents of TEXT, as many as make up the given number of sentences.
 
-The task: one sentence is taken out of each of some documents, and the document it came from is to be found among all of
-them by the mean of its other sentences. Share of rank 1, and mean reciprocal rank. Each seed draws other
-documents and sentences, and is that of the trainings. Differences from the model as it is are of the same sentences;
-intervals are of a bootstrap over sentences.
+The task: one sentence is removed from each of some documents, and its document is to be found among all of them by the
+mean of its other sentences. Share of rank 1, and mean reciprocal rank. Each seed draws other documents and sentences,
+and is also that of the training. Differences from the model as it is are those of the same sentences; intervals come
+from a bootstrap over sentences.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def of_tfidf(texts: Sequence[str], **settings: Any) -> Encode:
 
 
 def lines_of(listed: Sequence[list[str]]) -> list[str]:
-    """One sentence a line, an empty line between documents."""
+    """One sentence per line, an empty line between documents."""
     return [line for document in listed for line in (*document, "")]
 
 

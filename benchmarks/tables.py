@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import json
 import os
 import platform
 import resource
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -79,6 +81,16 @@ def run_python(code: str, *arguments: object, **environment: str) -> tuple[float
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **environment})
     return time.perf_counter() - start, cpu_of_children() - before, done.stdout
+
+
+def kept(path: Path) -> dict[str, Any]:
+    """The figures of earlier runs, by name."""
+    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
+
+
+def keep(path: Path, name: str, figures: Any) -> None:
+    """Adds the figures of this run to those of earlier ones."""
+    path.write_text(json.dumps({**kept(path), name: figures}, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

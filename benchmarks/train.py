@@ -2,18 +2,18 @@
 
     python -m benchmarks.train [--stream FOLDER]... [--words N] [--rounds N] [--write]
 
-Words are raw words: before subsampling, and those of anchors only (words of sampled negatives don't count). All systems
-learn 300 dimensions with 2 threads from the same text, one epoch, and keep the words that are seen five times in it;
-they take turns and the best round of each counts. Compiling, reading the vocabulary and setting up the matrix are not
-timed, except in the rows called "from text" (all of it but compiling) and for fastText, which can't be asked to train
-alone: it is charged the time beyond a run on 1/10 of the text.
+Words are raw words of anchors: before subsampling, without the words of sampled negatives. All systems train 300
+dimensions with 2 threads on the same text for one epoch and keep the words that occur five times; they take turns and
+the best round of each counts. Compiling, reading the vocabulary and setting up the matrix are not timed, except in the
+rows called "from text" (all of it but compiling) and for fastText, which can't train separately: it is charged the time
+beyond a run on 1/10 of the text.
 
 The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
-of them. Two of them: both threads on one matrix, as in training, where rows of frequent words wander from core to core;
-and each on a matrix of its own, where none does. For the contrastive recipe, which compares all sentences of a batch,
-the products of matrices weigh more than the rows: they have a line of their own. The lock-free variant runs our own
-kernels in independent threads on one matrix; what determinism costs is measured apart, in more rounds: threads that
-wait for each other suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
+of them. There are two: both threads on one matrix, as in training, where rows of frequent words move from core to core;
+and each thread on its own matrix, where none do. In the contrastive recipe, which compares all sentences of a batch,
+matrix products take longer than the rows and have their own line. The lock-free variant runs our kernels in independent
+threads on one matrix. The cost of determinism is measured separately, in more rounds: threads that wait for each other
+suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
 """
 
 from __future__ import annotations

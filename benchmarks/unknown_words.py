@@ -7,8 +7,8 @@ The vocabulary of MODEL is cut to its most frequent words, or not at all, and th
 lacks get a vector in one of several ways. Chosen on STS 2012-2013.
 
 With --text, what unknown words cost: FILE (plain or compressed) is encoded with the whole vocabulary and with one that
-is cut so that a fifth of the running words is unknown; and the worst case, where every unknown word is another one. CPU
-time of one thread, the two by turns, the shortest of several.
+is cut so that a fifth of the running words is unknown; and the worst case, where every unknown word is a different one.
+CPU time of one thread, alternating, the shortest of several rounds.
 """
 
 from __future__ import annotations
