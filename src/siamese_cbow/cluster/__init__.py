@@ -120,8 +120,8 @@ class RayCluster:
     ) -> Model:
         """Trains on streams on disk into a folder; resumes an unfinished run.
 
-        average_every  batches of a worker between two averagings, by default those of 262,144 sentences / workers, or
-                       fewer; short rounds are nearer to one worker, and send more
+        average_every  batches of a worker between two averaging steps; by default 262,144 sentences divided by the
+                       workers, or fewer. Shorter rounds come closer to a single worker and send more
         """
         from siamese_cbow.cluster.rounds import train
 
@@ -139,7 +139,7 @@ class RayCluster:
         passes: Sequence[float] = (),
         average_every: int | None = None,
     ) -> str:
-        """What `train` would do: parts, memory of a worker, bytes of an averaging, an estimate of the time."""
+        """What `train` would do: parts, memory per worker, bytes per averaging step, an estimate of the time."""
         from siamese_cbow.cluster.training_job import description, training_job
 
         with self._connected() as session:

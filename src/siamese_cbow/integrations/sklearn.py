@@ -30,7 +30,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Raw texts -> (n_texts, dim) float32, the means of their words' vectors.
 
     model         a model, or the name of one as for `siamese_cbow.load`; None: `fit` learns word vectors from its texts
-    adapt         `fit` makes the model fit the texts it gets: see `Model.adapt`
+    adapt         `fit` adapts the model to its texts: see `Model.adapt`
     normalize     vectors of length 1
     truncate_dim  only the first dimensions; None: all
     dim, epochs, min_count, seed, recipe, changes
