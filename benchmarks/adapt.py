@@ -1,10 +1,10 @@
-"""What adapting a model to texts of one kind is worth, for ours and for the peers; and how its numbers were chosen.
+"""What adapting a model to texts of one kind gains, for ours and for the peers; and how its constants were chosen.
 
     python -m benchmarks.adapt WIKIPEDIA --sts DIR [--captions FILE ...] [--write]
 
-WIKIPEDIA is what `siamese-cbow prepare` has made of that text of `build_pretrained`. Captions (several of one
-image a line, with tabs) are texts of the kind of the image sets that come from elsewhere. Gold scores are never used in
-adapting. The numbers in `transform/adaptation.py` were chosen on 2012 and 2013, where the last table stands.
+WIKIPEDIA is a stream that `siamese-cbow prepare` has made of that text of `build_pretrained`. Captions (one line per
+image, with tabs between its captions) resemble the image sets but come from elsewhere. Adapting never uses gold scores.
+The constants in `transform/adaptation.py` were chosen on 2012 and 2013, as the last table shows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.peers import peers
 from benchmarks.pretrained import YEARS, by_year, set_by_set
-from benchmarks.scoring import mean_pearson, spread_row
+from benchmarks.scoring import chosen_on, mean_pearson, spread_row
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
@@ -107,12 +107,12 @@ def from_elsewhere(model: Model, sets: Sequence[PairSet], files: Sequence[Path])
 
 def tried(models: dict[str, Model], sets: Sequence[PairSet]) -> str:
     """Other numbers, on 2012 and 2013 only."""
-    chosen_on = [pair_set for pair_set in sets if pair_set.year <= 2013]
-    rows = [["not adapted", *(f"{mean_pearson(evaluate(model, chosen_on).sets):.4f}" for model in models.values())]]
+    sets = chosen_on(sets)
+    rows = [["not adapted", *(f"{mean_pearson(evaluate(model, sets).sets):.4f}" for model in models.values())]]
     chosen = {name: getattr(adaptation, name) for constants in TRIED.values() for name in constants}
     for name, constants in TRIED.items():
         with patch.multiple(adaptation, **{**chosen, **constants}):
-            means = [mean_pearson(evaluate(model, chosen_on, adapt="set").sets) for model in models.values()]
+            means = [mean_pearson(evaluate(model, sets, adapt="set").sets) for model in models.values()]
         rows.append([name, *(f"{one:.4f}" for one in means)])
         print(*rows[-1], sep=" | ", flush=True)
     return markdown(["", *models], rows)
@@ -126,9 +126,7 @@ def packed_again(model: Model, sets: Sequence[PairSet]) -> float:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("wikipedia", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    parser = arguments(__doc__, "wikipedia", "--sts")
     parser.add_argument("--captions", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     wikipedia = Stream.load(options.wikipedia)
@@ -166,7 +164,7 @@ def main() -> None:
             5,
             f"## Similar text from elsewhere\n\nCaptions of Flickr30k and COCO that are in no set.\n\n{elsewhere}",
         )
-    report("adapt", "Domain adaptation", "\n\n".join(page), write=options.write)
+    report("adapt", "Domain adaptation", *page, write=options.write)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scoring import mean_pearson
+from benchmarks.tables import markdown
 from siamese_cbow.base.disk import file_hash
 from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.model.model import Model
@@ -209,27 +210,18 @@ def sources(provenance: str) -> str:
     notes = provenance.partition("## Points about licences")[2].partition("\n## ")[0].strip()
     assert rows, "the provenance has no table of sources"
     assert notes, "the provenance has no points about licences"
-    table = [
-        "| source | repository | commit | licence |",
-        "|---|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
-    return "\n".join(
-        [
-            "# Sources of the pretrained model",
-            "",
-            "- English Wikipedia of 2015, by its contributors: CC BY-SA",
-            "- ELTeC, 99 English novels of 1840 to 1920: public domain",
-            f"- modern English text from {len(rows)} sources, by their authors:",
-            "",
-            *table,
-            "",
-            "## About the licences",
-            "",
-            notes,
-            "",
-        ]
-    )
+    return f"""# Sources of the pretrained model
+
+- English Wikipedia of 2015, by its contributors: CC BY-SA
+- ELTeC, 99 English novels of 1840 to 1920: public domain
+- modern English text from {len(rows)} sources, by their authors:
+
+{markdown(["source", "repository", "commit", "licence"], rows)}
+
+## About the licences
+
+{notes}
+"""
 
 
 def scores(model: Model, sts_folder: Path, task_folder: Path) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import secrets
 import shutil
@@ -42,7 +41,8 @@ import numpy as np
 import psutil
 
 from benchmarks.paper_scale import PREPARE, TRAIN, write_text
-from benchmarks.tables import machine, markdown, report
+from benchmarks.quality_streams import sentence_words
+from benchmarks.tables import arguments, keep, machine, markdown, report
 from siamese_cbow import RayCluster, SiameseCBOW, Stream, TextSettings, Tokenizer, prepare
 from siamese_cbow.cluster.averaging import BLOCK
 from siamese_cbow.cluster.node import Listener
@@ -53,11 +53,6 @@ FIGURES = Path(__file__).with_name("cluster_figures.json")
 EXCHANGED = 80_000  # rows of 305 numbers: 98 MB
 # The one disk of a machine serves both nodes: writing a million vectors, 2 GB, took from 13 to 33 s.
 IN_MEMORY = Path("/dev/shm")
-
-
-def keep(name: str, figures: dict[str, Any]) -> None:
-    known = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
-    FIGURES.write_text(json.dumps({**known, name: figures}, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 @contextmanager
@@ -228,8 +223,8 @@ def bare_seconds(code: str, given: Path, n: int, epochs: int, folder: Path) -> f
     os.sync()
     start, processes = time.perf_counter(), []
     for i in range(n):
-        arguments = map(str, (given, folder / f"bare{i}", i, n, epochs))
-        processes.append(subprocess.Popen(["taskset", "-c", str(i), sys.executable, "-c", code, *arguments]))
+        given_to = map(str, (given, folder / f"bare{i}", i, n, epochs))
+        processes.append(subprocess.Popen(["taskset", "-c", str(i), sys.executable, "-c", code, *given_to]))
     if sum(process.wait() for process in processes):
         raise SystemExit("a plain process failed")
     seconds = time.perf_counter() - start
@@ -316,14 +311,12 @@ def write_speed(
         f"{machine('numpy', 'numba', 'ray', 'torch')}; niceness of the workers: {options.niceness}",
     ]
     if options.write:
-        keep("speed", figures)
-    report(
-        "cluster", "Two single-core nodes against one", "\n\n".join(text), write=options.write, script="cluster speed"
-    )
+        keep(FIGURES, "speed", figures)
+    report("cluster", "Two single-core nodes against one", *text, write=options.write, script="cluster speed")
 
 
 def numbers_of(note: str) -> tuple[float, float, float, float]:
-    """Of a round: million words a second of a worker, MB, and percents of averaging and of waiting."""
+    """Of a round: million words per second of a worker, MB, and the percentages of averaging and waiting."""
     parts = note.replace(",", "").replace("%", "").split()
     speeds = [float(each) for each in parts[: parts.index("M")]]
     at = parts.index("averaging")
@@ -332,10 +325,9 @@ def numbers_of(note: str) -> tuple[float, float, float, float]:
 
 def write_lines(stream: Stream, path: Path, n_lines: int | None) -> int:
     """The first sentences of a stream as text, or all of them."""
-    words, n = stream.vocabulary.words, min(n_lines or stream.n_sentences, stream.n_sentences)
+    n = min(n_lines or stream.n_sentences, stream.n_sentences)
     with path.open("w", encoding="utf-8") as file:
-        for i in range(n):
-            file.write(" ".join(words[w] for w in stream.ids[stream.sentences[i] : stream.sentences[i + 1]]) + "\n")
+        file.writelines(" ".join(words) + "\n" for words in sentence_words(stream, range(n)))
     return n
 
 
@@ -362,7 +354,9 @@ def memory(options: argparse.Namespace) -> None:
     report(
         "cluster_memory",
         "Memory of training on two nodes",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba", "ray")]),
+        markdown(header, rows),
+        note,
+        machine("numpy", "numba", "ray"),
         write=options.write,
         script="cluster memory",
     )
@@ -426,18 +420,21 @@ def scale(options: argparse.Namespace) -> None:
     if options.write:
         figures = {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
         figures |= {"rounds": len(rounds), "tokens": tokens, "n_words": n_words, "expected_megabytes": expected}
-        keep("scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
+        keep(FIGURES, "scale", {"rows": rows, "peaks": peaks, "state": state, **figures})
     report(
         "cluster_scale",
         "The paper's corpus size on two single-core nodes",
-        "\n\n".join([markdown(header, rows), training, note, machine("numpy", "numba", "ray")]),
+        markdown(header, rows),
+        training,
+        note,
+        machine("numpy", "numba", "ray"),
         write=options.write,
         script="cluster scale",
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> None:
+    parser = arguments(__doc__)
     parser.add_argument("what", choices=["speed", "memory", "scale"])
     parser.add_argument("stream", nargs="?", type=Path)
     parser.add_argument("--epochs", type=int, help="5 of speed, 1 of memory.")
@@ -447,8 +444,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--niceness", type=int, default=0, help="Of the workers: -20 where others use the machine.")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     options.epochs = options.epochs or (5 if options.what == "speed" else 1)
     {"speed": speed, "memory": memory, "scale": scale}[options.what](options)
 

@@ -30,9 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scoring import mean_pearson
-from benchmarks.tables import machine, markdown, report
-from siamese_cbow import SiameseCBOW, Stream, evaluate, sts
+from benchmarks.scoring import scores
+from benchmarks.tables import arguments, keep, kept, machine, markdown, report
+from siamese_cbow import SiameseCBOW, Stream, sts
 from siamese_cbow.cluster import averaging, training_worker
 from siamese_cbow.cluster.node import ThreadExchange
 from siamese_cbow.cluster.training_job import TrainingJob
@@ -120,18 +120,9 @@ def one(options: argparse.Namespace) -> None:
     model, reports = trained(
         options.stream, int(n_workers), int(every), SiameseCBOW(seed=options.seed), options.threads
     )
-    scores, n = evaluate(model, sts(options.sts)).sets, max(1, len(reports))
-    print(
-        json.dumps(
-            {
-                "score": mean_pearson(scores),
-                "chosen_on": mean_pearson(scores, 2012, 2013),
-                "rounds": len(reports),
-                "sent": sum(each.sent for each in reports) / n / 1e6,
-                "received": sum(each.received for each in reports) / n / 1e6,
-            }
-        )
-    )
+    on_chosen, _, score = scores(model, sts(options.sts))
+    sent = sum(each.sent for each in reports) / max(1, len(reports)) / 1e6
+    print(json.dumps({"score": score, "chosen_on": on_chosen, "rounds": len(reports), "sent": sent}))
 
 
 def parts_of(run: str) -> tuple[str, str, str]:
@@ -144,17 +135,14 @@ def result_of(run: str, seed: int, options: argparse.Namespace) -> dict[str, flo
     """Of a run that was done before, or is done now."""
     n_workers, every, rule = parts_of(run)
     score_file = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
-    known: dict[str, Any] = json.loads(score_file.read_text("utf-8")) if score_file.exists() else {}
     key = f"{n_workers},{every},{rule},{seed}"
-    if key not in known:
+    if key not in kept(score_file):
         command = [sys.executable, "-m", "benchmarks.cluster_quality", options.stream, "--sts", options.sts]
         command += ["--one", f"{n_workers},{every},{rule}", "--seed", seed, "--threads", options.threads]
         done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
-        known = json.loads(score_file.read_text("utf-8")) if score_file.exists() else {}
-        known[key] = json.loads(done.stdout.splitlines()[-1])
-        score_file.write_text(json.dumps(known, indent=1), "utf-8")
-        print(key, known[key], flush=True)
-    return dict(known[key])
+        keep(score_file, key, json.loads(done.stdout.splitlines()[-1]))
+        print(key, kept(score_file)[key], flush=True)
+    return dict(kept(score_file)[key])
 
 
 def row(run: str, options: argparse.Namespace, alone: Sequence[dict[str, float]]) -> list[str]:
@@ -162,31 +150,21 @@ def row(run: str, options: argparse.Namespace, alone: Sequence[dict[str, float]]
     differences = [each["score"] - other["score"] for each, other in zip(results, alone, strict=True)]
     spread = f" ± {statistics.stdev(differences) / len(differences) ** 0.5:.4f}" if len(differences) > 1 else ""
     n_workers, every, rule = parts_of(run)
-    first = results[0]
-    is_alone = n_workers == "1"
-    return [
-        n_workers,
-        "-" if is_alone else every,
-        "-" if is_alone else rule,
-        "-" if is_alone else f"{first['rounds']}",
-        "-" if is_alone else f"{first['sent']:.0f}",
-        f"{statistics.mean(each['score'] for each in results):.4f}",
-        "-" if is_alone else f"{statistics.mean(differences):+.4f}{spread}",
-        f"{statistics.mean(each['chosen_on'] for each in results):.4f}",
-    ]
+    score, on_chosen = (f"{statistics.mean(each[name] for each in results):.4f}" for name in ("score", "chosen_on"))
+    if n_workers == "1":
+        return [n_workers, "-", "-", "-", "-", score, "-", on_chosen]
+    cost = f"{results[0]['rounds']}", f"{results[0]['sent']:.0f}"
+    return [n_workers, every, rule, *cost, score, f"{statistics.mean(differences):+.4f}{spread}", on_chosen]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stream", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+def main() -> None:
+    parser = arguments(__doc__, "stream", "--sts")
     parser.add_argument("--runs", nargs="*", default=[*RUNS, *RULES])
     parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--threads", type=int, default=2, help="Of the one worker.")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=1, help=argparse.SUPPRESS)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     if options.one:
         one(options)
         return
@@ -203,7 +181,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report(
         "cluster_quality",
         "Quality against the number of workers",
-        "\n\n".join([markdown(header, rows), note, machine("numpy", "numba")]),
+        markdown(header, rows),
+        note,
+        machine("numpy", "numba"),
         write=options.write,
     )
 

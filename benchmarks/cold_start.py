@@ -9,16 +9,12 @@ the same folder: 300,000 words in 300 dimensions. One row more is for the model 
 from __future__ import annotations
 
 import json
-import os
-import resource
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report, run_python
 from siamese_cbow import Model, Vocabulary
 from siamese_cbow.words.vocabulary import FEW
 
@@ -29,10 +25,10 @@ ENCODE = "a, b = model.encode([{a!r}, {b!r}]); a @ b"
 PROGRAMS = {
     "python -c pass": "pass",
     "siamese-cbow similarity": (
-        "import sys; from siamese_cbow.cli import main; main(['similarity', {a!r}, {b!r}, '--model', {folder!r}])"
+        "from siamese_cbow.cli import main; main(['similarity', {a!r}, {b!r}, '--model', {folder!r}])"
     ),
     "the same, pretrained model": (
-        "import sys; from siamese_cbow.cli import main; main(['similarity', 'A man plays a guitar', 'Someone sings'])"
+        "from siamese_cbow.cli import main; main(['similarity', 'A man plays a guitar', 'Someone sings'])"
     ),
     "model2vec": f"from model2vec import StaticModel; model = StaticModel.from_pretrained({{folder!r}}); {ENCODE}",
     "sentence-transformers": (
@@ -58,19 +54,6 @@ def save_model(folder: Path) -> None:
     Model(Vocabulary(words, counts), rng.standard_normal((N_WORDS, DIM), dtype=np.float32)).save(folder)
 
 
-def cpu_seconds(program: str, **environment: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, env={**os.environ, **environment})
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def loading_seconds(program: str) -> tuple[float, float]:
-    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    load, first = map(float, run.stdout.split())
-    return load, first
-
-
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
@@ -84,10 +67,11 @@ def main() -> None:
         loading, first = float("inf"), float("inf")
         for _ in range(options.rounds):  # taking turns, so that a slow moment of the machine hits all
             for name, program in programs.items():
-                best[name] = min(best[name], cpu_seconds(program))
-            seconds = loading_seconds(LOADING.format(a=A, folder=folder))
-            loading, first = min(loading, seconds[0]), min(first, seconds[1])
-        compiling, again = (cpu_seconds(COMPILING, NUMBA_CACHE_DIR=str(Path(temporary) / "kernels")) for _ in range(2))
+                best[name] = min(best[name], run_python(program)[1])
+            seconds = run_python(LOADING.format(a=A, folder=folder))[2].split()
+            loading, first = min(loading, float(seconds[0])), min(first, float(seconds[1]))
+        kernels = str(Path(temporary) / "kernels")
+        compiling, again = (run_python(COMPILING, NUMBA_CACHE_DIR=kernels)[1] for _ in range(2))
     ours = best["siamese-cbow similarity"]
     rows = [[name, f"{seconds:.2f}", f"{seconds / ours:.1f}"] for name, seconds in best.items()]
     page = (

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scoring import mean_pearson
+from benchmarks.scoring import scores
 from benchmarks.tables import RESULTS, arguments, machine, markdown, report
-from siamese_cbow import Model, evaluate, load, sts
+from siamese_cbow import Model, PairSet, load, sts
 from siamese_cbow.model.packed_rows import Dtype
 from siamese_cbow.transform.compression import rotated
 
@@ -25,32 +25,26 @@ WORDS = (None, 140_000, 100_000, 60_000)
 LIMIT = 20e6  # bytes: what may come with the package
 
 
-def scores(model: Model, sets: list) -> tuple[float, float, float]:  # type: ignore[type-arg]
-    """Mean Pearson of the sets of 2012-2013, of 2014-2015, and of all."""
-    set_scores = evaluate(model, sets).sets
-    return mean_pearson(set_scores, 2012, 2013), mean_pearson(set_scores, 2014, 2015), mean_pearson(set_scores)
-
-
 def size(model: Model) -> int:
     return int(model.rows.nbytes + len(model.vocabulary.to_text().encode()))
 
 
-def product_quantised(vectors: np.ndarray, width: int, *, seed: int = 1) -> np.ndarray:
+def product_quantised(vectors: np.ndarray, width: int) -> np.ndarray:
     """Each `width` numbers of a row at length 1 become the nearest of 256 centres; one byte each, and the length."""
     from scipy.cluster.vq import kmeans2, vq
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     rows, out = vectors / lengths, np.empty_like(vectors)
     sample = rows[rng.choice(len(rows), min(len(rows), 20_000), replace=False)]
     for start in range(0, rows.shape[1], width):
         part = slice(start, start + width)
-        centres, _ = kmeans2(sample[:, part], 256, iter=15, minit="points", rng=seed)
+        centres, _ = kmeans2(sample[:, part], 256, iter=15, minit="points", rng=1)
         out[:, part] = centres[vq(rows[:, part], centres)[0]]
     return out * lengths
 
 
-def roads_not_taken(model: Model, sets: list) -> list[list[Any]]:  # type: ignore[type-arg]
+def roads_not_taken(model: Model, sets: list[PairSet]) -> list[list[Any]]:
     """[name, bits per number, dev, test] of things that `compress` doesn't do, beside those it does."""
     vectors, dim = np.asarray(model.vectors), min(200, model.dim)
 
@@ -100,9 +94,7 @@ def plot(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("model", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    parser = arguments(__doc__, "model", "--sts")
     options = parser.parse_args()
     model, sets = load(options.model), sts(options.sts)
     whole = scores(model, sets)

@@ -1,17 +1,16 @@
-"""What `dedup` leaves out, and what it keeps: pairs made from real text by known edits.
+"""What `dedup` removes and what it keeps: pairs made from real text by known edits.
 
     python -m benchmarks.dedup TEXT [--lines N] [--write]
 
-TEXT has a sentence or a paragraph a line; its sentences of 8 to 40 words are the originals. Each original and one
-edited version of it stand in a file of their own, and `duplicates` says whether the second is left out. Edits that
-change what is said must be kept: a number changed, a number word changed, a name changed, a negation added or taken
-out, two words swapped. Edits that change nothing should be left out: case, marks and white space, a typo,
-other small words ("a" for "the", "is not" for "isn't"). An edit is made where the sentence allows it.
+TEXT has one sentence or paragraph per line; its sentences of 8 to 40 words are the originals. `duplicates` gets each
+original with one edited version of it and decides whether to remove the second. Edits that change the meaning must be
+kept: another number, number word or name, a negation added or removed, two words swapped. Edits that keep it should be
+removed: case, punctuation and white space, a typo, other small words ("a" for "the", "isn't" for "is not"). An edit is
+made wherever the sentence allows it.
 """
 
 from __future__ import annotations
 
-import lzma
 import random
 import re
 from collections.abc import Callable
@@ -21,23 +20,12 @@ from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Texts, load
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.duplicates import duplicates
+from siamese_cbow.text.row_reader import iter_lines
 
 Edit = Callable[[str, random.Random], str | None]
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-NAMES = [
-    "Hansen",
-    "Okafor",
-    "Lindqvist",
-    "Petrov",
-    "Tanaka",
-    "Moreau",
-    "Silva",
-    "Berlin",
-    "Cairo",
-    "Lagos",
-    "Oslo",
-    "Lima",
-]
+NAMES = ["Hansen", "Okafor", "Lindqvist", "Petrov", "Tanaka", "Moreau", "Silva",
+         "Berlin", "Cairo", "Lagos", "Oslo", "Lima"]  # fmt: skip
 
 
 def _one(pattern: str, change: Callable[[re.Match[str], random.Random], str]) -> Edit:
@@ -109,12 +97,11 @@ UNCHANGED: dict[str, Edit] = {
 
 def originals(path: Path, n: int) -> list[str]:
     sentences: list[str] = []
-    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
-        for line in file:
-            sentences += [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", line.strip()) if 8 <= len(s.split()) <= 40]
-            if len(sentences) >= n:
-                return sentences[:n]
-    return sentences
+    for line in iter_lines(path):
+        sentences += [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", line.strip()) if 8 <= len(s.split()) <= 40]
+        if len(sentences) >= n:
+            break
+    return sentences[:n]
 
 
 def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int, int]:
@@ -130,8 +117,7 @@ def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("text", type=Path)
+    parser = arguments(__doc__, "text")
     parser.add_argument("--lines", type=int, default=6_000, help="originals to try")
     parser.add_argument("--most", type=int, default=1_000, help="pairs of each edit")
     options = parser.parse_args()
@@ -147,7 +133,7 @@ def main() -> None:
         total, total_out = (sum(int(row[i].replace(",", "")) for row in rows) for i in (1, 2))
         rows.append(["all", f"{total:,}", f"{total_out:,}", f"{total_out / max(1, total):.1%}"])
         parts.append(f"## {title}\n\n{markdown(['edit', 'pairs', 'removed', 'share'], rows)}")
-    report("dedup", "What dedup removes", "\n\n".join([machine("numpy"), *parts]), write=options.write)
+    report("dedup", "What dedup removes", machine("numpy"), *parts, write=options.write)
 
 
 if __name__ == "__main__":

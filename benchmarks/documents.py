@@ -1,11 +1,11 @@
-"""Vectors of documents: which mean to take, and how far it goes beside tf-idf and averages of word2vec.
+"""Vectors of documents: which mean works best, and how it compares with tf-idf and averaged word2vec.
 
     python -m benchmarks.documents WIKIPEDIA NOVELS [--train N] [--write]
 
-Both are streams that `siamese-cbow prepare` has made. All vectors are learnt from the first N articles of WIKIPEDIA,
-ours in one epoch, word2vec in its five. Articles for retrieval come after these, so no system has seen them, and none
-has seen the novels; the words of the vocabulary were counted on all of WIKIPEDIA. Settings are the defaults; nothing
-was chosen on these tasks.
+Both are streams that `siamese-cbow prepare` has made. All vectors are trained on the first N articles of WIKIPEDIA,
+ours for one epoch, word2vec for its five. The articles to retrieve come after these, so no system has seen them, nor
+the novels; the vocabulary was counted on all of WIKIPEDIA. Settings are the defaults; nothing was chosen on these
+tasks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.preprocessing import normalize
 
-from benchmarks.quality_ways import documents
+from benchmarks.quality_streams import documents, sentence_words
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Model, SiameseCBOW, Stream
 from siamese_cbow.baselines.random_vectors import RandomVectors
@@ -92,8 +91,8 @@ class Task:
         return [f"{share:.3f}" for share in ((ranks == 1).mean(), (ranks <= 10).mean(), (1 / ranks).mean())]
 
 
-def tasks(articles: Sequence[Document], seed: int = 1) -> list[Task]:
-    rng = np.random.default_rng(seed)
+def tasks(articles: Sequence[Document]) -> list[Task]:
+    rng = np.random.default_rng(1)
     first, second = [one[: len(one) // 2] for one in articles], [one[len(one) // 2 :] for one in articles]
     single = [[article[rng.integers(len(article))]] for article in first]
     return [
@@ -105,18 +104,13 @@ def tasks(articles: Sequence[Document], seed: int = 1) -> list[Task]:
 
 def texts_of(stream: Stream, first: int, end: int) -> list[Document]:
     """The sentences of documents `first` up to `end`; words outside the vocabulary are left out."""
-    words, ids = np.array(stream.vocabulary.words, object), np.asarray(stream.ids)
-
-    def sentences(document: int) -> list[str]:
-        bounds = stream.sentences[stream.documents[document] : stream.documents[document + 1] + 1]
-        return [" ".join(words[ids[a:b]]) for a, b in pairwise(bounds)]
-
-    return [sentences(document) for document in range(first, end)]
+    bounds = pairwise(stream.documents[first : end + 1].tolist())
+    return [[" ".join(words) for words in sentence_words(stream, range(*sentences))] for sentences in bounds]
 
 
-def passages(novels: Stream, seed: int = 1) -> tuple[list[Document], list[str]]:
+def passages(novels: Stream) -> tuple[list[Document], list[str]]:
     """Passages of the longest novels, and which novel each is of."""
-    rng, passages, labels = np.random.default_rng(seed), list[Document](), list[str]()
+    rng, passages, labels = np.random.default_rng(1), list[Document](), list[str]()
     for novel in np.argsort(-np.diff(novels.documents), kind="stable")[:N_NOVELS].tolist():
         sentences = texts_of(novels, novel, novel + 1)[0]
         for place in rng.permutation(len(sentences) // PASSAGE)[:N_PASSAGES].tolist():
@@ -146,9 +140,7 @@ def by_novel(system: Averaged | TfIdf, texts: Sequence[Document], labels: list[s
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("wikipedia", type=Path)
-    parser.add_argument("novels", type=Path)
+    parser = arguments(__doc__, "wikipedia", "novels")
     parser.add_argument("--train", type=int, default=12_000, help="articles to learn from (default 12,000)")
     options = parser.parse_args()
     wikipedia = Stream.load(options.wikipedia)
@@ -194,7 +186,7 @@ def main() -> None:
         ),
         machine("numpy", "scikit-learn", "gensim"),
     ]
-    report("documents", "Documents", "\n\n".join(text), write=options.write)
+    report("documents", "Documents", *text, write=options.write)
 
 
 if __name__ == "__main__":

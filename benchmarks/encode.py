@@ -2,16 +2,17 @@
 
     python -m benchmarks.encode [--sentences N] [--rounds N] [--json FILE] [--write]
 
-Text by Zipf's law over 50,000 words, about 12 words a sentence, 300 dimensions, all vectors brought to length 1.
-All systems hold the same vectors: model2vec and sentence-transformers load the folder that we save. They take turns,
-twice in a row, since the others leave nothing of one's own in the caches; the best of equally many runs counts. Batch
-sizes are the fastest tried: 8192 of 32 to 8192 for sentence-transformers, the default 1024 of 256 to 4096 for
-model2vec, which is run with and without its threads.
-Our time is taken apart, too: "lookup alone" turns texts into ids; "averaging alone" is given ids, brings their rows
-together and writes the means; "reading rows alone" is the same with all means written to one place, so it waits for
-nothing but the rows; "allocation alone" has the system hand out the memory of the result. Looking up, reading rows and
-new memory can't be left out by anyone who keeps rows of float32: together they are the floor that the page names.
-The page says how busy the machine was: with others on it, ratios are off in either direction.
+Text by Zipf's law over 50,000 words, about 12 words per sentence, 300 dimensions, vectors of length 1. All systems hold
+the same vectors: model2vec and sentence-transformers load the folder that we save. They take turns, each twice in a
+row, since the others leave nothing of it in the caches; the best of equally many runs counts. Batch sizes are the
+fastest tried: 8192 of 32 to 8192 for sentence-transformers, the default 1024 of 256 to 4096 for model2vec, which runs
+with and without its threads.
+
+Our time is also split into parts: "lookup alone" turns texts into ids; "averaging alone" takes ids, gathers their rows
+and writes the means; "reading rows alone" is the same with all means written to one place, so that it waits for the
+rows only; "allocation alone" has the system provide the memory of the result. No program that keeps float32 rows can
+avoid looking up, reading rows and new memory: together they are the floor on the page. The page also gives the load of
+the machine: other programs distort ratios in either direction.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from benchmarks.tables import arguments, machine, markdown, report, zipf_words
+from benchmarks.tables import arguments, machine, markdown, report, run_python, zipf_words
 from siamese_cbow import Model, Vocabulary, load
 from siamese_cbow.kernels.means import _sum, means
 from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT, Encoder
@@ -196,8 +195,7 @@ def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, 
         "model = sc.load(sys.argv[1]); model.encode('a'); start = time.perf_counter()\n"
         "model._encoder.warm(); print(time.perf_counter() - start)"
     )
-    runs = [subprocess.run([sys.executable, "-c", code, folder], capture_output=True, check=True) for _ in range(3)]
-    loading = min(float(run.stdout) for run in runs)
+    loading = min(float(run_python(code, folder)[2]) for _ in range(3))
     n = 2_000
     speed = sum(map(len, texts[:n])) / min(_seconds(small, texts, n, rounds=1) for _ in range(5))
     text = (

@@ -5,31 +5,25 @@ python -m benchmarks.fastsent STREAM --sts DIR [--write]
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from benchmarks.scoring import mean_pearson
+from benchmarks.scoring import scores
 from benchmarks.tables import arguments, machine, markdown, report
-from siamese_cbow import evaluate, sts
+from siamese_cbow import sts
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.stream.stream import Stream
 
 RATES = (0.05, 0.1, 0.2, 0.4)
-CHOSEN_ON, REPORTED = (2012, 2013), (2014, 2015)
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("stream", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    parser = arguments(__doc__, "stream", "--sts")
     options = parser.parse_args()
     stream, sets = Stream.load(options.stream), list(sts(options.sts))
     rows, best = [], (0.0, 0.0, 0.0)
     for rate in RATES:
         model = FastSent(learning_rate=rate).train(stream)
-        set_scores = evaluate(model, sets).sets
-        score = mean_pearson(set_scores, *CHOSEN_ON)
+        score, reported, _ = scores(model, sets)
         rows.append([f"{rate:g}", f"{score:.4f}"])
-        best = max(best, (score, rate, mean_pearson(set_scores, *REPORTED)))
+        best = max(best, (score, rate, reported))
     page = (
         f"One epoch on {stream.n_tokens:,} tokens, 300 dimensions, seed 1, official protocol.\n\n"
         + markdown(["learning rate", "mean Pearson, 2012 and 2013"], rows)

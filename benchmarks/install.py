@@ -9,7 +9,6 @@ blocks on the disk that their files take in site-packages, compiled modules incl
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import json
 import os
@@ -21,7 +20,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow.errors import EXTRAS
 
 ROOT = Path(__file__).parents[1]
@@ -95,11 +94,10 @@ def rows_of_page() -> dict[str, list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument(
         "--only", action="append", choices=list(EXTRAS), help="just these extras; rows of others stay as they are"
     )
-    parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
     brings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     with tempfile.TemporaryDirectory() as name:

@@ -12,20 +12,23 @@ from __future__ import annotations
 
 import csv
 import json
-import lzma
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.quality_streams import sentence_words
+from benchmarks.scoring import spread
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import SiameseCBOW, TextSettings, Tokenizer, prepare
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.transform.estimates import information
 
 Encode = Callable[[Sequence[str]], Any]
@@ -62,16 +65,8 @@ def of_tokens(tokenizer: Tokenizer, vectors: Any) -> Encode:
     return encode
 
 
-def sentences(stream: Stream) -> Iterator[list[str]]:
-    """The words of each sentence."""
-    ids, words = np.asarray(stream.ids), stream.vocabulary.words
-    for start, end in zip(stream.sentences[:-1].tolist(), stream.sentences[1:].tolist(), strict=True):
-        yield [words[i] for i in ids[start:end].tolist()]
-
-
 def ours(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """The default recipe, with each answer to unknown words; without its last step; and as if the text were "
-    "English."""
+    """The default recipe: each treatment of unknown words, without its last step, and as if the text were English."""
     recipe = SiameseCBOW(seed=seed)
     model, not_spelled = recipe.train(stream), replace(recipe, spelling=0.0).train(stream)
     as_english = recipe.train(prepare(str(folder / f"{language}.txt.xz"), text=TextSettings(language="en")))
@@ -88,8 +83,7 @@ def tfidf(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, E
     """Of words, and of characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    with lzma.open(folder / f"{language}.txt.xz", "rt", encoding="utf-8") as file:
-        text = [line for line in file if line.strip()]
+    text = [line for line in iter_lines(folder / f"{language}.txt.xz") if line.strip()]
     text += [sentence for side in pairs(folder, language)[:2] for sentence in side]
     kinds: dict[str, dict[str, Any]] = {
         "tf-idf of words": {"tokenizer": stream.tokenizer.words, "lowercase": False, "token_pattern": None},
@@ -106,47 +100,30 @@ def random(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, 
     return {"random vectors": model.encode, "random vectors x information": weighted.encode}
 
 
-def _gensim(kind: str, sg: int, stream: Stream, seed: int) -> dict[str, Encode]:
+def by_gensim(kind: str, sg: int, folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
     """word2vec or fastText, which gives every word a vector: 300 dimensions, 5 epochs, each at its usual rate."""
     import gensim.models
 
     way, rate = ("skip-gram", 0.025) if sg else ("CBOW", 0.05)
     settings = {"vector_size": 300, "epochs": 5, "min_count": 1, "workers": 2, "seed": seed, "sg": sg, "alpha": rate}
-    trained = getattr(gensim.models, kind)(list(sentences(stream)), **settings)
+    trained = getattr(gensim.models, kind)(list(sentence_words(stream)), **settings)
     return {f"{kind}, {way}, 300 dimensions, 5 epochs, rate {rate}": of_tokens(stream.tokenizer, trained.wv)}
-
-
-def word2vec(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    return _gensim("Word2Vec", 0, stream, seed)
-
-
-def word2vec_sg(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    return _gensim("Word2Vec", 1, stream, seed)
-
-
-def fasttext(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    return _gensim("FastText", 0, stream, seed)
-
-
-def fasttext_sg(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    return _gensim("FastText", 1, stream, seed)
 
 
 SYSTEMS = {
     "random": random,
     "tf-idf": tfidf,
-    "word2vec": word2vec,
-    "word2vec-skip-gram": word2vec_sg,
-    "fastText": fasttext,
-    "fastText-skip-gram": fasttext_sg,
+    "word2vec": partial(by_gensim, "Word2Vec", 0),
+    "word2vec-skip-gram": partial(by_gensim, "Word2Vec", 1),
+    "fastText": partial(by_gensim, "FastText", 0),
+    "fastText-skip-gram": partial(by_gensim, "FastText", 1),
     "ours": ours,
 }
 SEEDED = ("random", "ours")  # the others run once
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = arguments(__doc__, "folder")
     parser.add_argument("--languages", nargs="+", default=["de", "ru", "ja", "zh"])
     parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
@@ -188,8 +165,12 @@ def row_of(name: str, by_seed: dict[str, dict[str, float]], languages: Sequence[
     if any(language not in by_seed for language in languages):
         return []
     scores = [list(by_seed[language].values()) for language in languages]
-    cells = [f"{np.mean(each):.3f}" + (f" ± {np.std(each, ddof=1):.3f}" if len(each) > 1 else "") for each in scores]
-    return [name, *cells, f"{np.mean([np.mean(each) for each in scores]):.3f}", str(min(map(len, scores)))]
+    return [
+        name,
+        *(spread(each, 3) for each in scores),
+        f"{np.mean([np.mean(each) for each in scores]):.3f}",
+        str(min(map(len, scores))),
+    ]
 
 
 if __name__ == "__main__":

@@ -8,14 +8,13 @@ Each part is the beginning of the text with the words that stand in it five time
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.quality_streams import beginning, with_own_words
-from benchmarks.scoring import mean_pearson, spread_row
+from benchmarks.scoring import scores, spread_row
 from benchmarks.tables import arguments, machine, markdown, report
-from siamese_cbow import evaluate, sts
+from siamese_cbow import sts
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
@@ -26,30 +25,21 @@ SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 def figures(stream: Stream, seed: int, sets: list[PairSet]) -> list[float]:
     """Mean Pearson of 2012 and 2013, of 2014 and 2015, of all; then the same with unknown words by prefix."""
     model = SiameseCBOW(seed=seed).train(stream)
-    set_scores = evaluate(model, sets).sets
-    known = evaluate(model.with_fallback("prefix"), sets).sets
-    return [
-        mean_pearson(set_scores, 2012, 2013),
-        mean_pearson(set_scores, 2014, 2015),
-        mean_pearson(set_scores),
-        mean_pearson(known),
-    ]
+    return [*scores(model, sets), scores(model.with_fallback("prefix"), sets)[2]]
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("stream", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    parser = arguments(__doc__, "stream", "--sts")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     whole, sets = Stream.load(options.stream), list(sts(options.sts))
     rows, means = [], []
     for share in SHARES:
         stream = with_own_words(beginning(whole, share))
-        scores = [figures(stream, seed, sets) for seed in range(1, options.seeds + 1)]
-        means.append(np.mean(scores, axis=0))
+        by_seed = [figures(stream, seed, sets) for seed in range(1, options.seeds + 1)]
+        means.append(np.mean(by_seed, axis=0))
         name = f"{stream.n_tokens / 1e6:.1f} million words, {len(stream.vocabulary):,} distinct"
-        rows.append(spread_row(name, scores))
+        rows.append(spread_row(name, by_seed))
     steps = [f"{later[2] - earlier[2]:+.4f}" for earlier, later in pairwise(means)]
     page = (
         f"The default recipe on the beginning of {options.stream.name}, one epoch, {options.seeds} seeds; mean "

@@ -2,24 +2,22 @@
 
     python -m benchmarks.one_step --text FILE [--megabytes N] [--rounds N] [--write]
 
-The text is running text, a paragraph a line. Both sides split it by the same library, sentencex. gensim has no splitter
-of its own and reads sentences, so its users write a Python loop around one; that loop is its natural peer here, on one
-core, as Python runs it. Two more rows are kinder to gensim than any of its users will find it: our own code splits for
-it in processes on all cores, or hands it the sentences for nothing. In all of them gensim reads a file of sentences in
-lower case, with punctuation taken for spaces, which is its fastest way in (an iterable of lists of words is slower). It
-subsamples as its defaults say, as we do (1e-4), or as the paper does, which leaves it the fewest words to train on. 300
-dimensions, 2 threads, one epoch, words seen five times. All take turns, and the best round of each part counts. Seconds
-CPU seconds are those of all threads and processes together: on a busy machine they say more than the clock.
+The text is running text, one paragraph per line. Both sides split it with the same library, sentencex. gensim has no
+splitter and reads sentences, so its users write a Python loop around one; that loop, on one core, is the peer here. Two
+more rows are kinder to gensim than its users will find it: our own code splits for it in processes on all cores, or
+hands it the sentences for nothing. In all of them gensim reads a file of sentences in lower case without punctuation,
+its fastest input (an iterable of lists of words is slower). It subsamples by its default, as we do (1e-4), or as the
+paper does, which leaves it the fewest words to train on. 300 dimensions, 2 threads, one epoch, words that occur five
+times. All take turns, and the best round of each part counts. CPU seconds are those of all threads and processes
+together: on a busy machine they say more than the clock.
 
-The first run is a process of its own that trains on 1 MB of the text with an empty folder for kernels; the second
-finds them there.
+The first run is a separate process that trains on 1 MB of the text with an empty folder for kernels; the second finds
+them there.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, cpu_of_children, machine, markdown, report
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.text.chunks import open_text
 from siamese_cbow.text.corpus import Corpus
@@ -47,22 +45,20 @@ PLAIN = bytes(byte if chr(byte).isalnum() or byte in b"\n'" or byte > 127 else 3
 Seconds = dict[str, tuple[float, float]]  # part -> by the clock, CPU seconds
 
 
-def processor_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
-
-
 class Watch:
     """Notes how long each part took."""
 
     def __init__(self) -> None:
         self.parts: Seconds = {}
-        self._last = time.perf_counter(), processor_seconds()
+        self._last = self._now()
 
     def note(self, part: str) -> None:
-        now = time.perf_counter(), processor_seconds()
+        now = self._now()
         self.parts[part] = now[0] - self._last[0], now[1] - self._last[1]
         self._last = now
+
+    def _now(self) -> tuple[float, float]:
+        return time.perf_counter(), time.process_time() + cpu_of_children()
 
     def whole(self) -> tuple[float, float]:
         return sum(clock for clock, _ in self.parts.values()), sum(used for _, used in self.parts.values())
@@ -191,11 +187,10 @@ def first_run(text: Path, folder: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path, required=True, help="running text, a paragraph a line, may be compressed")
+    parser = arguments(__doc__)
+    parser.add_argument("--text", type=Path, required=True, help="running text, one paragraph per line")
     parser.add_argument("--megabytes", type=int, default=150, help="of it that are read")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="keep the tables in results/")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder, size = Path(name), options.megabytes * 1_000_000
@@ -206,7 +201,7 @@ def main() -> None:
                     break
         parts = [raw_to_model(folder / "raw.txt", options.rounds, folder), first_run(folder / "raw.txt", folder)]
     parts.append(machine("numpy", "numba", "gensim", "sentencex"))
-    report("one_step", "From text to a model in one step", "\n\n".join(parts), write=options.write)
+    report("one_step", "From text to a model in one step", *parts, write=options.write)
 
 
 if __name__ == "__main__":

@@ -11,19 +11,15 @@ shows how time and memory grow. `--share` makes all of it smaller.
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report, run_python
 
 N_SENTENCES, N_TOKENS, N_WORDS, N_BOOKS = 74_004_228, 1_057_070_918, 315_643, 7_087
 CHUNK = 200_000  # sentences written at a time
@@ -86,16 +82,9 @@ def write_text(path: Path, share: float) -> int:
 
 def run(code: str, *arguments: object) -> tuple[float, float, float]:
     """Runs Python code in a process of its own: seconds, CPU seconds, megabytes at the peak."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.perf_counter()
     script = code + "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], check=True, capture_output=True, text=True
-    )
-    seconds = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, cpu, float(done.stdout.split()[-1]) / 1024
+    seconds, cpu, printed = run_python(script, *arguments)
+    return seconds, cpu, float(printed.split()[-1]) / 1024
 
 
 PREPARE = """
@@ -115,16 +104,8 @@ train_into(sys.argv[2], SiameseCBOW.paper(negatives_from=sys.argv[3]), Stream.lo
 
 
 def row(name: str, n_tokens: int, n_words: int, seconds: float, cpu: float, memory: float) -> list[str]:
-    speed = n_tokens / seconds / 1e6
-    return [
-        name,
-        f"{n_tokens:,}",
-        f"{n_words:,}",
-        f"{seconds / 60:.2f}",
-        f"{speed:.1f}",
-        f"{cpu / 60:.2f}",
-        f"{memory:,.0f}",
-    ]
+    times = f"{seconds / 60:.2f}", f"{n_tokens / seconds / 1e6:.1f}", f"{cpu / 60:.2f}"
+    return [name, f"{n_tokens:,}", f"{n_words:,}", *times, f"{memory:,.0f}"]
 
 
 def main() -> None:
@@ -152,8 +133,10 @@ def main() -> None:
         shutil.rmtree(folder)
     header = ["", "tokens", "words", "minutes", "million tokens/s", "CPU minutes", "peak MB"]
     note = "Peak memory includes cached pages of memory-mapped files, which the system reclaims when it needs memory."
-    text_ = "\n\n".join([markdown(header, rows), note, machine("numpy", "numba") + f"; load {os.getloadavg()[0]:.1f}"])
-    report("paper_scale", "Training at the paper's corpus size", text_, write=options.write)
+    about = f"{machine('numpy', 'numba')}; load {os.getloadavg()[0]:.1f}"
+    report(
+        "paper_scale", "Training at the paper's corpus size", markdown(header, rows), note, about, write=options.write
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scoring import mean_pearson
+from benchmarks.scoring import chosen_on, mean_pearson
 from siamese_cbow import evaluate
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
@@ -40,9 +40,8 @@ class Preprocessed:
 
 def best_served(system: System, sets: Sequence[PairSet]) -> Preprocessed:
     """The system with the preprocessing that is best on the sets of 2012 and 2013."""
-    chosen_on = [pair_set for pair_set in sets if pair_set.year <= 2013]
     ways = [Preprocessed(system, how) for how in PREPROCESSING]
-    return max(ways, key=lambda way: mean_pearson(evaluate(way, chosen_on).sets))
+    return max(ways, key=lambda way: mean_pearson(evaluate(way, chosen_on(sets)).sets))
 
 
 class WordLlama256:

@@ -1,4 +1,4 @@
-"""What post-processing brings to vectors that were learnt for being averaged, on top of what their recipe has done.
+"""What post-processing gains for vectors trained to be averaged, on top of what their recipe has done.
 
     python -m benchmarks.postprocess STREAM MODEL... --sts DIR [--write]
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compress import scores
+from benchmarks.scoring import scores
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import load, sts
 from siamese_cbow.stream.stream import Stream

@@ -2,8 +2,8 @@
 
     python -m benchmarks.prepare [--text FILE --layout LAYOUT] [--tokens N] [--write]
 
-Without a text, a synthetic one of one sentence a line is made. With a raw text (paragraphs), the time goes to
-unpacking, splitting and scanning, and the table says how much to each.
+Without a text, a synthetic one with one sentence per line is made. With a raw text (paragraphs), the time goes into
+decompressing, splitting and scanning, and the table shows how much into each.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def main() -> None:
         if options.text:
             parts.append(raw_table(options.text, options.layout, folder))
     parts.append(machine("numpy", "numba", "gensim"))
-    report("prepare", "Preparing text", "\n\n".join(parts), write=options.write)
+    report("prepare", "Preparing text", *parts, write=options.write)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.build_pretrained import DIM, PARTS, WORDS, Part, Texts, add_texts, combined, small, trained
 from benchmarks.peers import peers
-from benchmarks.scoring import mean_pearson, spread_row
+from benchmarks.scoring import chosen_on, mean_pearson, spread_row
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
@@ -76,19 +76,17 @@ def set_by_set(by_system: Mapping[str, Sequence[SetScore]]) -> str:
 
 def sizes(parts: Sequence[Model], tests: Tests) -> str:
     """More words or more dimensions, in as many bytes: only what the choice was made on."""
-    chosen_on = [pair_set for pair_set in tests.sets if pair_set.year <= 2013]
-    rows = []
+    sets, rows = chosen_on(tests.sets), []
     for words, dim in SIZES:
         model = small(combined(parts, dim=dim), words)
-        pearson, accuracy = mean_pearson(evaluate(model, chosen_on).sets), np.mean(tests.accuracies(model))
+        pearson, accuracy = mean_pearson(evaluate(model, sets).sets), np.mean(tests.accuracies(model))
         rows.append([f"{words:,} words, {dim} dimensions", f"{pearson:.4f}", f"{accuracy:.4f}"])
         print(*rows[-1], sep=" | ", flush=True)
     return markdown(["", "2012-13", "mean accuracy"], rows)
 
 
 def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
-    """Rows: parts alone, all together, the shipped model, and the same from other seeds. And a table of other "
-    "sizes."""
+    """Rows (parts alone, all together, the shipped model, the same from other seeds), and a table of other sizes."""
 
     def row(name: str, *models: Model) -> list[str]:
         return spread_row(name, [tests.figures(model) for model in models])
@@ -132,8 +130,7 @@ def main() -> None:
     words = MODERN.split()
     known = [word for word in words if word in load().vocabulary]
     page = (
-        f"Mean Pearson over {len(tests.sets)} STS sets, official protocol, and over the sets of each year; "
-        "accuracy of "
+        f"Mean Pearson over {len(tests.sets)} STS sets, official protocol, and over the sets of each year; accuracy of "
         "logistic regression on frozen vectors (ten folds, or the test split). Tokens of the unlabelled text that "
         f"ours are trained on: {tokens}. {TUNING} Parts, size and whitening were also chosen by the mean accuracy "
         "on these tasks. ±: standard deviation.\n\n"

@@ -1,11 +1,11 @@
-"""How good the recipes are out of the box, and their peers: a text, then the STS sets; words that weigh least and most.
+"""How good the recipes and their peers are out of the box on the STS sets; and the lightest and heaviest words.
 
     python -m benchmarks.quality STREAM --sts DIR [--novels STREAM] [--seeds N] [--glove FILE] [--variants] [--write]
 
-STREAM is what `siamese-cbow prepare` has made, for instance of Wikipedia. What learns from it has three seeds: the
-recipes, word2vec averaged, with SIF and with uSIF, FastSent. GloVe stands beside them where a file of its vectors is
-given, and so do model2vec, WordLlama and the transformer. The paper's recipe is shown at its own rate and with its
-updates matched. Seeds of ours are also made one model, three at a time and all together.
+STREAM is what `siamese-cbow prepare` has made, for instance of Wikipedia. Everything trained on it has three seeds: the
+recipes, word2vec averaged, with SIF and with uSIF, FastSent. GloVe joins them if a file of its vectors is given;
+model2vec, WordLlama and the transformer always do. The paper's recipe is shown at its own rate and with its updates
+matched. Seeds of ours are also combined into one model, three at a time and all together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, get_args
 import numpy as np
 
 from benchmarks.peers import peers
-from benchmarks.scoring import mean_pearson
+from benchmarks.scoring import mean_pearson, spread
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
@@ -49,16 +49,15 @@ YEARS = ("2012", "2013", "2014", "2015")
 
 def years(model: Any, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
     scores = evaluate(model, sets)
-    by_year = {str(year): mean_pearson(scores.sets, year) for year in (2012, 2013, 2014, 2015)}
+    by_year = {year: mean_pearson(scores.sets, int(year)) for year in YEARS}
     return {"all": scores.mean_pearson, "spearman": scores.mean_spearman, **by_year}
 
 
 def row(name: str, models: list[Any], seconds: float, sets: list) -> list[str]:  # type: ignore[type-arg]
     of_models = [years(model, sets) for model in models]
     means = {key: np.mean([of_model[key] for of_model in of_models]) for key in of_models[0]}
-    spread = f" ± {np.std([of_model['all'] for of_model in of_models], ddof=1):.4f}" if len(of_models) > 1 else ""
     cells = [f"{means[key]:.4f}" for key in ("spearman", *YEARS)]
-    return [name, f"{means['all']:.4f}{spread}", *cells, f"{seconds:.0f}"]
+    return [name, spread([of_model["all"] for of_model in of_models]), *cells, f"{seconds:.0f}"]
 
 
 def weighted_rows(name: str, plain: list[Model], seconds: float, stream: Stream, sets: list) -> list[list[str]]:  # type: ignore[type-arg]
@@ -86,9 +85,7 @@ def norms(stream: Stream, recipe: SiameseCBOW) -> tuple[str, str]:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("stream", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
+    parser = arguments(__doc__, "stream", "--sts")
     parser.add_argument("--novels", type=Path)
     parser.add_argument("--seeds", type=int, default=6, help="of the contrastive recipe; others have half of them")
     parser.add_argument("--glove", type=Path, help="a file of GloVe vectors, such as glove.6B.300d.txt")
@@ -152,7 +149,7 @@ def main() -> None:
             "matches its updates shows the effect:\n\n" + markdown(["learning rate", "lightest", "heaviest"], norm_rows)
         )
     parts.append(machine("numpy", "numba"))
-    report("quality", "Quality of the recipes", "\n\n".join(parts), write=options.write)
+    report("quality", "Quality of the recipes", *parts, write=options.write)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Words with further rows, for the quality search: pairs of words (as in Sent2Vec) and pieces of words (fastText).
 
-A mean is a sum but for its length, and cosines don't see lengths. So a word with several rows is a word that is
-followed by others: no kernel has to know.
+A mean is a sum up to its length, and cosines ignore lengths. So a word with several rows is a word followed by others,
+and kernels need not know:
 
     new york is big, and the pair "new york" has a row   ->   new york new_york is big
     playing, with pieces of five letters                 ->   playing <play playi layin aying ying>
@@ -36,7 +36,7 @@ class Pairs:
 
     @classmethod
     def of(cls, stream: Stream) -> Pairs:
-        """The most frequent of those that stand together 20 times as often as chance would have it."""
+        """The most frequent of those that occur together 20 times as often as by chance."""
         n_words, counts = len(stream.vocabulary), np.asarray(stream.vocabulary.counts, np.float64)
         pair_keys, seen = np.unique(_keys(np.asarray(stream.ids), stream.sentences, n_words)[0], return_counts=True)
         pair_keys, seen = pair_keys[seen >= RAREST_PAIR], seen[seen >= RAREST_PAIR]
@@ -56,7 +56,7 @@ class Pairs:
 
 
 def _keys(ids: Ids, sentences: Offsets, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for each two words that stand together in a sentence, and where the first of them stands."""
+    """A number for each two adjacent words of a sentence, and the position of the first."""
     inside = np.ones(len(ids), bool)
     inside[np.asarray(sentences[1:]) - 1] = False
     places = np.flatnonzero(inside)

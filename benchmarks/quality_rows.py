@@ -46,7 +46,7 @@ def postprocessed(name: str, changes: Mapping[str, Any], **steps: Any) -> Row:
 
 
 VIEWS = Row("words of a sentence dealt into two views", {"run_length": 8}, streams.dealt)
-PIECES = Row("sentences cut into pieces of about 6 words", {"run_length": 8}, partial(streams.pieces, length=6))
+PIECES = Row("sentences cut into pieces of about 6 words", {"run_length": 8}, lambda stream: stream.in_pieces(6))
 COOLING, WARMING = (0.1, 0.084, 0.071, 0.06, 0.05), (0.035, 0.042, 0.05, 0.06, 0.07)
 THREE = "groups of three: up to two sentences away, the nearer ones twice as often"
 TO_300 = partial(ways.side_by_side, dim=300)
@@ -119,7 +119,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("subsampling 3e-5, 2 epochs", {"subsample": 3e-5, "epochs": 2}),
         Row("sentences cut into halves", {"run_length": 8}, streams.halves),
         PIECES,
-        Row("sentences cut into pieces of about 12 words", {"run_length": 8}, partial(streams.pieces, length=12)),
+        Row("sentences cut into pieces of about 12 words", {"run_length": 8}, lambda stream: stream.in_pieces(12)),
         VIEWS,
         Row("all numbers are one word", {}, ways.one_number, after=ways.one_number_for_all),
         Row("numbers with as many digits share a row", {}, way=ways.numbers_by_shape),

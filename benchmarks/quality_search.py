@@ -18,12 +18,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.quality_rows import FINAL, LEARNT, SECTIONS, Row
 from benchmarks.quality_streams import beginning, paragraphs
 from benchmarks.quality_ways import changed
-from benchmarks.scoring import mean_pearson
+from benchmarks.scoring import chosen_on, mean_pearson, spread
 from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.evaluation.evaluate import System
@@ -41,7 +39,7 @@ class Search:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._sets, self._cache = sts(options.sts), options.cache
-        self._tuning = [pair_set for pair_set in self._sets if pair_set.year in (2012, 2013)]
+        self._tuning = chosen_on(self._sets)
         self._options, self._known = options, dict(self._read())
         self._learnt: dict[str, Model] = {}
 
@@ -116,12 +114,7 @@ def finish(recipe: SiameseCBOW, learnt: Model) -> Model:
 def cells(figures: list[dict[str, float]], years: tuple[str, ...]) -> list[str]:
     if not figures:
         return ["not run"] * (len(years) + 1)
-
-    def shown(key: str) -> str:
-        values = [figure[key] for figure in figures]
-        return f"{np.mean(values):.4f}" + (f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else "")
-
-    return [shown(key) for key in ("all", *years)]
+    return [spread([figure[key] for figure in figures]) for key in ("all", *years)]
 
 
 def table(search: Search, rows: list[Row], *, final: bool = False) -> str:
@@ -174,12 +167,9 @@ to four digits, from an earlier run of this script."""
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("stream", type=Path)
+    parser = arguments(__doc__, "stream", "--sts", "--cache")
     parser.add_argument("--punctuated", type=Path)
     parser.add_argument("--paragraphs", type=Path)
-    parser.add_argument("--sts", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--only", help="run rows whose name holds this; show what is known of the others")
     options = parser.parse_args()
     search = Search(options)
@@ -193,7 +183,7 @@ def main() -> None:
     for title, rows in SECTIONS.items():
         parts += [f"### {title}", table(search, rows)]
     parts += [PROTOTYPES, machine("numpy", "numba", "PyStemmer")]
-    report("quality_search", "The search for the default recipe", "\n\n".join(parts), write=options.write)
+    report("quality_search", "The search for the default recipe", *parts, write=options.write)
 
 
 if __name__ == "__main__":

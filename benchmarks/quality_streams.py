@@ -1,4 +1,4 @@
-"""Streams cut in other ways, for the benchmarks: a part of the documents, pieces of sentences, views of them.
+"""Streams in other forms, for the benchmarks: as text, some of the documents, halves of sentences, views of them.
 
 In a stream of groups all members of a group are positives of one another, so groups of three sentences that follow one
 another have positives up to two sentences away; those next to each other meet twice as often as those two apart.
@@ -6,26 +6,28 @@ another have positives up to two sentences away; those next to each other meet t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.vocabulary import Vocabulary
 
+SHORTEST = 8  # words of half a sentence
+
+
+def sentence_words(stream: Stream, chosen: Iterable[int] | None = None) -> Iterator[list[str]]:
+    """The words of some sentences, or of all."""
+    words, ids, bounds = stream.vocabulary.words, np.asarray(stream.ids), np.asarray(stream.sentences)
+    for i in range(stream.n_sentences) if chosen is None else chosen:
+        yield [words[word] for word in ids[bounds[i] : bounds[i + 1]].tolist()]
+
 
 def documents(stream: Stream, first: int, last: int) -> Stream:
-    """Some documents of a stream, with its whole vocabulary."""
-    begin, end = int(stream.documents[first]), int(stream.documents[last])
-    return replace(
-        stream,
-        ids=stream.ids[stream.sentences[begin] : stream.sentences[end]],
-        sentences=stream.sentences[begin : end + 1] - stream.sentences[begin],
-        documents=stream.documents[first : last + 1] - begin,
-        fingerprint=f"{stream.fingerprint} {first}-{last}",
-    )
+    """Documents `first` up to `last` of a stream, with its whole vocabulary."""
+    return stream.part(range(int(stream.documents[first]), int(stream.documents[last])))
 
 
 def beginning(stream: Stream, share: float) -> Stream:
@@ -33,12 +35,10 @@ def beginning(stream: Stream, share: float) -> Stream:
     return documents(stream, 0, int(stream.n_documents * share))
 
 
-def with_own_words(stream: Stream, min_count: int = 5) -> Stream:
-    """As if nothing had been read but this stream: counts of its own, and rare words left out."""
+def with_own_words(stream: Stream) -> Stream:
+    """As if only this stream had been read: its own counts, without the words that occur less than five times."""
     counts = np.bincount(stream.ids, minlength=len(stream.vocabulary))
-    vocabulary = Vocabulary.of_counts(
-        dict(zip(stream.vocabulary.words, counts.tolist(), strict=True)), min_count=min_count
-    )
+    vocabulary = Vocabulary.of_counts(dict(zip(stream.vocabulary.words, counts.tolist(), strict=True)), min_count=5)
     numbers = np.array([vocabulary.index.get(word, -1) for word in stream.vocabulary.words], np.int32)
     ids = numbers[stream.ids]
     kept_before = np.concatenate([[0], np.cumsum(ids >= 0)])
@@ -59,10 +59,10 @@ def blocks(stream: Stream, size: int) -> Stream:
     return replace(stream, documents=np.concatenate([starts, stream.documents[-1:]]))
 
 
-def shuffled(stream: Stream, seed: int = 1) -> Stream:
+def shuffled(stream: Stream) -> Stream:
     """The sentences of each document in random order: a group of them is drawn from the whole document."""
     document = np.repeat(np.arange(stream.n_documents), np.diff(stream.documents))
-    order = np.lexsort((np.random.default_rng(seed).random(stream.n_sentences), document))
+    order = np.lexsort((np.random.default_rng(1).random(stream.n_sentences), document))
     starts, lengths = np.asarray(stream.sentences[:-1])[order], np.diff(stream.sentences)[order]
     ends = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.asarray(stream.ids)[np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])]
@@ -75,32 +75,23 @@ def paragraphs(stream: Stream, bounded: Path) -> Stream:
     return replace(stream, documents=np.asarray(bounds[bounds <= stream.n_sentences]))
 
 
-def halves(stream: Stream, shortest: int = 8) -> Stream:
-    """Sentences of 2 x `shortest` words or more become two that stand side by side."""
-    return _cut(stream, np.where(np.diff(stream.sentences) >= 2 * shortest, 2, 1))
+def halves(stream: Stream) -> Stream:
+    """Sentences of 2 x SHORTEST words or more become two that stand side by side: 17 words -> 8 and 9."""
+    lengths = np.diff(stream.sentences)
+    parts = np.where(lengths >= 2 * SHORTEST, 2, 1)
+    before = np.concatenate([[0], np.cumsum(parts)])
+    is_second = np.arange(before[-1]) - np.repeat(before[:-1], parts)
+    starts = np.repeat(stream.sentences[:-1], parts) + np.repeat(lengths, parts) * is_second // 2
+    sentences = np.concatenate([starts, stream.sentences[-1:]]).astype(np.int64)
+    return replace(stream, sentences=sentences, documents=before[np.asarray(stream.documents)].astype(np.int64))
 
 
-def pieces(stream: Stream, length: int) -> Stream:
-    """Sentences become pieces of about `length` words that stand side by side."""
-    return _cut(stream, np.maximum(1, np.round(np.diff(stream.sentences) / length)).astype(np.int64))
-
-
-def dealt(stream: Stream, shortest: int = 8) -> Stream:
+def dealt(stream: Stream) -> Stream:
     """As `halves`, but every second word goes to the first part and the others to the second."""
     lengths = np.diff(stream.sentences)
     first = np.repeat(np.asarray(stream.sentences[:-1]), lengths)
     place, length = np.arange(len(stream.ids)) - first, np.repeat(lengths, lengths)
     spot = np.where(place % 2 == 1, place // 2, length // 2 + place // 2)
     ids = np.empty(len(stream.ids), np.int32)
-    ids[first + np.where(length >= 2 * shortest, spot, place)] = stream.ids
-    return halves(replace(stream, ids=ids), shortest)
-
-
-def _cut(stream: Stream, parts: NDArray[np.int64]) -> Stream:
-    """Sentence i in parts[i] equal parts: 5 words in 2 parts -> 2 and 3."""
-    lengths = np.diff(stream.sentences)
-    before = np.concatenate([[0], np.cumsum(parts)])
-    number = np.arange(before[-1]) - np.repeat(before[:-1], parts)
-    starts = np.repeat(stream.sentences[:-1], parts) + np.repeat(lengths, parts) * number // np.repeat(parts, parts)
-    sentences = np.concatenate([starts, stream.sentences[-1:]]).astype(np.int64)
-    return replace(stream, sentences=sentences, documents=before[np.asarray(stream.documents)].astype(np.int64))
+    ids[first + np.where(length >= 2 * SHORTEST, spot, place)] = stream.ids
+    return halves(replace(stream, ids=ids))

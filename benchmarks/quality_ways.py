@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.quality_streams import documents
 from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.word2vec import Word2Vec
@@ -31,23 +32,11 @@ def in_stages(recipe: SiameseCBOW, stream: Stream, temperatures: tuple[float, ..
     """Equal shares of the documents, one after the other, each at a temperature of its own."""
     state = None
     bounds = np.linspace(0, stream.n_documents, len(temperatures) + 1).astype(int)
-    for temperature, first, end in zip(temperatures, bounds[:-1], bounds[1:], strict=True):
+    for temperature, first, end in zip(temperatures, bounds, bounds[1:], strict=False):
         run = train(plan_of(replace(recipe, temperature=temperature), documents(stream, first, end)), state=state)
         state = run.state
         state.counters = Counters()
     return run.model()
-
-
-def documents(stream: Stream, first: int, end: int) -> Stream:
-    """Some documents of a stream, with the whole vocabulary."""
-    first_sentence, end_sentence = (int(stream.documents[i]) for i in (first, end))
-    first_word, end_word = (int(stream.sentences[i]) for i in (first_sentence, end_sentence))
-    return replace(
-        stream,
-        ids=stream.ids[first_word:end_word],
-        sentences=stream.sentences[first_sentence : end_sentence + 1] - first_word,
-        documents=stream.documents[first : end + 1] - first_sentence,
-    )
 
 
 def mean_of_checkpoints(recipe: SiameseCBOW, stream: Stream) -> Model:
@@ -144,7 +133,7 @@ def side_by_side(models: list[Model], dim: int | None = None) -> Model:
     return changed(models[0], vectors)
 
 
-def mean_of_aligned(models: list[Model], dim: int | None = None) -> Model:
+def mean_of_aligned(models: list[Model]) -> Model:
     """The mean of the rows of several models, each turned so that it fits the first as well as it can."""
     first, total = models[0].vectors, models[0].vectors.copy()
     for model in models[1:]:

@@ -1,14 +1,13 @@
-"""How fast text is read: every layout and file format, from disk to finished lines, by one core.
+"""How fast text is read: every layout and file format, from disk to finished lines, on one core.
 
     python -m benchmarks.reading [--text FILE] [--write]
 
-FILE holds a paragraph a line and may be compressed; without it a synthetic text is made. The first 32 MB of it are
-written in every format and read again. The peer is the plain loop `for line in open(path, encoding="utf-8")`.
+FILE has one paragraph per line and may be compressed; without it a synthetic text is made. Its first 32 MB are written
+in every format and read again. The peer is the plain loop `for line in open(path, encoding="utf-8")`.
 """
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import gzip
 import itertools
@@ -24,7 +23,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from benchmarks.tables import machine, markdown, report, write_sentences
+from benchmarks.tables import arguments, best_of, machine, markdown, report, write_sentences
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import iter_lines
@@ -82,15 +81,9 @@ def plain_loop(path: Path) -> int:
         return sum(1 for _ in file)
 
 
-def cpu_seconds(work: Callable[[], object], rounds: int = 7) -> float:
-    """The least of some rounds; the processor's time, because on a shared machine the clock measures the "
-    "neighbours."""
-    times = []
-    for _ in range(rounds):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU time, because on a shared machine the clock also measures what else is running."""
+    return best_of(7, work, time.process_time)
 
 
 def row(what: str, n_bytes: int, work: Callable[[], object], peer: float) -> list[str]:
@@ -99,9 +92,8 @@ def row(what: str, n_bytes: int, work: Callable[[], object], peer: float) -> lis
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--text", type=Path, help="a paragraph a line")
-    parser.add_argument("--write", action="store_true", help="keep the result in results/")
+    parser = arguments(__doc__)
+    parser.add_argument("--text", type=Path, help="one paragraph per line")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

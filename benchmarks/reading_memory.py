@@ -1,11 +1,11 @@
-"""How much memory reading takes: every file format at one size and at four times that.
+"""How much memory reading takes: every file format at one size and at four times that size.
 
     python -m benchmarks.reading_memory [--megabytes N] [--only FORMAT] [--write]
 
-Each run is a process of its own that goes through all of a file, or a folder, as `prepare` and `train` do (sentences)
-and as `encode`, `search` and the others do (rows); of lines and CSV it also runs `prepare` and `encode` whole. The peak
-is that of the memory of the process, without pages of files: those are a cache that the system takes back whenever it
-likes. Folders hold four times as many files, not larger ones: an HTML, Markdown or PDF file is read whole.
+Each run is a separate process that goes through a whole file or folder, as `prepare` and `train` do (sentences) and as
+`encode`, `search` and the others do (rows); for lines and CSV, `prepare` and `encode` run, too. The peak is that of the
+process without pages of files, a cache that the system reclaims at any time. Folders have four times as many files, not
+larger ones: an HTML, Markdown or PDF file is read whole.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import io
 import itertools
 import json
 import random
-import subprocess
-import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
@@ -27,10 +25,10 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report, run_python
 
 ROW_BYTES, TIMES = 500, 4
-# Does one thing, and prints the most anonymous memory that it had, in kilobytes, looked at a hundred times a second.
+# Does one thing, and prints its peak of anonymous memory in kilobytes, sampled a hundred times per second.
 WATCHED = """
 import re, sys, threading
 from pathlib import Path
@@ -148,10 +146,7 @@ def _opened(path: Path) -> IO[str]:
 
 def watched(*arguments: object) -> tuple[str, float]:
     """What a process that does one thing prints, and its peak in megabytes: `watched("rows", "a.csv")`."""
-    command = [sys.executable, "-c", WATCHED, *map(str, arguments)]
-    printed, _, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.rpartition(
-        "peak"
-    )
+    printed, _, kilobytes = run_python(WATCHED, *arguments)[2].rpartition("peak")
     return printed, int(kilobytes) / 1024
 
 

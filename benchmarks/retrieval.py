@@ -1,22 +1,20 @@
-"""How well documents are found: ours by exact words, by meaning and by both, beside BM25 and encoders of sentences.
+"""How well documents are found: ours by exact words, by meaning and by both, next to BM25 and sentence encoders.
 
     python -m benchmarks.retrieval CRANFIELD WIKIPEDIA [--articles N] [--only SYSTEM] [--skip SYSTEM] [--write]
 
 CRANFIELD is a folder with documents.tsv (id, title, text), queries.tsv and relevance.tsv; grades 1 to 4 are relevant.
-WIKIPEDIA is a text of articles, a paragraph a line, with an empty line after each article: a query is a sentence of one
-paragraph, and the other paragraphs of its article are what should be found among those of all articles. BM25 is bm25s
-with Snowball stems and its English stop words; encoders rank by cosine. nDCG@10 (every relevant document counts 1) and
-MAP over the first 1,000, by pytrec_eval. Intervals are of the difference to our hybrid search, by a paired bootstrap
-over queries. Documents per second: from texts in memory to the ranking of one query, everything included but for
-loading models; the best of three, of MiniLM of the first 300 documents.
+WIKIPEDIA is a text of articles, one paragraph per line, with an empty line after each article: a query is a sentence of
+one paragraph, and the other paragraphs of its article should be found among those of all articles. BM25 is bm25s with
+Snowball stems and its English stop words; encoders rank by cosine. nDCG@10 (every relevant document counts 1) and MAP
+over the first 1,000, by pytrec_eval. Intervals are those of the difference to our hybrid search, by a paired bootstrap
+over queries. Documents per second: from texts in memory to the ranking of one query, everything but loading models; the
+best of three, for MiniLM on the first 300 documents.
 """
 
 from __future__ import annotations
 
-import lzma
 import random
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,14 +22,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.peers import WordLlama256, transformer
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.scoring import interval
+from benchmarks.tables import arguments, best_of, machine, markdown, report
 from siamese_cbow import Texts, load, search
+from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fusion import Mode, Wanted
 from siamese_cbow.retrieval.kept_text import KeptText
 from siamese_cbow.retrieval.scoring import SearchedText
 from siamese_cbow.retrieval.terms import QueryWords
-from siamese_cbow.text.row_reader import RowReader
+from siamese_cbow.text.row_reader import RowReader, iter_lines
 
 DEPTH, FEW = 1_000, 300
 MEASURES = ("ndcg_cut_10", "map_cut_1000")
@@ -77,15 +77,14 @@ def wikipedia(path: Path, n_articles: int) -> TestCollection:
 
 def _articles(path: Path, n: int) -> Iterator[list[str]]:
     article: list[str] = []
-    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
-        for line in file:
-            if line.strip():
-                article.append(line.strip())
-                continue
-            yield article
-            article, n = [], n - 1
-            if n == 0:
-                return
+    for line in iter_lines(path):
+        if line.strip():
+            article.append(line.strip())
+            continue
+        yield article
+        article, n = [], n - 1
+        if n == 0:
+            return
 
 
 Rank = Callable[[list[str], list[str]], list[list[int]]]  # documents, queries -> the best documents of each
@@ -118,8 +117,7 @@ def bm25(documents: list[str], queries: list[str]) -> list[list[int]]:
 
 def encoder(system: Any) -> Rank:
     def rank(documents: list[str], queries: list[str]) -> list[list[int]]:
-        rows, wanted = (np.asarray(system.encode(texts), np.float32) for texts in (documents, queries))
-        rows, wanted = (each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-9) for each in (rows, wanted))
+        rows, wanted = (units(np.asarray(system.encode(texts), np.float32)) for texts in (documents, queries))
         return np.argsort(-(wanted @ rows.T), axis=1, kind="stable")[:, :DEPTH].tolist()
 
     return rank
@@ -158,22 +156,9 @@ def scores_of(collection: TestCollection, ranking: list[list[int]]) -> dict[str,
     return {measure: np.array([by_query.get(q, {}).get(measure, 0.0) for q in wanted]) for measure in MEASURES}
 
 
-def interval(mine: np.ndarray, other: np.ndarray) -> str:
-    """The difference in the mean and its 95% interval, by 10,000 samples of the queries."""
-    differences = mine - other
-    rng = np.random.default_rng(1)
-    means = differences[rng.integers(0, len(differences), (10_000, len(differences)))].mean(axis=1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return f"{differences.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
-
-
 def per_second(rank: Rank, collection: TestCollection, n: int) -> float:
-    documents, taken = collection.documents[:n], list[float]()
-    for _ in range(3):
-        start = time.perf_counter()
-        rank(documents, collection.queries[:1])
-        taken.append(time.perf_counter() - start)
-    return len(documents) / min(taken)
+    documents = collection.documents[:n]
+    return len(documents) / best_of(3, lambda: rank(documents, collection.queries[:1]))
 
 
 def table(collection: TestCollection, made: dict[str, Rank]) -> str:
@@ -192,7 +177,7 @@ def table(collection: TestCollection, made: dict[str, Rank]) -> str:
     slowest = min(speeds.values())
     rows = [
         [name, *(f"{each[measure].mean():.3f}" for measure in MEASURES),
-         *("" if name == first else interval(scored[first][measure], each[measure]) for measure in MEASURES),
+         *("" if name == first else interval(scored[first][measure] - each[measure], n=10_000) for measure in MEASURES),
          f"{speeds[name]:,.0f}", f"{speeds[name] / slowest:,.0f}"]
         for name, each in scored.items()
     ]  # fmt: skip
@@ -202,9 +187,7 @@ def table(collection: TestCollection, made: dict[str, Rank]) -> str:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("cranfield", type=Path)
-    parser.add_argument("wikipedia", type=Path)
+    parser = arguments(__doc__, "cranfield", "wikipedia")
     parser.add_argument("--articles", type=int, default=500)
     parser.add_argument("--only", default="", help="only systems whose name has this")
     parser.add_argument("--skip", action="append", default=[], help="no systems whose name begins with this")
@@ -212,9 +195,9 @@ def main() -> None:
     made = {name: make() for name, make in systems(load()).items() if options.only in name
             and not name.startswith(tuple(options.skip))}  # fmt: skip
     collections = cranfield(options.cranfield), wikipedia(options.wikipedia, options.articles)
-    page = "\n\n".join([machine("bm25s", "model2vec", "wordllama", "sentence-transformers"),
-                        *(table(collection, made) for collection in collections)])  # fmt: skip
-    report("retrieval", "Retrieval", page, write=options.write)
+    tables = [table(collection, made) for collection in collections]
+    about = machine("bm25s", "model2vec", "wordllama", "sentence-transformers")
+    report("retrieval", "Retrieval", about, *tables, write=options.write)
 
 
 if __name__ == "__main__":

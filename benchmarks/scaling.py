@@ -4,7 +4,7 @@
 
 A round of n workers: each trains on some batches of its part, then rows are averaged. The time of a round is
 
-    train     words of a round / words a second of a worker, times how much the slowest is behind
+    train     words of a round / words per second of a worker, times the delay of the slowest
     kernel    bytes a worker sends and gets * what it takes to collect, merge and put back a byte
     network   bytes a worker sends, or gets, / what its network carries
     calls     what the exchanges of a round take beside their bytes
@@ -13,22 +13,19 @@ Nothing is fitted by hand. The speed of a worker, of the kernel and of sockets a
 measured (`cluster_figures.json`), and how many rows travel follows from the counts of STREAM by the function that
 `--dry-run` uses. Both are held against measured rounds first: those of STREAM, those of 2, 4 and 8 workers on
 results/cluster_quality.md, and those of `benchmarks.cluster scale`, a text and a recipe that nothing was taken from.
-A vocabulary of 5 million words is not here: its counts
-are those of STREAM, continued by the power law of their last decade of ranks. All other assumptions stand below.
+No vocabulary of 5 million words was at hand: its counts are those of STREAM, continued by the power law of their last
+decade of ranks. All other assumptions stand below.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.cluster import EXCHANGED, FIGURES
-from benchmarks.tables import RESULTS, markdown, report
+from benchmarks.tables import RESULTS, arguments, kept, markdown, report
 from siamese_cbow import SiameseCBOW, Stream
 from siamese_cbow.cluster.averaging import periods_of
 from siamese_cbow.cluster.training_job import bytes_of_state, expected_rows, row_shares, usual_interval
@@ -44,7 +41,7 @@ class Assumptions:
     n_words: int = 5_000_000  # of the vocabulary; as fast per word as STREAM's, as both are outside of the caches
     cores: int = 16  # of a node; a worker is a node
     parallel: float = 0.8  # what each core adds to training; averaging is left to one
-    network: float = 1.25e9  # bytes a second each way: 10 Gbit/s
+    network: float = 1.25e9  # bytes per second each way: 10 Gbit/s
     behind: float = 1.05  # the slowest worker of a round against the mean
     call: float = 0.005  # seconds of an exchange, beside its bytes; a round has 4, and each asks all others
 
@@ -53,7 +50,7 @@ class Assumptions:
 class Measured:
     """Of this machine."""
 
-    words: float  # a second, of one core
+    words: float  # per second and core
     kernel: float  # seconds for a byte that is sent or received
     sockets: float  # the same between two processes here
     share: float  # of averaging in a round
@@ -66,7 +63,7 @@ class Measured:
 
 
 def measured() -> Measured:
-    known = json.loads(FIGURES.read_text("utf-8"))["speed"]
+    known = kept(FIGURES)["speed"]
     words, share, waiting = known["worker_words"] * 1e6, known["averaging"] / 100, known["waiting"] / 100
     n_bytes, exchanged = known["megabytes"] * 1e6, 2 * EXCHANGED * 305 * 4
     trained = known["epochs"] * known["tokens"] / 2 / words
@@ -75,18 +72,8 @@ def measured() -> Measured:
     sockets = known["exchange"]["sockets"] / exchanged
     seconds, bare = ((known[name]["one"], known[name]["two"]) for name in ("train", "bare train"))
     fixed = seconds[1] - trained / (1 - share - waiting)
-    return Measured(
-        words,
-        averaging / n_bytes - sockets,
-        sockets,
-        share,
-        known["megabytes"],
-        n_rounds,
-        seconds,
-        bare,
-        tuple(known["few"]),
-        fixed,
-    )
+    kernel, few = averaging / n_bytes - sockets, tuple(known["few"])
+    return Measured(words, kernel, sockets, share, known["megabytes"], n_rounds, seconds, bare, few, fixed)
 
 
 def larger(shares: Any, n_rows: int) -> Any:
@@ -142,7 +129,7 @@ def check(plan: Plan, row_bytes: float) -> list[list[str]]:
 
 def large_run(m: Measured) -> list[list[str]]:
     """A run of another text and recipe: its rounds by the model, and as measured."""
-    known = json.loads(FIGURES.read_text("utf-8"))["scale"]
+    known = kept(FIGURES)["scale"]
     n_bytes = known["expected_megabytes"] * 1e6
     trained = known["tokens"] / 2 / known["rounds"] / (known["worker_words"] * 1e6)
     averaged = n_bytes * (m.kernel + m.sockets)
@@ -154,9 +141,7 @@ def large_run(m: Measured) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stream", type=Path)
-    parser.add_argument("--write", action="store_true")
+    parser = arguments(__doc__, "stream")
     options = parser.parse_args()
     a, m = Assumptions(), measured()
     plan = plan_of(SiameseCBOW(), Stream.load(options.stream))
@@ -182,34 +167,30 @@ def main() -> None:
     rows = []
     for n in (1, 8, 64, 256):
         for batches in (512, 4096, 32768) if n > 1 else (4096,):
-            parts = round_of(n, batches * words_per_batch, many, row_bytes, a, m)
-            seconds = sum(parts[name] for name in ("train", "kernel", "network", "calls"))
+            spent = round_of(n, batches * words_per_batch, many, row_bytes, a, m)
+            sent = spent.pop("sent")
+            seconds = sum(spent.values())
             minutes = TOKENS / (n * batches * words_per_batch) * seconds / 60
-            rows.append(
-                [n, batches if n > 1 else "-", f"{TOKENS / (n * batches * words_per_batch):,.0f}" if n > 1 else "-"]
-                + [f"{parts['sent'] / 1e6:,.0f}", f"{minutes:,.1f}"]
-                + [f"{parts[name] / seconds:.0%}" for name in ("train", "kernel", "network", "calls")]
-            )
+            rounds = [batches, f"{TOKENS / (n * batches * words_per_batch):,.0f}"] if n > 1 else ["-", "-"]
+            shares_of_time = (f"{part / seconds:.0%}" for part in spent.values())
+            rows.append([n, *rounds, f"{sent / 1e6:,.0f}", f"{minutes:,.1f}", *shares_of_time])
     named = ", ".join(f"{field.name} {getattr(a, field.name):,g}" for field in fields(a))
-    text = "\n\n".join(
-        [
-            "## Model against measurement",
-            markdown(["workers", "batches", "rounds", "MB sent, model", "measured"], check(plan, row_bytes)),
-            markdown(["two single-core workers", "model", "measured"], here),
-            markdown(["two workers, the paper's corpus size and recipe", "model", "measured"], large_run(m)),
-            "The seconds of the model are those of processes that exchange nothing, plus a job with almost no "
-            "text, plus averaging.",
-            f"Measured: {m.words / 1e6:.2f} million words per second and worker, {m.kernel * 1e9:.2f} ns in the "
-            f"kernel and {m.sockets * 1e9:.2f} ns in sockets per byte, {m.fixed:.1f} s to start and end a job.",
-            "## 100 billion tokens, one epoch",
-            markdown(
-                ["nodes", "batches", "rounds", "MB sent", "minutes", "training", "kernel", "network", "calls"], rows
-            ),
-            f"Assumptions: {named}. Batches: per worker and round. Matrix and optimiser take {state / 1e9:.1f} GB, "
-            "and so does a checkpoint; starting and ending the job comes on top.",
-        ]
-    )
-    report("scaling", "An estimate for large clusters", text, write=options.write)
+    header = ["nodes", "batches", "rounds", "MB sent", "minutes", "training", "kernel", "network", "calls"]
+    parts = [
+        "## Model against measurement",
+        markdown(["workers", "batches", "rounds", "MB sent, model", "measured"], check(plan, row_bytes)),
+        markdown(["two single-core workers", "model", "measured"], here),
+        markdown(["two workers, the paper's corpus size and recipe", "model", "measured"], large_run(m)),
+        "The seconds of the model are those of processes that exchange nothing, plus a job with almost no text, plus "
+        "averaging.",
+        f"Measured: {m.words / 1e6:.2f} million words per second and worker, {m.kernel * 1e9:.2f} ns in the kernel and "
+        f"{m.sockets * 1e9:.2f} ns in sockets per byte, {m.fixed:.1f} s to start and end a job.",
+        "## 100 billion tokens, one epoch",
+        markdown(header, rows),
+        f"Assumptions: {named}. Batches: per worker and round. Matrix and optimiser take {state / 1e9:.1f} GB, and so "
+        "does a checkpoint; starting and ending the job comes on top.",
+    ]
+    report("scaling", "An estimate for large clusters", *parts, write=options.write)
 
 
 if __name__ == "__main__":

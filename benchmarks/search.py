@@ -3,23 +3,20 @@
     python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--before SRC]
                                 [--json FILE] [--write]
 
-Without --text, lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
-dimensions; with it, the first sentences of that text, one a line, and the model of --model, or the one that comes
-with the package, as float32 and without its fallback, so that the peers can read it. --work keeps text, model and
-index: with --build only the index is made, which takes minutes, and a later run takes what is there. Without one, every
-program starts in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words
-and meaning, the peers by cosine. These load the folder that we save and hold all vectors in memory, which is how it is
-done with them; taking 100,000 lines at a time makes no difference to their speed. --before names the `src` of a commit
-before exact words, which takes part. All take turns, and the best of equally many rounds counts.
+Without --text: lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
+dimensions. With it: the first sentences of that text, one per line, and the model of --model or the one in the package,
+as float32 and without its fallback, so that the peers can read it. --work keeps text, model and index: with --build
+only the index is made, which takes minutes, and a later run uses what is there. Without an index, every program starts
+in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words and meaning, the
+peers by cosine. They load the folder that we save and hold all vectors in memory, as their users do; taking 100,000
+lines at a time makes no difference to their speed. --before names the `src` of a commit before exact words, which then
+takes part. All take turns, and the best of equally many rounds counts.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from itertools import islice
@@ -28,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import arguments, machine, markdown, report, zipf_words
+from benchmarks.tables import arguments, machine, markdown, report, run_python, zipf_words
 from siamese_cbow import Index, Model, Vocabulary, load
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
@@ -57,16 +54,6 @@ WITH_INDEX = (
 )
 
 
-def run(program: str, source: Path | None = None) -> tuple[float, float, str]:
-    """Seconds by the clock, CPU seconds of all cores, and what it printed; by the package in `source`."""
-    environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
-
-
 def synthetic(folder: Path, n_lines: int) -> None:
     """A text and a model for it."""
     lengths = np.random.default_rng(2).integers(8, 33, n_lines)
@@ -93,12 +80,12 @@ def plain_pretrained(folder: Path) -> None:
 
 def cold(names: dict[str, str], rounds: int, before: Path | None) -> dict[str, tuple[float, float]]:
     """The best round of each program; each must name ten lines."""
-    sources = {BEFORE: before} if before else {}
+    sources = {BEFORE: {"PYTHONPATH": str(before)}} if before else {}
     names = {**names, **dict.fromkeys(sources, names[OURS])}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name, program in names.items():
-            clock, cpu, printed = run(program, sources.get(name))
+            clock, cpu, printed = run_python(program, **sources.get(name, {}))
             times[name].append((clock, cpu))
             assert len(printed.splitlines()) == 10, name
     return {name: (min(clock for clock, _ in each), min(cpu for _, cpu in each)) for name, each in times.items()}
@@ -137,11 +124,11 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
     queries = [" ".join(lines[i].split()[:6]) for i in range(0, len(lines) - 1, len(lines) // 200)]
     median, slow, busy = warm(index, [each for each in queries if index.model.encode(each).any()])
     command = WITH_INDEX.format(query=query, index=str(folder), model=str(model))
-    whole = min(run(command)[:2] for _ in range(max(rounds, 5)))
+    whole = min(run_python(command)[:2] for _ in range(max(rounds, 5)))
     small = folder.parent / "small.txt"
     small.write_text("\n".join(lines[:100]) + "\n", "utf-8")
     command = STARTING.format(query=query, text=str(small), model=str(model))
-    starting = min(run(command)[:2] for _ in range(max(rounds, 5)))
+    starting = min(run_python(command)[:2] for _ in range(max(rounds, 5)))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
     def milliseconds(seconds: tuple[float, float]) -> str:
@@ -156,15 +143,8 @@ def with_index(text: Path, model: Path, folder: Path, query: str, rounds: int) -
         [f"recall@10 against search without an index, {checked['n_queries']} queries", f"{checked['recall']:.4f}"],
         ["building the index", f"{building[1]:.0f} s of CPU time on two cores, {size / 1e6:,.0f} MB"],
     ]  # fmt: skip
-    hits = {
-        "median_ms": median,
-        "p95_ms": slow,
-        "cpu_ms": busy,
-        "command": whole,
-        "starting": starting,
-        "building": building,
-    }
-    return markdown(["with an index", ""], rows), {**hits, "recall": checked}
+    figures = {"median_ms": median, "p95_ms": slow, "cpu_ms": busy, "command": whole, "starting": starting}
+    return markdown(["with an index", ""], rows), {**figures, "building": building, "recall": checked}
 
 
 def main() -> None:

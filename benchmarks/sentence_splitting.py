@@ -2,21 +2,19 @@
 
     python -m benchmarks.sentence_splitting [--text FILE] [--write]
 
-FILE holds a paragraph a line and may be compressed; without it the speed is measured on the hard cases, repeated.
-Needs `pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter was run
-on them; each is a list of sentences that, joined by a space (by nothing where the language has none), must come
-apart again exactly there.
+FILE has one paragraph per line and may be compressed; without it, speed is measured on the hard cases, repeated. Needs
+`pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter ran on them; each is
+a list of sentences that, joined by a space (by nothing in languages without spaces), must be split exactly there.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.tables import best_of, machine, markdown, report
+from benchmarks.tables import arguments, best_of, machine, markdown, report
 from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.splitters import split_lines
 
@@ -181,9 +179,8 @@ def speed_table(splitters: dict[str, Splitter], paragraphs: Sequence[str]) -> st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--text", help="a paragraph a line")
-    parser.add_argument("--write", action="store_true", help="keep the result in results/")
+    parser = arguments(__doc__)
+    parser.add_argument("--text", help="one paragraph per line")
     options = parser.parse_args()
     paragraphs = [joined(language, sentences) for _, language, sentences in CASES if language == "en"] * 2000
     if options.text:
@@ -197,7 +194,7 @@ def main() -> None:
         "MB/s.",
         cases_table(splitters),
     )
-    report("sentence_splitting", "Sentence splitters", "\n\n".join(parts), write=options.write)
+    report("sentence_splitting", "Sentence splitters", *parts, write=options.write)
 
 
 if __name__ == "__main__":

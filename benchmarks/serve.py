@@ -1,14 +1,14 @@
-"""Requests a second of `siamese-cbow serve`, against the same HTTP stack serving model2vec.
+"""Requests per second of `siamese-cbow serve`, against the same HTTP stack serving model2vec.
 
     python -m benchmarks.serve [--seconds N] [--rounds N] [--write]
 
 Both servers are this project's application, limits and all, on one core each; only what makes the vectors differs:
 ours, or model2vec's `encode` on the same vectors (it loads the folder that we save, and need not count tokens). Clients
-keep their connections; the two servers take turns, and the best of equally many rounds counts. Then our server is told
-to stop while clients ask, again and again, and requests without an answer are counted.
+keep their connections; the two servers take turns, and the best of equally many rounds counts. Then our server is
+stopped while clients keep asking, several times, and requests without an answer are counted.
 
-Both write JSON with orjson, which takes NumPy's float32 as they are. How long that alone takes is measured as well, as
-it bounds what can be won: a server that took no time for anything else would be no faster than that.
+Both write JSON with orjson, which takes NumPy's float32 directly. That alone is measured as well, because it bounds the
+gain: a server that spent no time on anything else would be no faster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 import psutil
 
 from benchmarks.encode import DIM, N_WORDS, saved_model, sentences
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, best_of, machine, markdown, report
 from siamese_cbow import load
 from siamese_cbow.serve.app import build
 from siamese_cbow.serve.bodies import json_response
@@ -152,12 +152,8 @@ def writing() -> float:
     rows = np.random.default_rng(1).standard_normal((BATCH, DIM), dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
-    times = []
-    for _ in range(50):
-        start = time.process_time()
-        json_response({"object": "list", "data": data, "model": "m"})
-        times.append(time.process_time() - start)
-    return min(times) * 1e3
+    answer = {"object": "list", "data": data, "model": "m"}
+    return best_of(50, lambda: json_response(answer), time.process_time) * 1e3
 
 
 def stops(folder: Path, bodies: list[bytes]) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""Skip-thought: words a second in training and sentences a second in encoding, by size.
+"""Skip-thought: words per second in training and sentences per second in encoding, by size.
 
     python -m benchmarks.skip_thought [--batches N] [--threads N] [--full] [--write]
 
-Text by Zipf's law over 50,000 words, 20 words a sentence. `--full` adds the original's size, which takes minutes.
+Text by Zipf's law over 50,000 words, 20 words per sentence. `--full` adds the original's size, which takes minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from benchmarks.quality_streams import sentence_words
 from benchmarks.tables import arguments, machine, markdown, report, zipf_words
 from siamese_cbow import Stream
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
@@ -38,13 +39,13 @@ class Clock:
         pass
 
     def speed(self) -> float:
-        """Words a second, without the first batch, which makes ready."""
+        """Words per second, without the first batch, which warms up."""
         (start, before), (end, behind) = self.marks[0], self.marks[-1]
         return (behind - before) / (end - start)
 
 
 def encoding(encoder: SkipThoughtEncoder, texts: list[str], threads: int) -> tuple[float, float]:
-    """Sentences a second, in batches and one by one."""
+    """Sentences per second, in batches and one by one."""
     encoder.encode(texts[:200], threads=threads)
     start = time.perf_counter()
     encoder.encode(texts, threads=threads)
@@ -56,11 +57,7 @@ def encoding(encoder: SkipThoughtEncoder, texts: list[str], threads: int) -> tup
 
 def rows(batches: int, threads: int, full: bool) -> list[list[Any]]:
     data = stream()
-    words = data.vocabulary.words
-    texts = [
-        " ".join(words[i] for i in data.ids[a:b])
-        for a, b in zip(data.sentences[:1000], data.sentences[1:1001], strict=True)
-    ]
+    texts = [" ".join(words) for words in sentence_words(data, range(1000))]
     usual = SkipThought(max_tokens=batches * 128 * LENGTH)
     sizes = [usual, replace(usual, samples=None), replace(usual, kind="bi"), replace(usual, dim=300, dim_word=200)]
     if full:
@@ -71,17 +68,8 @@ def rows(batches: int, threads: int, full: bool) -> list[list[Any]]:
         encoder = recipe.train(data, threads=threads, progress=clock)
         batched, single = encoding(encoder, texts, threads)
         softmax = f"{recipe.samples:,} words drawn" if recipe.samples else f"all {recipe.n_words:,} words"
-        table.append(
-            [
-                recipe.kind,
-                recipe.dim,
-                recipe.dim_word,
-                softmax,
-                f"{clock.speed():,.0f}",
-                f"{batched:,.0f}",
-                f"{single:,.0f}",
-            ]
-        )
+        speeds = f"{clock.speed():,.0f}", f"{batched:,.0f}", f"{single:,.0f}"
+        table.append([recipe.kind, recipe.dim, recipe.dim_word, softmax, *speeds])
         print(*table[-1], sep=" | ", flush=True)
     return table
 

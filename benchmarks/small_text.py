@@ -1,24 +1,22 @@
-"""Small text of one's own: a finished model as it is, adapted, trained further (`--init`), a new one, and tf-idf.
+"""A small text of your own: a finished model as it is, adapted, fine-tuned (`--init`), a new one, and tf-idf.
 
     python -m benchmarks.small_text TEXT=MODEL [TEXT=MODEL ...] [--sizes 1000 10000 100000] [--seeds 1 2 3] [--write]
 
 TEXT is a file with one paragraph per line and a blank line between documents, a .tsv file with a column `text`, or a
-folder with a .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair answer,
-MODEL has read neither TEXT nor text of its kind. Long documents count as several, of 30 sentences each. The first
-documents of TEXT, as many as make up so many sentences, are all that a system may read.
+folder with a .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair comparison,
+MODEL has seen neither TEXT nor text of its kind. Long documents count as several, of 30 sentences each. Systems may
+read only the first documents of TEXT, as many as make up the given number of sentences.
 
-The task: one sentence is taken out of each of some documents, and the document it came from is to be found among all of
-them by the mean of its other sentences. Share of rank 1, and mean reciprocal rank. Each seed draws other
-documents and sentences, and is that of the trainings. Differences from the model as it is are of the same sentences;
-intervals are of a bootstrap over sentences.
+The task: one sentence is removed from each of some documents, and its document is to be found among all of them by the
+mean of its other sentences. Share of rank 1, and mean reciprocal rank. Each seed draws other documents and sentences,
+and is also that of the training. Differences from the model as it is are those of the same sentences; intervals come
+from a bootstrap over sentences.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import itertools
-import lzma
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +24,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.tables import machine, markdown, report
+from benchmarks.scoring import interval
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import Model, SiameseCBOW, Texts, load, prepare
+from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.splitters import split_lines
 
 SIZES = (1_000, 10_000, 100_000)
 LEAST, MOST = 6, 30  # sentences of a document that a page is made of
-N_RESAMPLES = 2_000
 Encode = Callable[[Sequence[str]], Any]  # rows of length 1, dense or sparse
 START = "the model as it is"
 CELLS = ("text", "starts from", "sentences", "queries", "system", "top 1", "mean reciprocal rank", "difference")
@@ -48,10 +47,9 @@ def sources(path: Path) -> Iterator[bytes]:
             for row in csv.DictReader(lines, delimiter="\t"):
                 yield row["text"].encode()
     else:
-        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as paragraphs:
-            for is_blank, listed in itertools.groupby(paragraphs, key=lambda line: not line.strip()):
-                if not is_blank:
-                    yield b"".join(listed)
+        for is_blank, listed in itertools.groupby(iter_lines(path), key=lambda line: not line.strip()):
+            if not is_blank:
+                yield "\n".join(listed).encode()
 
 
 def documents(path: Path, size: int) -> list[list[str]]:
@@ -108,7 +106,7 @@ def of_tfidf(texts: Sequence[str], **settings: Any) -> Encode:
 
 
 def lines_of(listed: Sequence[list[str]]) -> list[str]:
-    """One sentence a line, an empty line between documents."""
+    """One sentence per line, an empty line between documents."""
     return [line for document in listed for line in (*document, "")]
 
 
@@ -123,13 +121,6 @@ def systems(task: Task, start: str, seed: int) -> Iterator[tuple[str, Encode]]:
     yield "trained further (`--init`)", of_model(SiameseCBOW(init=start, dim=model.dim, seed=seed).train(stream))
     yield "tf-idf of words", of_tfidf(sentences)
     yield "tf-idf of character 2- to 4-grams", of_tfidf(sentences, analyzer="char_wb", ngram_range=(2, 4))
-
-
-def interval(more: np.ndarray) -> str:
-    """'+.012 [+.003, +.021]': a mean, and where it lies in 95% of the bootstrap's samples."""
-    chosen = np.random.default_rng(1).integers(0, len(more), (N_RESAMPLES, len(more)))
-    low, high = np.quantile(more[chosen].mean(axis=1), (0.025, 0.975))
-    return f"{more.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 def rows(path: Path, start: str, size: int, n_documents: int, seeds: Sequence[int]) -> Iterator[list[str]]:
@@ -153,12 +144,11 @@ def rows(path: Path, start: str, size: int, n_documents: int, seeds: Sequence[in
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("text", nargs="+", metavar="TEXT=MODEL")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--documents", type=int, default=400)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     table = []
     for text, size in itertools.product(options.text, options.sizes):

@@ -12,14 +12,13 @@ With --write, the table becomes a section of results/word_rules.md.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import re
 import unicodedata
 from ctypes.util import find_library
 from pathlib import Path
 
-from benchmarks.tables import markdown, write_section
+from benchmarks.tables import arguments, markdown, write_section
 from siamese_cbow import Tokenizer
 
 SECTION = "Scripts without spaces"
@@ -86,9 +85,7 @@ def row(code: str, path: Path, rule: int, name: str) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--write", action="store_true")
+    parser = arguments(__doc__, "folder")
     options = parser.parse_args()
     ways = ((1, "one token per phrase (rule 1)"), (2, "syllables (rule 2)"))
     rows = [row(code, options.folder / f"{code}.txt", rule, name) for code in SCRIPTS for rule, name in ways]

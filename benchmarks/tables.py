@@ -1,30 +1,41 @@
-"""What all benchmarks share: their arguments, a synthetic text, the machine's name, and Markdown tables."""
+"""What all benchmarks share: their arguments, a synthetic text, clocks, the machine's name, and Markdown tables."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import json
 import os
 import platform
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 RESULTS = Path(__file__).parents[1] / "results"
+LENGTH = 14  # words of a synthetic sentence
 
 
-def arguments(description: str | None) -> argparse.ArgumentParser:
-    """A parser with `--write`; `description` is the docstring of the script, shown as it is written."""
+def arguments(description: str | None, *paths: str) -> argparse.ArgumentParser:
+    """A parser with `--write`, and with required paths: `arguments(__doc__, "stream", "--sts")`.
+
+    description  the docstring of the script, shown as it is written
+    """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in paths:
+        parser.add_argument(name, type=Path, **({"required": True} if name.startswith("-") else {}))
     parser.add_argument("--write", action="store_true", help="keep the page in results/")
     return parser
 
 
-def zipf_words(n_tokens: int, *, n_words: int = 200_000, seed: int = 1) -> tuple[np.ndarray, list[str]]:
+def zipf_words(n_tokens: int, *, n_words: int = 200_000) -> tuple[np.ndarray, list[str]]:
     """Word ids by Zipf's law, and a spelling for each word: short ones for frequent words, as in real text."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     shares = 1.0 / np.arange(1, n_words + 1) ** 1.05
     ids = rng.choice(n_words, n_tokens, p=shares / shares.sum())
     letters = rng.integers(0, 26, (n_words, 12), dtype=np.uint8) + ord("a")
@@ -38,24 +49,48 @@ def zipf_words(n_tokens: int, *, n_words: int = 200_000, seed: int = 1) -> tuple
     return ids, spelled
 
 
-def write_sentences(path: Path, n_tokens: int, *, words_per_sentence: int = 14, n_words: int = 200_000) -> None:
-    """A text of one sentence a line; every hundredth line is empty and ends a document."""
+def write_sentences(path: Path, n_tokens: int, *, n_words: int = 200_000) -> None:
+    """A text of one sentence per line; an empty line ends a document after every 100 of them."""
     ids, spelled = zipf_words(n_tokens, n_words=n_words)
     with path.open("w") as file:
-        for i in range(0, n_tokens, words_per_sentence):
-            file.write(" ".join([spelled[word] for word in ids[i : i + words_per_sentence]]) + " .\n")
-            if i % (100 * words_per_sentence) == 0:
+        for i in range(0, n_tokens, LENGTH):
+            file.write(" ".join([spelled[word] for word in ids[i : i + LENGTH]]) + " .\n")
+            if i % (100 * LENGTH) == 0:
                 file.write("\n")
 
 
-def best_of(rounds: int, work: Callable[[], object]) -> float:
-    """The shortest of some rounds, in seconds: on a shared machine the others measure the neighbours."""
+def best_of(rounds: int, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """The shortest of some rounds, in seconds: on a shared machine, the others measure what else is running."""
     times = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = clock()
         work()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
+
+
+def cpu_of_children() -> float:
+    """CPU seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run_python(code: str, *arguments: object, **environment: str) -> tuple[float, float, str]:
+    """Runs code in a process of its own: seconds, CPU seconds, and what it prints."""
+    before, start = cpu_of_children(), time.perf_counter()
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **environment})
+    return time.perf_counter() - start, cpu_of_children() - before, done.stdout
+
+
+def kept(path: Path) -> dict[str, Any]:
+    """The figures of earlier runs, by name."""
+    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
+
+
+def keep(path: Path, name: str, figures: Any) -> None:
+    """Adds the figures of this run to those of earlier ones."""
+    path.write_text(json.dumps({**kept(path), name: figures}, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -70,10 +105,10 @@ def machine(*libraries: str) -> str:
     return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
 
 
-def report(name: str, title: str, text: str, *, write: bool, script: str | None = None) -> None:
-    """Prints a result, and keeps it as `results/name.md` where asked to; `script` where that has another name."""
-    made_by = f"`python -m benchmarks.{script or name}`"
-    page = f"# {title}\n\n{text}\n\nMade by {made_by} on a shared machine: compare ratios, not times.\n"
+def report(name: str, title: str, *parts: str, write: bool, script: str | None = None) -> None:
+    """Prints a page of some parts; with `write`, saves it as `results/name.md`. `script` made it, by default `name`."""
+    last = f"Made by `python -m benchmarks.{script or name}` on a shared machine: compare ratios, not times."
+    page = "\n\n".join([f"# {title}", *parts, last]) + "\n"
     print(page)
     if write:
         RESULTS.mkdir(exist_ok=True)

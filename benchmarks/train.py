@@ -2,18 +2,18 @@
 
     python -m benchmarks.train [--stream FOLDER]... [--words N] [--rounds N] [--write]
 
-Words are raw words: before subsampling, and those of anchors only (words of sampled negatives don't count). All systems
-learn 300 dimensions with 2 threads from the same text, one epoch, and keep the words that are seen five times in it;
-they take turns and the best round of each counts. Compiling, reading the vocabulary and setting up the matrix are not
-timed, except in the rows called "from text" (all of it but compiling) and for fastText, which can't be asked to train
-alone: it is charged the time beyond a run on 1/10 of the text.
+Words are raw words of anchors: before subsampling, without the words of sampled negatives. All systems train 300
+dimensions with 2 threads on the same text for one epoch and keep the words that occur five times; they take turns and
+the best round of each counts. Compiling, reading the vocabulary and setting up the matrix are not timed, except in the
+rows called "from text" (all of it but compiling) and for fastText, which can't train separately: it is charged the time
+beyond a run on 1/10 of the text.
 
 The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
-of them. Two of them: both threads on one matrix, as in training, where rows of frequent words wander from core to core;
-and each on a matrix of its own, where none does. For the contrastive recipe, which compares all sentences of a batch,
-the products of matrices weigh more than the rows: they have a line of their own. The lock-free variant runs our own
-kernels in independent threads on one matrix; what determinism costs is measured apart, in more rounds: threads that
-wait for each other suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
+of them. There are two: both threads on one matrix, as in training, where rows of frequent words move from core to core;
+and each thread on its own matrix, where none do. In the contrastive recipe, which compares all sentences of a batch,
+matrix products take longer than the rows and have their own line. The lock-free variant runs our kernels in independent
+threads on one matrix. The cost of determinism is measured separately, in more rounds: threads that wait for each other
+suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from benchmarks.quality_streams import documents
+from benchmarks.quality_streams import documents, sentence_words
 from benchmarks.tables import arguments, machine, markdown, report, write_sentences
 from siamese_cbow.kernels.objectives.in_batch import TILE
 from siamese_cbow.machine.compiling import FASTMATH
@@ -215,11 +214,11 @@ def prefix(stream: Stream, n_words: int) -> Stream:
 
 
 def write_text(stream: Stream, path: Path) -> None:
-    """A sentence a line, and an empty line between documents."""
-    words, first = list(stream.vocabulary.words), set(stream.documents[1:-1].tolist())
+    """One sentence per line, and an empty line between documents."""
+    first = set(stream.documents[1:-1].tolist())
     with path.open("w", encoding="utf-8") as file:
-        for number, (begin, end) in enumerate(pairwise(stream.sentences)):
-            file.write("\n" * (number in first) + " ".join([words[i] for i in stream.ids[begin:end]]) + "\n")
+        for number, words in enumerate(sentence_words(stream)):
+            file.write("\n" * (number in first) + " ".join(words) + "\n")
 
 
 def measure(works: dict[str, Work], rounds: int) -> dict[str, float]:
@@ -315,8 +314,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     sections = [section(source, options.words, options.rounds) for source in options.stream or [None]]
-    page = "\n\n".join([machine("numpy", "numba", "gensim"), *sections])
-    report("train", "Training speed", page, write=options.write)
+    report("train", "Training speed", machine("numpy", "numba", "gensim"), *sections, write=options.write)
 
 
 if __name__ == "__main__":

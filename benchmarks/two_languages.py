@@ -14,7 +14,6 @@ one fold alone may say anything: the first has de, ru .025 lower with eight seed
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.languages import pairs
-from benchmarks.tables import machine, markdown, report
+from benchmarks.tables import arguments, machine, markdown, report
 from siamese_cbow import SiameseCBOW, TextSettings, Tokenizer, prepare
 from siamese_cbow.evaluation.correlation import pearson
 from siamese_cbow.model.geometry import cosines, paired_cosines
@@ -84,10 +83,8 @@ def rows(folder: Path, first: str, second: str, seeds: Sequence[int]) -> list[li
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser = arguments(__doc__, "folder")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     table = [line for first, second in TOGETHER for line in rows(options.folder, first, second, options.seeds)]
     text = (

@@ -6,15 +6,13 @@
 The vocabulary of MODEL is cut to its most frequent words, or not at all, and the words of the STS sets that it then
 lacks get a vector in one of several ways. Chosen on STS 2012-2013.
 
-With --text, what unknown words cost: FILE (.xz or plain) is encoded with the whole vocabulary and with one that is cut
-so that a fifth of the running words is unknown; and the worst case, where every unknown word is another one. Processor
-time of one thread, the two by turns, the shortest of several.
+With --text, what unknown words cost: FILE (plain or compressed) is encoded with the whole vocabulary and with one that
+is cut so that a fifth of the running words is unknown; and the worst case, where every unknown word is a different one.
+CPU time of one thread, alternating, the shortest of several rounds.
 """
 
 from __future__ import annotations
 
-import argparse
-import lzma
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,10 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.compress import scores
-from benchmarks.tables import machine, markdown, write_section
+from benchmarks.scoring import scores
+from benchmarks.tables import arguments, best_of, machine, markdown, write_section
 from siamese_cbow import Model, Vocabulary, load, sts
 from siamese_cbow.evaluation.systems import words_of
+from siamese_cbow.text.row_reader import iter_lines
 
 SIZES = (20_000, 60_000, 140_000)
 N_TEXTS, LENGTH, UNKNOWN_SHARE, ROUNDS = 30_000, 20, 0.2, 9  # texts, words of each, and how often each is timed
@@ -122,9 +121,8 @@ def fitted(model: Model) -> Model:
 
 def texts_of(path: Path) -> list[list[str]]:
     """The first words of a file, LENGTH in a text."""
-    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
-        lines = (line.split() for line in file)
-        return list(islice((words[i : i + LENGTH] for words in lines for i in range(0, len(words), LENGTH)), N_TEXTS))
+    lines = map(str.split, iter_lines(path))
+    return list(islice((words[i : i + LENGTH] for words in lines for i in range(0, len(words), LENGTH)), N_TEXTS))
 
 
 def cut_to_unknown(model: Model, texts: Sequence[str]) -> tuple[Model, float]:
@@ -146,13 +144,8 @@ def every_fifth_word_new(model: Model, texts: Sequence[list[str]]) -> list[str]:
 
 def ratio(first: Callable[[], object], second: Callable[[], object]) -> float:
     """Processor time of the first divided by that of the second."""
-    seconds: list[list[float]] = [[], []]
-    for _ in range(ROUNDS):
-        for work, times in zip((first, second), seconds, strict=True):
-            start = time.process_time()
-            work()
-            times.append(time.process_time() - start)
-    return min(seconds[0]) / min(seconds[1])
+    turns = [[best_of(1, work, time.process_time) for work in (first, second)] for _ in range(ROUNDS)]
+    return min(seconds for seconds, _ in turns) / min(seconds for _, seconds in turns)
 
 
 def speed(whole: Model, path: Path, write: bool) -> None:
@@ -183,12 +176,10 @@ def speed(whole: Model, path: Path, write: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
+    parser = arguments(__doc__, "model")
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--sts", type=Path)
     task.add_argument("--text", type=Path)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     if options.text:
         speed(load(options.model), options.text, options.write)

@@ -1,34 +1,30 @@
-"""What the rules for words and the language are worth: models of rule 1 and 2, and the speed of both.
+"""What the rules for words and the language gain: models of rule 1 and rule 2, and the speed of both.
 
     python -m benchmarks.word_rules DATA [--megabytes N] [--before SRC] [--only speed] [--write]
 
-DATA is the folder with `languages/`, `corpora/` and `sts/`. Each model is learnt with the default settings from a text
-of its language, at most N megabytes of it, and scored on the STS-b dev pairs of that language; English on STS 2012 and
-2013. "As English" is what was done with any text unless told: English sentences and stems.
+DATA is the folder with `languages/`, `corpora/` and `sts/`. Each model is trained with the default settings on at most
+N megabytes of text in its language, and scored on the STS-b dev pairs of that language; English on STS 2012 and 2013.
+"As English" is how any text was treated by default: English sentences and stems.
 
-Speed is that of counting words in blocks as `prepare` reads them, in processor time of one thread. SRC is the source of
+Speed is that of counting words in blocks as `prepare` reads them, in CPU time of one thread. SRC is the source of
 version 0.1.0, whose own code counts by rule 1; processes of both take turns, and the fastest round of each counts.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
-import lzma
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.scoring import mean_pearson
-from benchmarks.tables import machine, markdown, write_section
+from benchmarks.scoring import chosen_on, mean_pearson
+from benchmarks.tables import arguments, machine, markdown, run_python, write_section
 from siamese_cbow import Model, SiameseCBOW, TextSettings, Tokenizer, evaluate, prepare, sts
 from siamese_cbow.evaluation.correlation import pearson
 from siamese_cbow.model.geometry import paired_cosines
+from siamese_cbow.text.row_reader import iter_lines
 
 LANGUAGES = ("de", "ru", "ja", "zh")
 SEED = 1
@@ -36,13 +32,12 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 
 def paragraphs(path: Path, megabytes: int) -> Iterator[str]:
-    with lzma.open(path, "rt", encoding="utf-8") as lines:
-        size = 0
-        for line in lines:
-            size += len(line.encode())
-            if size > megabytes << 20:
-                return
-            yield line.rstrip("\n")
+    size = 0
+    for line in iter_lines(path):
+        size += len(line.encode()) + 1
+        if size > megabytes << 20:
+            return
+        yield line
 
 
 def row(name: str, text: Path, pairs: Path | None, data: Path, megabytes: int) -> list[str]:
@@ -63,8 +58,7 @@ def row(name: str, text: Path, pairs: Path | None, data: Path, megabytes: int) -
 
 
 def on_sts(model: Model, folder: Path) -> float:
-    sets = [pair_set for pair_set in sts(folder) if pair_set.year in (2012, 2013)]
-    return mean_pearson(evaluate(model, sets).sets)
+    return mean_pearson(evaluate(model, chosen_on(sts(folder))).sets)
 
 
 def on_pairs(model: Model, path: Path) -> float | None:
@@ -101,15 +95,12 @@ print(*(len(text) / 1e6 / seconds for seconds in best))
 
 
 def speed(text: bytes, folder: Path, before: Path | None, processes: int = 4) -> list[str]:
-    """Megabytes a second that version 0.1.0, rule 1 and rule 2 count, and ratios."""
+    """Megabytes per second of version 0.1.0, rule 1 and rule 2, and ratios."""
     path = folder / "text"
     path.write_bytes(text)
 
     def scanned(source: Path, *rules: str) -> list[float]:
-        command = [sys.executable, "-c", SCAN, str(path), *rules]
-        environment = {**os.environ, "PYTHONPATH": str(source)}
-        output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-        return [float(number) for number in output.split()]
+        return [float(number) for number in run_python(SCAN, path, *rules, PYTHONPATH=str(source))[2].split()]
 
     rounds = [[*(scanned(before, "1") if before else []), *scanned(SOURCE, "1", "2")] for _ in range(processes)]
     best = np.max(rounds, axis=0)
@@ -142,10 +133,8 @@ def quality(data: Path, corpus: Path, megabytes: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser = arguments(__doc__, "data")
     parser.add_argument("--megabytes", type=int, default=60)
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--before", type=Path)
     parser.add_argument("--only", choices=("speed", "quality"))
     options = parser.parse_args()

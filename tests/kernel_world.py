@@ -10,7 +10,7 @@ from siamese_cbow.kernels.batch.batch_records import Keys, Matrices, Objective, 
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.kernels.tables import OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName
 from siamese_cbow.machine.intrinsics import aligned, padded_width
-from siamese_cbow.training.engine import document_starts
+from siamese_cbow.training.batches import document_starts
 from siamese_cbow.training.stems import NO_STEMS
 from siamese_cbow.training.strips import StripLayout, spread
 

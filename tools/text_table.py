@@ -226,7 +226,7 @@ def run(*arguments: str) -> Result:
 
 
 def n_lines(path: str) -> int:
-    """Lines of a file; 0 where it is not there."""
+    """The number of lines of a file; 0 if it does not exist."""
     return len(Path(path).read_text("utf-8").splitlines()) if Path(path).exists() else 0
 
 
@@ -285,7 +285,7 @@ def short(said: list[str]) -> str:
 
 
 def model_of_all() -> Model:
-    """A model that knows every word of these files: what has no word that is known has no vector."""
+    """A model that knows every word of these files: a text without a known word has no vector."""
     texts = [
         *TEXTS,
         *LABELS,
@@ -303,7 +303,7 @@ def model_of_all() -> Model:
 
 
 def table() -> str:
-    """The table in Markdown; raises an error where a compressed file gives anything else than the plain one."""
+    """The table in Markdown; raises an error if a compressed file gives something else than the plain one."""
     lines = [f"| | {' | '.join(COMMANDS)} | also reported |", "|---" * (len(COMMANDS) + 2) + "|"]
     before, model = Path.cwd(), os.environ.get("SIAMESE_CBOW_MODEL")
     with tempfile.TemporaryDirectory() as folder:

@@ -61,7 +61,7 @@ def lower_cases(points: list[int]) -> str:
 
 
 def composing(points: list[int]) -> tuple[list[int], list[int]]:
-    """What NFC may change (alone, or after another character), and what it must take for a stranger.
+    """What NFC may change (alone, or after another character), and what it must leave alone.
 
     The library knows the combining characters of an old Unicode, and Python those of its own release. Whatever one of
     them does not know is left alone: then all agree, now and later.

@@ -16,6 +16,7 @@ from siamese_cbow.cli import main
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.evaluate import evaluate
 from siamese_cbow.evaluation.pair_files import pairs
+from siamese_cbow.evaluation.ranking import PLAIN_WORDS
 from siamese_cbow.evaluation.systems import TFIDF, TfIdfCosines
 from siamese_cbow.progress import Silent
 
@@ -171,10 +172,10 @@ def test_tfidf_is_that_of_scikit_learn(texts: list[tuple[str, str]], characters:
     cosines, is_empty = TfIdfCosines(characters).cosines(texts)
     flat = [sentence for pair in texts for sentence in pair]
     if characters:  # theirs cuts words at white space, ours by its tokenizer: give it the words
-        flat = [" ".join(TfIdfCosines(True)._words(sentence)) for sentence in flat]
+        flat = [" ".join(PLAIN_WORDS.words(sentence)) for sentence in flat]
         vectorizer = text.TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5))
     else:
-        vectorizer = text.TfidfVectorizer(tokenizer=TfIdfCosines()._words, token_pattern=None, lowercase=False)
+        vectorizer = text.TfidfVectorizer(tokenizer=PLAIN_WORDS.words, token_pattern=None, lowercase=False)
     try:
         rows = vectorizer.fit_transform(flat).toarray()
     except ValueError:  # no word at all

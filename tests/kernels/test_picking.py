@@ -8,7 +8,8 @@ import pytest
 from kernel_world import N_WORDS, corpus, keys, shape_of
 from siamese_cbow.kernels.batch.batch_records import Text
 from siamese_cbow.machine.threads import ThreadTeam
-from siamese_cbow.training.engine import BatchPicker, document_starts
+from siamese_cbow.training.batches import document_starts
+from siamese_cbow.training.engine import BatchPicker
 from siamese_cbow.training.stems import NO_STEMS
 
 

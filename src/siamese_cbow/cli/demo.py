@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from siamese_cbow.cli import Grouped
-from siamese_cbow.cli.options import threads_option
+from siamese_cbow.cli.options import PATH, threads_option
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import bar
@@ -36,8 +36,8 @@ PAIRS = (
 
 
 @click.command(name="demo", cls=Grouped)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the model to this folder.")
-@click.option("--text", "copy", type=click.Path(path_type=Path),
+@click.option("-o", "--output", type=PATH, help="Save the model to this folder.")
+@click.option("--text", "copy", type=PATH,
               help="Only copy the speeches to this new folder, to try other commands on them.")  # fmt: skip
 @threads_option
 def demo(output: Path | None, copy: Path | None, threads: int | None) -> None:

@@ -20,6 +20,7 @@ from siamese_cbow.cli.options import (
     FALLBACK,
     LANGUAGE,
     N_ROWS,
+    PATH,
     batched,
     cluster_options,
     model_option,
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 EXPLAINED = 200  # unknown words that `--unknown` explains: each takes a scan of all known words
 
 
-@click.command(name="encode", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="encode", cls=Grouped)
 @click.argument("sources", metavar="INPUT...", nargs=-1, required=True)
 @model_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--output", type=PATH, metavar="FILE",
               help="Output file: .npy, .parquet, .jsonl or .csv; all but .npy keep the other columns of a "
                    "table.  [default: JSON lines on standard output]")  # fmt: skip
 @click.option("--vector-column", default=VECTOR, metavar="NAME", help="Name of the vector column.")
@@ -55,7 +56,7 @@ EXPLAINED = 200  # unknown words that `--unknown` explains: each takes a scan of
 @click.option("--normalize", is_flag=True, help="Scale each vector to length 1.")
 @click.option("--truncate-dim", type=int, metavar="N", help="Keep only the first N dimensions.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=N_ROWS, help="Rows in memory at a time.")
-@click.option("--unknown", metavar="FILE", type=click.Path(path_type=Path),
+@click.option("--unknown", metavar="FILE", type=PATH,
               help="Write out-of-vocabulary words to this file, one `count word` per line, most frequent "
                    "first, with what stands in for each.")  # fmt: skip
 @threads_option
@@ -209,4 +210,4 @@ def _write_unknown(path: Path, counts: Counter[str], model: Model) -> None:
     lines = [f"{n} {word}{counts_as.get(word, '')}\n" for word, n in listed]
     with atomic_file(path) as file:
         file.write_text("".join(lines), encoding="utf-8", newline="\n")
-    click.echo(f"{counted(counts.total(), 'out-of-vocabulary word')}, {len(listed):,} distinct: {path}", err=True)
+    say(f"{counted(counts.total(), 'out-of-vocabulary word')}, {len(listed):,} distinct: {path}")

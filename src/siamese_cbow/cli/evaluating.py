@@ -11,6 +11,7 @@ import click
 
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
+    PATH,
     Function,
     cluster_options,
     encoding_option,
@@ -38,40 +39,40 @@ if TYPE_CHECKING:
 def sts_option(text: str) -> Callable[[Function], Function]:
     """Adds `--sts DIR`; the command gets `folders`."""
     default = (DEFAULT_FOLDER,)
-    return click.option("--sts", "folders", metavar="DIR", multiple=True, default=default, show_default=True, help=text)
+    return click.option("--sts", "folders", metavar="DIR", multiple=True, default=default, help=text)
 
 
 @click.command(name="evaluate", cls=Grouped)
 @click.argument("models", metavar="[MODEL]...", nargs=-1)
 @sts_option("Folder of STS sets, or an STS-Benchmark or SICK file. Repeatable.")
-@click.option("--protocol", type=click.Choice(["official", "paper"]), default="official", show_default=True,
+@click.option("--protocol", type=click.Choice(["official", "paper"]), default="official",
               help="official: only pairs with a gold score; paper: pairs without one score 0, as in the "
                    "paper.")  # fmt: skip
-@click.option("--adapt", type=click.Choice(["no", "set", "held-out"]), default="no", show_default=True,
+@click.option("--adapt", type=click.Choice(["no", "set", "held-out"]), default="no",
               help="set: first adapt each model to the sentences of the set, as `adapt` does; held-out: "
                    "adapt to the other nine tenths of the set.")  # fmt: skip
-@click.option("--pairs", "files", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
+@click.option("--pairs", "files", metavar="FILE", multiple=True, type=PATH,
               help="Your own test set, instead of --sts or in addition: a table of two texts and a score. "
                    "Adds tf-idf baselines and significance tests against the first model. Repeatable.")  # fmt: skip
 @click.option("--columns", metavar="LIST", default="", show_default=False,
               help="Columns of --pairs, by name or number: text,text,score.  [default: detected]")  # fmt: skip
 @click.option("--compare", is_flag=True, help="Test the first model against each of the others on every set.")
-@click.option("--bootstrap", metavar="N", type=click.IntRange(min=0), default=0, show_default=True,
+@click.option("--bootstrap", metavar="N", type=click.IntRange(min=0), default=0,
               help="Number of resamples for 95% intervals, such as 1000.")  # fmt: skip
-@click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
+@click.option("--tasks", "task_folder", metavar="DIR", type=PATH,
               help="Instead of STS, run the tasks in this folder: classification (DIR/transfer), retrieval "
               "(DIR/retrieval/NAME), documents (DIR/documents); with tf-idf and BM25 as baselines.")  # fmt: skip
-@click.option("--probe", "probes", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
+@click.option("--probe", "probes", metavar="FILE", multiple=True, type=PATH,
               help="Instead of STS, train a linear classifier on the labels in this file: one `text TAB "
                    "label` per line, or a table with a `label` column. Repeatable.")  # fmt: skip
 @text_column_option
 @encoding_option
-@click.option("--folds", metavar="N", type=int, default=10, show_default=True, help="Folds of --probe.")
+@click.option("--folds", metavar="N", type=int, default=10, help="Folds of --probe.")
 @click.option("--details", is_flag=True, help="Also print word counts, lexical overlap and unknown words for each set.")
 @click.option("--random/--no-random", "with_random", default=None,
               help="Add random vectors (and tf-idf for --pairs) as a baseline. On by default for tables and "
                    "--pairs, off for JSON.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed for random vectors and resampling.")
+@click.option("--seed", type=int, default=1, help="Seed for random vectors and resampling.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines: one object per model or comparison.")
 @cluster_options
 def evaluate(
@@ -219,7 +220,7 @@ def _print_tables(scores: Sequence[Scores], comparisons: Sequence[Comparison], *
     for comparison in comparisons:
         click.echo(verdict(comparison))
     for remark in remarks(scores):
-        click.echo(remark, err=True)
+        say(remark)
 
 
 def _wide_console() -> Console:
@@ -231,9 +232,7 @@ def _wide_console() -> Console:
 
 @click.command(name="download", cls=Grouped)
 @click.argument("what", type=click.Choice(["sts"]))
-@click.option(
-    "-o", "--to", "target", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Destination folder."
-)
+@click.option("-o", "--to", "target", metavar="DIR", default=DEFAULT_FOLDER, help="Destination folder.")
 def download(what: str, target: str) -> None:
     """Download the public STS sets of SemEval, STS-Benchmark and SICK.
 
@@ -247,14 +246,14 @@ def download(what: str, target: str) -> None:
     click.echo(f"{counted(len(sets), 'set')} in {target}; try: siamese-cbow evaluate random --sts {target}")
 
 
-@click.command(name="reproduce", cls=Grouped, context_settings={"show_default": True})
-@click.argument("folder", metavar="STREAM", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Output folder.")
+@click.command(name="reproduce", cls=Grouped)
+@click.argument("folder", metavar="STREAM", type=PATH)
+@click.option("-o", "--output", required=True, type=PATH, help="Output folder.")
 @sts_option("Folder of STS sets. Repeatable.")
 @click.option("--only", metavar="PARTS",
               help="Comma-separated parts: "
                    "table1,table2,table3,figure2,figure3,figure4,analysis,words,tasks.  [default: all]")  # fmt: skip
-@click.option("--tasks", "task_folder", metavar="DIR", type=click.Path(path_type=Path),
+@click.option("--tasks", "task_folder", metavar="DIR", type=PATH,
               help="Folder of tasks beyond similarity, as for `evaluate --tasks`; without it, the report "
                    "skips them.")  # fmt: skip
 @click.option("--skip-thought-hours", metavar="H", type=click.FloatRange(min=0, min_open=True),

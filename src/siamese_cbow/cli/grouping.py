@@ -13,8 +13,10 @@ import click
 from siamese_cbow.base.disk import check_file_replaceable
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
+    PATH,
     batched,
     files_or_stdin,
+    json_option,
     model_option,
     open_model,
     print_json,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from siamese_cbow.text.row_reader import Rows
 
 
-@click.command(name="dedup", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="dedup", cls=Grouped)
 @click.argument("files", nargs=-1)
 @model_option
 @click.option(
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
     help="Print the duplicates instead: cosine, location and text, location of the line kept.",
 )
 @click.option("--review", is_flag=True, help="Print each duplicate below the line it repeats, for review.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+@json_option
+@click.option("-o", "--output", type=PATH, metavar="FILE",
               help="Write the remaining rows to a .csv, .jsonl or .parquet file, with all columns.")  # fmt: skip
 @text_options
 @threads_option
@@ -143,13 +145,13 @@ def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path],
     return n, n_kept
 
 
-@click.command(name="cluster", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="cluster", cls=Grouped)
 @click.argument("files", nargs=-1, required=True)
 @model_option
 @click.option("-k", type=click.IntRange(min=1), metavar="N",
               help="Number of groups.  [default: the square root of half the number of lines, at most 20]")  # fmt: skip
 @click.option("--lines", is_flag=True, help="Print every line with its group number instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_option
 @click.option("--seed", default=1, help="Random seed for the initial centres.")
 @text_options
 @threads_option

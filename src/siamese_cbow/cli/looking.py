@@ -12,8 +12,10 @@ import click
 
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
+    PATH,
     batched,
     encoding_option,
+    json_option,
     model_named_once,
     model_option,
     open_model,
@@ -26,6 +28,7 @@ from siamese_cbow.errors import InputError, counted
 if TYPE_CHECKING:
     from siamese_cbow.base.arrays import Vectors
     from siamese_cbow.model.model import Model
+    from siamese_cbow.retrieval.index import Index
     from siamese_cbow.text.encodings import Decoding
 
 BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
@@ -112,13 +115,13 @@ def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple
         yield fields[0], fields[1]
 
 
-@click.command(name="neighbours", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="neighbours", cls=Grouped)
 @click.argument("words", metavar="WORD...", nargs=-1)
 @model_option
 @click.option("--negative", metavar="WORD", multiple=True, help="Word to subtract. Repeatable.")
 @click.option("-k", "--topn", "k", default=10, metavar="N", help="Number of words to print.")
 @click.option("--all-forms", is_flag=True, help="Include rare words and all forms of a word: guitar's, guitars.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_option
 def neighbours(
     words: tuple[str, ...], folder: Path | None, negative: tuple[str, ...], k: int, all_forms: bool, as_json: bool
 ) -> None:
@@ -179,8 +182,19 @@ def tell_unknown(model: Model, text: str) -> None:
         say(f"not in the model's vocabulary: {', '.join(others)}")
 
 
+def tell_stale(index: Index) -> None:
+    """One line about files of an index that have changed."""
+    from siamese_cbow.text.encodings import listed
+
+    if changed := index.stale():
+        say(
+            f"{counted(len(changed), 'file')} changed or deleted since {index.folder} was built ({listed(changed)}); "
+            f"hits show the old text. To update: siamese-cbow index -o {index.folder}"
+        )
+
+
 @click.command(name="info", cls=Grouped)
-@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@click.argument("positional", metavar="[MODEL]", required=False, type=PATH)
 @model_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--verify", is_flag=True, help="Also check the vectors against their stored hash.")

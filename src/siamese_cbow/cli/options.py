@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from siamese_cbow.words.unknown_words import Fallback
 
 
+PATH = click.Path(path_type=Path)
 MODEL_VARIABLE = "SIAMESE_CBOW_MODEL"
 LANGUAGE = f"{__name__}.language"  # in the context of a command
 FALLBACK = f"{__name__}.fallback"
@@ -73,7 +74,7 @@ def model_option(function: Function) -> Function:
         "--model",
         "folder",
         metavar="MODEL",
-        type=click.Path(path_type=Path),
+        type=PATH,
         envvar=MODEL_VARIABLE,
         help="Model folder, word vector file, or user/name on the Hugging Face Hub.  [env var: "
         f"{MODEL_VARIABLE}; default: `pretrained`, the model in the package]",
@@ -197,6 +198,7 @@ threads_option = click.option(
     help="Number of threads; the result does not depend on it.  [default: all cores]",
 )
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 code_option = click.option("--code", is_flag=True, help="Include code blocks of HTML and Markdown.")
 
 

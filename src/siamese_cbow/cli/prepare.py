@@ -11,6 +11,7 @@ import click
 from siamese_cbow.cli import SHARED, Grouped
 from siamese_cbow.cli.options import (
     AUTO,
+    PATH,
     Function,
     cluster_options,
     code_option,
@@ -29,16 +30,14 @@ DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(pre
 TEXT = TextSettings()
 HINTS = get_type_hints(TextSettings)
 CHOICES = {name: click.Choice(get_args(hint)) for name, hint in HINTS.items() if get_origin(hint) is Literal}
-TOKENIZER = WORDS_ONLY
 
 
 # How text becomes a stream: for `prepare`, and for `train`, which prepares its text if it is not a stream.
 PREPARING = (
-    click.option("--min-count", type=AUTO, default="auto", show_default=True, callback=none_if_auto,
+    click.option("--min-count", type=AUTO, default="auto", callback=none_if_auto,
                  help="Drop words that occur less often; auto: 1, 2 or 5, depending on the size of the text."),
-    click.option("--max-words", type=int, help=("Keep only this many of the most frequent words.  [default: "
-                                               "all]")),
-    click.option("--vocabulary", type=click.Path(path_type=Path),
+    click.option("--max-words", type=int, help="Keep only this many of the most frequent words.  [default: all]"),
+    click.option("--vocabulary", type=PATH,
                  help="Take the vocabulary from this file of `count word` lines."),
     click.option("--layout", default=TEXT.layout, type=CHOICES["layout"],
                  help="sentences: one per line, an empty line between documents; paragraphs: one per line; "
@@ -56,11 +55,10 @@ PREPARING = (
                  help="text: running text; groups: phrase pairs (PPDB or tab-separated)."),
     click.option("--languages", default="", metavar="LIST", show_default=False,
                  help="For groups of translations, the language of each column: en,de or English,German."),
-    click.option("--tokenizer", default=TOKENIZER.kind, type=click.Choice(get_args(Kind)),
+    click.option("--tokenizer", default=WORDS_ONLY.kind, type=click.Choice(get_args(Kind)),
                  help="whitespace: for text that is already tokenised."),
-    click.option("--lowercase/--cased", default=TOKENIZER.lowercase, help=("Treat The and the as the same "
-                                                                          "word.")),
-    click.option("--punctuation/--no-punctuation", default=TOKENIZER.punctuation,
+    click.option("--lowercase/--cased", default=WORDS_ONLY.lowercase, help="Treat The and the as the same word."),
+    click.option("--punctuation/--no-punctuation", default=WORDS_ONLY.punctuation,
                  help="Treat punctuation marks as words."),
     click.option("--max-distinct", default=DEFAULTS["max_distinct"],
                  help="Distinct words to hold in memory while counting; beyond that, the rarest are dropped."),
@@ -87,9 +85,9 @@ def preparing(options: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, "tokenizer": Tokenizer(options.pop("tokenizer"), **marks), **passed}
 
 
-@click.command(name="prepare", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="prepare", cls=Grouped)
 @click.argument("text", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Output folder.")
+@click.option("-o", "--output", required=True, type=PATH, help="Output folder.")
 @preparing_options
 @click.option("--restart", is_flag=True, help="Replace the stream in the output folder.")
 @threads_option
@@ -105,14 +103,13 @@ def prepare(text: tuple[str, ...], output: Path, cluster: str | None, workers: i
     settings is replaced only with --restart.
     """
     settings = preparing(options)
-    if cluster is not None:
+    if cluster is None:
+        prepare_stream(list(text), output=output, progress=True, **settings, **options)
+    else:
         from siamese_cbow.cluster import RayCluster
 
         options.pop("threads")
         RayCluster(cluster, workers).prepare(list(text), output=output, progress=True, **settings, **options)
-        click.echo(output)
-        return
-    prepare_stream(list(text), output=output, progress=True, **settings, **options)
     click.echo(output)
 
 

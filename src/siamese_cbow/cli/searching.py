@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli import SHARED, Grouped
-from siamese_cbow.cli.looking import import_numpy_quickly, tell_unknown
+from siamese_cbow.cli.looking import import_numpy_quickly, tell_stale, tell_unknown
 from siamese_cbow.cli.options import (
+    PATH,
     files_or_stdin,
+    json_option,
     model_option,
     open_model,
     progress_bar,
@@ -36,11 +38,11 @@ if TYPE_CHECKING:
     from siamese_cbow.retrieval.search import Hit
 
 
-@click.command(name="search", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="search", cls=Grouped)
 @click.argument("query")
 @click.argument("files", nargs=-1)
 @model_option
-@click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
+@click.option("--index", "index", type=PATH, metavar="DIR",
               help="Search an index written by `siamese-cbow index` instead of FILES.")  # fmt: skip
 @click.option("-k", default=10, metavar="N", type=click.IntRange(min=0),
               help="Number of hits; 0: all that reach --threshold.")  # fmt: skip
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 @click.option("-n/-N", "--line-number/--no-line-number", "with_line", default=True, show_default=False,
               help="Print the line or record number of each hit.  [default: on]")  # fmt: skip
 @text_options_of("auto")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_option
 @click.option("--color", default="auto", type=click.Choice(["auto", "always", "never"]),
               help="auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
 @threads_option
@@ -95,9 +97,7 @@ def search(
     mode = "exact" if exact else "meaning" if meaning else "hybrid"
     _check_swapped(query, files)
     before, after = (before_context, after_context) if context is None else (context, context)
-    wanted: Any = {
-        "k": k or None, "threshold": threshold, "before": before, "after": after, "mode": mode
-    }  # fmt: skip
+    wanted: Any = {"k": k or None, "threshold": threshold, "before": before, "after": after, "mode": mode}
     if index is not None:
         if files:
             raise click.UsageError(f"got both FILES ({files[0]}) and --index; expected only one of them")
@@ -158,11 +158,7 @@ def _in_index(query: str, index: Path, folder: Path | None, wanted: Mapping[str,
 
     model_folder, fallback = kept_model(index)
     opened = Index(index, model=open_model(folder or model_folder, fallback=fallback))
-    if changed := opened.stale():
-        say(
-            f"{counted(len(changed), 'file')} changed or deleted since {index} was built ({listed(changed)}); "
-            f"hits show the old text. To update: siamese-cbow index -o {index}"
-        )
+    tell_stale(opened)
     return opened.model, opened.search(query, **wanted), len(opened.manifest.files) > 1
 
 
@@ -250,9 +246,9 @@ class HitLines:
         return whole.sub(lambda match: click.style(match[0], fg="red", bold=True), text)
 
 
-@click.command(name="index", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="index", cls=Grouped)
 @click.argument("files", nargs=-1)
-@click.option("-o", "--output", "folder_of_index", required=True, type=click.Path(path_type=Path), metavar="DIR",
+@click.option("-o", "--output", "folder_of_index", required=True, type=PATH, metavar="DIR",
               help="Index folder.")  # fmt: skip
 @model_option
 @text_options_of("auto")
@@ -290,8 +286,8 @@ def index(
             progress=progress,
         )  # fmt: skip
     files_now = f"{changes.n_new:,} new, {changes.n_changed:,} changed, {changes.n_gone:,} deleted"
-    click.echo(f"{counted(changes.n_rows, 'row')}; files: {files_now}, {changes.n_same:,} unchanged", err=True)
+    say(f"{counted(changes.n_rows, 'row')}; files: {files_now}, {changes.n_same:,} unchanged")
     if check and (measured := Index(folder_of_index, model=model).check()):
         recall = f"recall@{measured['k']} {measured['recall']} of exact search over {measured['n_queries']} queries"
-        click.echo(f"no damage; {recall}, {measured['milliseconds']} ms per query", err=True)
+        say(f"no damage; {recall}, {measured['milliseconds']} ms per query")
     click.echo(folder_of_index)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siamese_cbow.cli import Grouped
-from siamese_cbow.cli.options import model_option, open_model, refuse_options, say
-from siamese_cbow.errors import InputError, MissingExtra, SettingsError, counted
+from siamese_cbow.cli.options import PATH, model_option, open_model, refuse_options, say
+from siamese_cbow.errors import InputError, MissingExtra, SettingsError
 
 if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
@@ -20,12 +20,12 @@ KEY_VARIABLE = "SIAMESE_CBOW_API_KEY"
 MEGABYTE = 1 << 20
 
 
-@click.command(name="serve", cls=Grouped, context_settings={"show_default": True})
+@click.command(name="serve", cls=Grouped)
 @click.argument("given", metavar="[[NAME=]MODEL]...", nargs=-1)
 @model_option
-@click.option("--index", "index", type=click.Path(path_type=Path), metavar="DIR",
+@click.option("--index", "index", type=PATH, metavar="DIR",
               help="Answer /search from an index written by `siamese-cbow index`.")  # fmt: skip
-@click.option("--models", "library", metavar="DIR", type=click.Path(path_type=Path),
+@click.option("--models", "library", metavar="DIR", type=PATH,
               help="Let the explorer page load the models in this folder.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
 @click.option(
@@ -90,18 +90,15 @@ def serve(
         refuse_options({"folder"}, f"the model is already named, {given[0]}; name several models as arguments")
     models, opened = _models(given, folder, index), None
     if index is not None:
+        from siamese_cbow.cli.looking import tell_stale
         from siamese_cbow.retrieval.index import Index
 
         opened = Index(index, model=next(iter(models.values())))
-        if changed := opened.stale():
-            say(
-                f"{counted(len(changed), 'file')} changed or deleted since {index} was built; to update: "
-                f"siamese-cbow index -o {index}"
-            )
+        tell_stale(opened)
     app = build(models, limits=limits, api_key=api_key, hosts=hosts, index=opened, folder=library)
     with listen(host, port) as listening:
         address = f"[{host}]" if ":" in host else host
-        click.echo(f"serving {', '.join(models)} on http://{address}:{listening.getsockname()[1]}", err=True)
+        say(f"serving {', '.join(models)} on http://{address}:{listening.getsockname()[1]}")
         run(app, listening, limits, log_level="info" if verbose else "warning")
 
 

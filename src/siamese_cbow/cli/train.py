@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,16 @@ import click
 
 from siamese_cbow.base.option_fields import Option, options
 from siamese_cbow.cli import SHARED, Grouped
-from siamese_cbow.cli.options import AUTO, AUTO_NUMBER, cluster_options, is_typed, refuse_options, say, threads_option
+from siamese_cbow.cli.options import (
+    AUTO,
+    AUTO_NUMBER,
+    PATH,
+    cluster_options,
+    is_typed,
+    refuse_options,
+    say,
+    threads_option,
+)
 from siamese_cbow.cli.prepare import prepare, preparing, preparing_options
 from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.model.storage import check_target
@@ -97,10 +106,10 @@ def recipe_headings(recipe: type) -> dict[str, list[str]]:
 
 @click.command(name="train", cls=Grouped)
 @click.argument("inputs", nargs=-1, required=True, metavar="TEXT|STREAM...")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Model folder.")
-@click.option("--stream", "stream_folder", type=click.Path(path_type=Path),
+@click.option("-o", "--output", type=PATH, help="Model folder.")
+@click.option("--stream", "stream_folder", type=PATH,
               help="Folder for the stream prepared from TEXT.  [default: OUTPUT@stream]")  # fmt: skip
-@click.option("--recipe", "recipe_name", default="contrastive", show_default=True, metavar="NAME|FILE",
+@click.option("--recipe", "recipe_name", default="contrastive", metavar="NAME|FILE",
               help=f"{', '.join(PRESETS)}, or a TOML file; the options below override it.")  # fmt: skip
 @options_of(SiameseCBOW)
 @preparing_options
@@ -111,9 +120,7 @@ def recipe_headings(recipe: type) -> dict[str, list[str]]:
 @click.option("--restart", is_flag=True,
               help="Replace the model or unfinished run in OUTPUT, and a stream made differently.")  # fmt: skip
 @options_of(Saving)
-@click.option(
-    "--write-recipe", "recipe_file", type=click.Path(path_type=Path), help="Also write the recipe to this TOML file."
-)
+@click.option("--write-recipe", "recipe_file", type=PATH, help="Also write the recipe to this TOML file.")
 @click.option("--dry-run", is_flag=True, help="Check everything and print the plan without training.")
 @cluster_options
 @click.option("--average-every", type=click.IntRange(min=1), metavar="N",
@@ -159,9 +166,12 @@ def train(
         raise click.UsageError(f"--output is missing; give the model folder: {command} (or use --dry-run)")
     if resume and output and not (output / "training").is_dir():
         raise InputError(f"{output} has no unfinished run; drop --resume to start one")
-    if cluster is not None:
-        _refuse_text(inputs)
-    if not are_streams(inputs):
+    has_streams = are_streams(inputs)
+    if cluster is not None and not has_streams:
+        raise InputError(
+            f"{inputs[0]} is not a stream; --cluster trains on streams: first run siamese-cbow prepare --cluster"
+        )
+    if not has_streams:
         refuse_options({"passes"}, "only for streams, one number for each; prepare every text first")
         if dry_run or output is None:
             click.echo(_plan_of_text(recipe, Corpus(list(inputs), text["text"])))
@@ -172,7 +182,8 @@ def train(
         streams = [_kept(list(inputs), folder, text, restart, threads)]
         kernels.wait()
     else:
-        _refuse_options_of_text(inputs[0])
+        of_text = {*TEXT_OPTIONS, "stream_folder"}
+        refuse_options(of_text, f"only for text, but {inputs[0]} is a stream that is already prepared")
         streams = [Stream.load(folder) for folder in inputs]
     mix = Mix(streams, _numbers(passes))
     given, recipe = recipe, fitted_to(recipe, mix)
@@ -199,14 +210,6 @@ def train(
     click.echo(output)
 
 
-def _refuse_text(inputs: Sequence[str]) -> None:
-    """Refuse text: a cluster trains on streams that all nodes see."""
-    if not are_streams(inputs):
-        raise InputError(
-            f"{inputs[0]} is not a stream; --cluster trains on streams: first run siamese-cbow prepare --cluster"
-        )
-
-
 _OF_BOTH = {"text", "output", "restart", "threads", "cluster", "workers"}
 TEXT_OPTIONS = {parameter.name for parameter in prepare.params} - _OF_BOTH
 SAVING_OPTIONS = {"resume", "restart", *(field.name for field in fields(Saving))}
@@ -225,7 +228,7 @@ def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool
         text, output=folder, restart="changed" if restart else False, threads=threads, progress=True, **settings
     )
     if _number_of(folder) != before:
-        click.echo(f"stream: {folder}", err=True)
+        say(f"stream: {folder}")
     return stream
 
 
@@ -240,13 +243,6 @@ def _name_of(source: str) -> str:
     return name if re.fullmatch(r"[\w@+=-]*\w", name) else "NAME"
 
 
-def _refuse_options_of_text(stream: str) -> None:
-    """Refuse options of text for a stream, which is already prepared: they would have no effect."""
-    refuse_options(
-        {*TEXT_OPTIONS, "stream_folder"}, f"only for text, but {stream} is a stream that is already prepared"
-    )
-
-
 def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:
     if name not in PRESETS and not Path(name).exists():
         raise InputError(f"there is no recipe {name}; expected {', '.join(PRESETS)}, or a TOML file that exists")
@@ -254,9 +250,7 @@ def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> Siames
     if steps:
         changes = {**changes, "postprocess": replace(recipe.postprocess or Postprocess(), **steps)}
     recipe = replace(recipe, **changes)
-    if name not in PRESETS:
-        return recipe
-    if "init" in changes and "dim" not in changes:
+    if name in PRESETS and "init" in changes and "dim" not in changes:
         from siamese_cbow.training.state import initial_model
 
         model = initial_model(recipe)

@@ -10,6 +10,7 @@ import click
 from siamese_cbow.base.disk import standard_stream
 from siamese_cbow.cli import Grouped
 from siamese_cbow.cli.options import (
+    PATH,
     files_or_stdin,
     model_named_once,
     model_option,
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from siamese_cbow.model.model import Model
 
 
-@click.command(name="adapt", cls=Grouped, context_settings={"show_default": True})
+output_option = click.option("-o", "--output", required=True, type=PATH, help="Folder of the new model.")
+
+
+@click.command(name="adapt", cls=Grouped)
 @click.argument("files", nargs=-1)
 @model_option
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@output_option
 @click.option("--dtype", type=click.Choice(get_args(Dtype)),
               help="Number format; only float32 can be undone later, and only siamese-cbow reads int4.  "
                    "[default: that of the model; int8 instead of int4]")  # fmt: skip
@@ -61,17 +65,17 @@ def adapt(
         adapted = adapted.compress(dtype or model.dtype)
     adapted.save(output, int4=dtype == "int4")
     known = counted(basis["words"], "known word")
-    click.echo(f"adapted to {counted(basis['texts'], 'text')} with {known}", err=True)
+    say(f"adapted to {counted(basis['texts'], 'text')} with {known}")
     click.echo(output)
 
 
 @click.command(name="combine", cls=Grouped)
-@click.argument("folders", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@click.argument("folders", metavar="MODEL...", nargs=-1, required=True, type=PATH)
+@output_option
 @click.option("--dim", type=int, metavar="N", help="Dimensions of the result.  [default: as in the first model]")
 @click.option("--weight", "weights", type=float, multiple=True, metavar="N",
               help="How much a model counts: one --weight per model, in their order.  [default: 1 each]")  # fmt: skip
-@click.option("--whiten", type=float, default=0.0, show_default=True, metavar="N",
+@click.option("--whiten", type=float, default=0.0, metavar="N",
               help="How far to make the new dimensions equally strong: 0 not at all, 1 fully.")  # fmt: skip
 def combine(
     folders: tuple[Path, ...], output: Path, dim: int | None, weights: tuple[float, ...], whiten: float
@@ -88,14 +92,14 @@ def combine(
     combined = combine(models, dim=dim, weights=weights or None, whiten=whiten)
     combined.save(output)
     dims = " + ".join(str(model.dim) for model in models)
-    click.echo(f"{counted(len(combined.vocabulary), 'word')}, {dims} -> {combined.dim} dimensions", err=True)
+    say(f"{counted(len(combined.vocabulary), 'word')}, {dims} -> {combined.dim} dimensions")
     click.echo(output)
 
 
 @click.command(name="compress", cls=Grouped)
-@click.argument("positional", metavar="[MODEL]", required=False, type=click.Path(path_type=Path))
+@click.argument("positional", metavar="[MODEL]", required=False, type=PATH)
 @model_option
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@output_option
 @click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Number format; only siamese-cbow reads int4.")
 @click.option("--dim", type=int, metavar="N", help="Keep N dimensions, chosen by principal component analysis.")
 @click.option("--words", type=int, metavar="N", help="Keep the N most frequent words.")
@@ -111,9 +115,9 @@ def compress(
     model = open_model(folder)
     smaller = model.compress(dtype, dim=dim, words=words)
     smaller.save(output, int4=True)
-    click.echo(f"{_size(model)} -> {_size(smaller)}", err=True)
+    say(f"{_size(model)} -> {_size(smaller)}")
     if smaller.dtype == "int4":
-        click.echo("only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8", err=True)
+        say("only siamese-cbow reads int4; for sentence-transformers and model2vec, add --dtype int8")
     click.echo(output)
 
 
@@ -132,7 +136,7 @@ def _size(model: Model) -> str:
 
 @click.command(name="convert", cls=Grouped)
 @click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("target", metavar="OUT", type=PATH)
 @click.option("--from", "source_format", type=click.Choice(READABLE), help="Format of IN.  [default: detected]")
 @click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT.  [default: by extension]")
 def convert(source: str, target: Path, source_format: str | None, target_format: str | None) -> None:

@@ -118,10 +118,10 @@ class RayCluster:
         restart: bool = False,
         progress: Progress | bool = SILENT,
     ) -> Model:
-        """Learns from streams on disk into a folder, and goes on where an unfinished training stopped.
+        """Trains on streams on disk into a folder; resumes an unfinished run.
 
-        average_every  batches of a worker between two averagings, by default those of 262,144 sentences / workers, or
-                       fewer; short rounds are nearer to one worker, and send more
+        average_every  batches of a worker between two averaging steps; by default 262,144 sentences divided by the
+                       workers, or fewer. Shorter rounds come closer to a single worker and send more
         """
         from siamese_cbow.cluster.rounds import train
 
@@ -139,7 +139,7 @@ class RayCluster:
         passes: Sequence[float] = (),
         average_every: int | None = None,
     ) -> str:
-        """What `train` would do: parts, memory of a worker, bytes of an averaging, an estimate of the time."""
+        """What `train` would do: parts, memory per worker, bytes per averaging step, an estimate of the time."""
         from siamese_cbow.cluster.training_job import description, training_job
 
         with self._connected() as session:
@@ -160,12 +160,12 @@ class RayCluster:
         vector_column: str = "vector",
         progress: Progress | bool = SILENT,
     ) -> int:
-        """Rows of files and URLs become a folder of Parquet files, a vector beside all columns; the number of rows."""
+        """Encodes files and URLs into a folder of Parquet files, vectors beside all columns; the number of rows."""
         from siamese_cbow.cluster.parallel_encode import EncodeSettings, encode
         from siamese_cbow.cluster.sources import sources_of
 
         text = text or TextSettings()
-        name = None if model is None else str(Path(model).absolute() if Path(model).exists() else model)
+        name = None if model is None else _for_nodes(model)
         settings = EncodeSettings(name, text, normalize, truncate_dim, language, fallback, vector_column)
         sources = sources_of(inputs, text)
         with shown(progress, "encoding", None, unit="rows") as reporter, self._connected() as session:
@@ -177,10 +177,14 @@ class RayCluster:
         """The scores of models on sets such as `sc.sts` gives, each on some node; `how` as `evaluate` takes it."""
         from siamese_cbow.cluster.parallel_encode import evaluate_each
 
-        paths = [str(Path(name).absolute()) if Path(name).exists() else name for name in models]
-        pairs = list(zip(paths, names or models, strict=True))
+        pairs = list(zip(map(_for_nodes, models), names or models, strict=True))
         with self._connected() as session:
             return evaluate_each(session, pairs, sets, seed, how)
+
+
+def _for_nodes(model: Path | str) -> str:
+    """The name of a model in any working directory: "models/books" -> "/home/me/models/books"; "pretrained" stays."""
+    return str(Path(model).absolute() if Path(model).exists() else model)
 
 
 def _listed(streams: Path | str | Sequence[Path | str]) -> list[Path | str]:

@@ -11,7 +11,6 @@ rows of all parts, in the order of their names, are the rows of the input.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.scores import Scores
 from siamese_cbow.evaluation.systems import open_system
 from siamese_cbow.formats.resolver import open_model
+from siamese_cbow.integrations.columns import arrow_vectors, parquet_writer
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.corpus import look_at, part_blocks
@@ -137,7 +137,7 @@ def parts_of(source: Source, text: TextSettings, part_rows: int, part_bytes: int
                 rows = 0
         return [EncodePart(source, span) for span in pairwise(bounds)] or [EncodePart(source, (0, 0))]
     if text.unit == "line":
-        with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder, paths_of([source], Path(folder)) as [path]:
+        with paths_of(source) as [path]:
             if look_at(path, text).is_cuttable:
                 return [EncodePart(source, span) for span in pairwise(piece_ranges(source.size, part_bytes))]
     return [EncodePart(source, None)]
@@ -161,12 +161,9 @@ def encode_part(scratch: Path, number: int, part: EncodePart, settings: EncodeSe
                 vectors = model.encode(
                     texts, normalize_embeddings=settings.normalize, truncate_dim=settings.truncate_dim, threads=1
                 )
-                rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim)
+                rows = arrow_vectors(vectors)
                 table = columns.append_column(pa.field(settings.vector_column, rows.type), rows)
-                writer = writer or pq.ParquetWriter(
-                    path, table.schema, compression="zstd", use_dictionary=columns.column_names,
-                    use_byte_stream_split=[f"{settings.vector_column}.list.element"],
-                )  # fmt: skip
+                writer = writer or parquet_writer(path, table.schema, settings.vector_column)
                 writer.write_table(table)
                 n_rows += len(texts)
         finally:
@@ -191,18 +188,17 @@ def _batches(part: EncodePart, settings: EncodeSettings) -> Iterator[tuple[Any, 
     if format_of(part.source.name).name == "Parquet":
         yield from _table_batches(part, settings.text.text_column, settings.vector_column)
         return
-    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
-        for texts in _text_batches(part, settings.text, Path(folder)):
-            yield pa.table({TEXT: pa.array(texts, pa.string())}), texts
+    for texts in _text_batches(part, settings.text):
+        yield pa.table({TEXT: pa.array(texts, pa.string())}), texts
 
 
-def _text_batches(part: EncodePart, text: TextSettings, folder: Path) -> Iterator[list[str]]:
+def _text_batches(part: EncodePart, text: TextSettings) -> Iterator[list[str]]:
     source = part.source
     if part.span is not None:
         blocks = part_blocks(source.read, source.name, source.size, range(*part.span), "sentences", "keep")
         yield from _some(each for block in blocks for each in block_texts(block))
         return
-    with paths_of([source], folder) as [path]:
+    with paths_of(source) as [path]:
         yield from _some(RowReader([path], text).texts())
 
 

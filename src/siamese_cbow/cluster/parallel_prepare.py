@@ -124,8 +124,8 @@ def scan(scratch: Path, number: int, shard: Shard, settings: Settings) -> dict[s
     for source in shard.sources:
         source.check()
     with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
-        files = [] if shard.pieces else shard.sources
-        with paths_of(files, Path(folder)) as paths, atomic_file(scratch / f"spool-{number:06d}") as path:
+        files = () if shard.pieces else shard.sources
+        with paths_of(*files) as paths, atomic_file(scratch / f"spool-{number:06d}") as path:
             names = paths if shard.pieces is None else [Path(shard.sources[0].name)]
             corpus = _ShardCorpus(shard, settings, names)
             counter = WordCounter(

@@ -21,8 +21,8 @@ from typing import Any
 
 from siamese_cbow.base.files import one_writer
 from siamese_cbow.cluster.averaging import LONGEST
-from siamese_cbow.cluster.node import Failure, PeerLostError
-from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors
+from siamese_cbow.cluster.node import PeerLostError
+from siamese_cbow.cluster.session import PLACE_SECONDS, Session, clear_errors, unwrapped
 from siamese_cbow.cluster.training_job import TrainingJob, threads_of, together, training_job
 from siamese_cbow.cluster.training_worker import LoneWorker, Lost, RoundReport, TrainingWorker
 from siamese_cbow.errors import ClusterError
@@ -117,26 +117,20 @@ def _losses(session: Session, lost: list[str], progress: Progress) -> Iterator[N
 
 def _train_alone(session: Session, job: TrainingJob, saving: Saving, restart: bool, progress: Progress) -> None:
     lost: list[str] = []
-    words, n_said = 0.0, 0
+    words = 0.0
     while True:
         with _losses(session, lost, progress):
             [worker] = _place(session, job, LoneWorker, saving, restart and not lost, max_concurrency=2)
-            done, n_said = worker.run.remote(), 0
-            while not session.ray.wait([done], timeout=PEEK_SECONDS)[0]:
+            run, is_done, n_said = worker.run.remote(), False, 0
+            while not is_done:
+                is_done = bool(session.ray.wait([run], timeout=PEEK_SECONDS)[0])
                 so_far, note, remarks = session.ray.get(worker.peek.remote())
                 progress.advance(max(0.0, so_far - words), note)
-                words, n_said = max(words, so_far), _say_rest(remarks, n_said, progress)
-            so_far, note, remarks = session.ray.get(worker.peek.remote())
-            progress.advance(max(0.0, so_far - words), note)
-            _say_rest(remarks, n_said, progress)
-            _checked(session, done)
+                for message in remarks[n_said:]:
+                    progress.say(message)
+                words, n_said = max(words, so_far), len(remarks)
+            _checked(session, run)
             return
-
-
-def _say_rest(remarks: Sequence[str], n_said: int, progress: Progress) -> int:
-    for message in remarks[n_said:]:
-        progress.say(message)
-    return len(remarks)
 
 
 def _train_together(session: Session, job: TrainingJob, saving: Saving, progress: Progress) -> None:
@@ -208,7 +202,7 @@ class _Rounds:
 
     def finish(self, counters: Counters) -> None:
         """Writes the model."""
-        self._checked(self._workers[0].finish.remote(counters))
+        _checked(self._session, self._workers[0].finish.remote(counters))
 
     def _round(self, number: int, n_rounds: int) -> tuple[list[RoundReport], str]:
         reports: list[RoundReport] = self._all("round", number, n_rounds)
@@ -226,7 +220,7 @@ class _Rounds:
         """Save a checkpoint; a finished epoch is finished in the checkpoint, too."""
         begun = {"batch": 0, "loss": 0.0, "loss_examples": 0} if ended else {}
         plain = [asdict(each) | {"epoch": each.epoch + ended} | begun for each in counters]
-        self._checked(self._workers[0].save_checkpoint.remote(number, plain))
+        _checked(self._session, self._workers[0].save_checkpoint.remote(number, plain))
         self._lost.clear()
 
     def _all(self, method: str, *arguments: Any) -> list[Any]:
@@ -236,11 +230,8 @@ class _Rounds:
         while waiting:
             ready, waiting = self._session.ray.wait(waiting, num_returns=1)
             for ref in ready:
-                self._checked(ref)
-        return [self._checked(ref) for ref in calls]
-
-    def _checked(self, ref: Any) -> Any:
-        return _checked(self._session, ref)
+                _checked(self._session, ref)
+        return [_checked(self._session, ref) for ref in calls]
 
 
 def _checked(session: Session, ref: Any) -> Any:
@@ -250,11 +241,9 @@ def _checked(session: Session, ref: Any) -> Any:
     except session.ray.exceptions.RayTaskError as error:  # a bug, not a loss
         with clear_errors(session.ray, session.address):
             raise error
-    if isinstance(value, Failure):
-        raise value.kind(value.message)
     if isinstance(value, Lost):
         raise PeerLostError(value.message)
-    return value
+    return unwrapped(value)
 
 
 def _tally(counters: Sequence[Counters]) -> Counters:

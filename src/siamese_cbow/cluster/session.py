@@ -32,7 +32,7 @@ from siamese_cbow.cluster.node import (
     reader_function,
     source_hash,
 )
-from siamese_cbow.errors import ClusterError, MissingExtra, SettingsError, SiameseCBOWError
+from siamese_cbow.errors import ClusterError, SettingsError, SiameseCBOWError, needs
 
 LOCAL = "local"
 RETRIES = 5  # of work whose process was lost
@@ -124,9 +124,7 @@ class Session:
         """The return value of a piece of work; raises its error if it failed."""
         with clear_errors(self.ray, self.address):
             value = self.ray.get(ref)
-        if isinstance(value, Failure):
-            raise value.kind(value.message)
-        return value
+        return unwrapped(value)
 
     def check_shared(self, folder: Path) -> None:
         """Raise an error unless all nodes see what is written to `folder`."""
@@ -196,24 +194,30 @@ def _guarded(function: Callable[..., Any], item: tuple[Any, ...]) -> Any:
     return guarded(lambda: function(*item))
 
 
+def unwrapped(value: Any) -> Any:
+    """What `guarded` returned on a node; raises the error of a `Failure`."""
+    if isinstance(value, Failure):
+        raise value.kind(value.message)
+    return value
+
+
 # Connecting
 
 
 def _imported() -> Any:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    try:
+    with needs("Ray", "ray"):
         import ray
-    except ImportError:
-        raise MissingExtra("Ray", "ray") from None
     return ray
 
 
 def _connect(ray: Any, address: str, workers: int | None) -> None:
     quiet: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+    if ray.is_initialized():
+        raise ClusterError("this process is already connected to a Ray cluster; call ray.shutdown() first")
     if address == LOCAL:
         cores = workers or os.cpu_count() or 1
-        _check_free(ray)
         with clear_errors(ray, address):
             ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, **quiet)
         return
@@ -222,7 +226,6 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
         _check_reachable(address, host, port)
     elif address != "auto":
         raise ClusterError(f"{address!r} is not the address of a Ray cluster; {EXPECTED}")
-    _check_free(ray)
     with clear_errors(ray, address), _without_warnings():
         ray.init(address=address, **quiet)
 
@@ -240,11 +243,6 @@ def _without_warnings() -> Iterator[None]:
             os.dup2(nowhere.fileno(), 2)
             after.callback(os.dup2, before, 2)
         yield
-
-
-def _check_free(ray: Any) -> None:
-    if ray.is_initialized():
-        raise ClusterError("this process is already connected to a Ray cluster; call ray.shutdown() first")
 
 
 def _check_reachable(address: str, host: str, port: str) -> None:

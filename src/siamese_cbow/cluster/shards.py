@@ -80,22 +80,21 @@ def piece_ranges(n_bytes: int, shard_bytes: int) -> list[int]:
 
 def samples(source: Source, text: TextSettings) -> list[bytes]:
     """Samples of a file, to detect its language."""
-    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder, paths_of([source], Path(folder)) as [path]:
+    with paths_of(source) as [path]:
         return language_samples(path, text)
 
 
 def look(sources: Sequence[Source], settings: Settings) -> list[FileLook | NoText]:
     """Step 1, for some files; for a table without a recognisable text column, the error."""
     looks: list[FileLook | NoText] = []
-    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
-        for source in sources:
-            try:
-                with paths_of([source], Path(folder)) as [path]:
-                    looks.append(look_at(path, settings.text))
-            except NoText as error:
-                if source.is_named:
-                    raise
-                looks.append(error)
+    for source in sources:
+        try:
+            with paths_of(source) as [path]:
+                looks.append(look_at(path, settings.text))
+        except NoText as error:
+            if source.is_named:
+                raise
+            looks.append(error)
     return looks
 
 

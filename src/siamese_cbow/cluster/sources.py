@@ -14,21 +14,25 @@ import itertools
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from siamese_cbow.base.disk import check_replaceable, clear_disk_errors, remove_ours
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.errors import ClusterError, InputError, MissingExtra, SiameseCBOWError
+from siamese_cbow.errors import ClusterError, InputError, SiameseCBOWError, needs
 from siamese_cbow.text.corpus import Corpus
 from siamese_cbow.text.reader import format_of
 from siamese_cbow.text.records import TextSettings
 
 MEMORY = "memory://"
 COPY_BYTES = 1 << 24
+# Errors of disks and stores.
+NO_PERMISSION = (
+    *("PermissionError", "NoCredentialsError", "PartialCredentialsError", "ClientError", "DefaultCredentialsError"),
+)
 PLAN = "plan.json"
 # What a job writes into its scratch folder, beside the parts of its output; all else stays.
 UNFINISHED = (
@@ -87,21 +91,15 @@ class Source:
                 with Path(self.name).open("rb") as file:
                     yield file
 
-    @contextmanager
-    def local(self, folder: Path) -> Iterator[Path]:
-        """A file on this node with its content: the file itself, or a copy while the block runs."""
+    def local(self, folder: Path) -> Path:
+        """A file on this node with its content: the file itself, or a copy in the folder."""
         if not self.is_url:
-            yield Path(self.name)
-            return
+            return Path(self.name)
         copy = Path(tempfile.mkdtemp(dir=folder)) / self.name.rpartition("/")[2]
         with copy.open("wb") as file:
             for begin in range(0, self.size, COPY_BYTES):
                 file.write(self.read(begin, min(begin + COPY_BYTES, self.size)))
-        try:
-            yield copy
-        finally:
-            copy.unlink()
-            copy.parent.rmdir()
+        return copy
 
     def check(self) -> None:
         """Raise an error unless it exists and is what the driver saw."""
@@ -190,10 +188,8 @@ def _looked_up(name: str) -> Source:
 
 
 def _system(url: str) -> tuple[Any, str]:
-    try:
+    with needs("fsspec", "ray"):
         import fsspec
-    except ImportError:
-        raise MissingExtra("fsspec", "ray") from None
     system, path = fsspec.core.url_to_fs(url)
     return system, str(path)
 
@@ -207,13 +203,11 @@ def store_errors(name: str) -> Iterator[None]:
         raise
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"no such file: {name}; check the name, and that all nodes see it") from None
-    except PermissionError as error:
-        raise ClusterError(f"no permission to read {name} ({error}); check the credentials on every node") from None
     except ImportError as error:
         raise ClusterError(f"{name} needs another library ({error})") from None
     except Exception as error:
         kind = type(error).__name__
-        if kind in ("NoCredentialsError", "PartialCredentialsError", "ClientError", "DefaultCredentialsError"):
+        if kind in NO_PERMISSION:
             raise ClusterError(
                 f"no permission to read {name} ({kind}: {error}); check the credentials on every node"
             ) from None
@@ -223,10 +217,10 @@ def store_errors(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def paths_of(sources: Sequence[Source], folder: Path) -> Iterator[list[Path]]:
-    """Local files for sources on this node; errors name the sources."""
-    with ExitStack() as stack:
-        paths = [stack.enter_context(source.local(folder)) for source in sources]
+def paths_of(*sources: Source) -> Iterator[list[Path]]:
+    """Local files for sources on this node, while the block runs; errors name the sources."""
+    with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
+        paths = [source.local(Path(folder)) for source in sources]
         try:
             yield paths
         except SiameseCBOWError as error:

@@ -15,6 +15,7 @@ from siamese_cbow.cluster.session import Node, Session
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
+from siamese_cbow.training.batches import keep_chances
 from siamese_cbow.training.optimizers import state_shapes
 from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import Recipe
@@ -105,12 +106,11 @@ def threads_of(nodes: Sequence[Node], n_workers: int) -> int:
 
 
 def row_shares(plan: Plan) -> Floats:
-    """The share of each row among the training words, (n_rows,); a shared row has the sum over its words."""
+    """The share of each row among all words, (n_rows,), after subsampling; a shared row has the sum over its words."""
     counts = np.asarray(plan.vocabulary.counts, np.float64)
     share = counts / max(1.0, counts.sum())
     if plan.recipe.subsample:
-        ratio = plan.recipe.subsample / np.maximum(share, 1e-30)
-        share = share * np.minimum(1, np.sqrt(ratio) + ratio)
+        share *= keep_chances(counts, plan.recipe.subsample)
     rows = np.concatenate([share, np.zeros(plan.stems.n_shared)])
     if plan.stems.n_shared:
         shares = plan.stems.rows >= 0
@@ -151,19 +151,19 @@ def description(session: Session, job: TrainingJob, mix: Mix) -> str:
     lines = [
         f"{n} workers of {threads} threads on {len(session.live_nodes())} nodes",
         f"one part of the text each: about {mix.n_tokens / n:,.0f} tokens, {per_worker:,} batches per epoch",
-        f"memory per worker: {state / 1000000.0:,.0f} MB of vectors and optimiser state"
+        f"memory per worker: {state / 1e6:,.0f} MB of vectors and optimiser state"
         + (f", {state / n / 1e6:,.0f} MB of the rows it owns" if n > 1 else "")
         + ", less than 1 GB for everything else",
     ]
     if n > 1:
         lines.append(
             f"{n_rounds:,} rounds of {min(job.average_every, per_worker):,} batches; after each, a worker "
-            f"sends and receives about {sent / 1000000.0:,.0f} MB, and in every {LONGEST}th round up to "
-            f"{2 * state / 1000000.0:,.0f} MB"
+            f"sends and receives about {sent / 1e6:,.0f} MB, and in every {LONGEST}th round up to "
+            f"{2 * state / 1e6:,.0f} MB"
         )
     lines.append(
         f"about {training + averaging:,.1f} minutes, {averaging / (training + averaging):.0%} of them "
-        f"averaging: {WORDS_PER_SECOND / 1000000.0:.0f} million words per second and core, "
-        f"{BYTES_PER_SECOND / 1000000000.0:.0f} GB/s of rows"
+        f"averaging: {WORDS_PER_SECOND / 1e6:.0f} million words per second and core, "
+        f"{BYTES_PER_SECOND / 1e9:.0f} GB/s of rows"
     )
     return "".join(f"# {line}\n" for line in lines) + "# nothing was trained: --dry-run"

@@ -12,7 +12,7 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     scores        the one place that scores a set, and aggregates of several
       [Scores, SetScore, headline, mean]
     evaluate      encode, take cosines, score; optionally adapted to the text of each set
-      [PairSystem, System, evaluate, unknown_words]
+      [PairSystem, System, evaluate, unit_vectors, unknown_words]
     significance  is one system significantly better than another? [Comparison, DAGGER, compare, wilcoxon]
     verdicts      does a claim hold? Intervals over pairs and runs, and which rivals are sound
       [FAILS, HOLDS, NEAR, UNDECIDED, Decision, Resampled, Statistic, Verdict, crowding, decide, decide_by_runs,

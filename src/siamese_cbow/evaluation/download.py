@@ -165,7 +165,7 @@ def _write(packed: Path, open_member: Opener, target: Path) -> None:
     assert source is not None  # a regular file always opens
     with source, atomic_file(target) as written, written.open("wb") as file:
         size = 0
-        while piece := source.read(1 << 16):
+        while piece := source.read(CHUNK):
             size += len(piece)
             if size > LARGEST:
                 raise InputError(f"{packed} contains a file {target.name} of more than {LARGEST:,} bytes; not unpacked")

@@ -29,7 +29,7 @@ from siamese_cbow.evaluation.correlation import bootstrap as resample
 from siamese_cbow.evaluation.correlation import set_rng
 from siamese_cbow.evaluation.pair_sets import Flags, PairSet, Protocol, counted
 from siamese_cbow.evaluation.scores import ADAPTED, Adapt, Scores, SetScore
-from siamese_cbow.model.geometry import gram_of
+from siamese_cbow.model.geometry import gram_of, units
 from siamese_cbow.model.model import Model
 from siamese_cbow.transform.adaptation import adaptation, evened, not_adapted, scaled_along, shares_of
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -95,6 +95,11 @@ def evaluate(
     return Scores(name, protocol, tuple(scores), adapt)
 
 
+def unit_vectors(system: System, texts: Sequence[str]) -> Vectors:
+    """The vectors of texts at length 1, (n_texts, dim); zeros for a text without a known word."""
+    return units(np.asarray(system.encode(list(texts)), np.float32))
+
+
 def unknown_words(system: System | PairSystem, pair_set: PairSet) -> int | None:
     """How many words of a set a system does not know; None if it can't say."""
     tokenizer = getattr(system, "tokenizer", None)
@@ -115,10 +120,8 @@ def _cosines(system: System | PairSystem, sets: Sequence[PairSet], name: str) ->
     """For each set the cosines (n_pairs,) and which pairs have a zero vector; `encode` is called once for all."""
     if isinstance(system, PairSystem):
         return [system.cosines(pair_set.pairs) for pair_set in sets]
-    place: dict[str, int] = {}
-    for pair_set in sets:
-        for sentence in pair_set.sentences:
-            place.setdefault(sentence, len(place))
+    sentences = dict.fromkeys(sentence for pair_set in sets for sentence in pair_set.sentences)
+    place = {sentence: i for i, sentence in enumerate(sentences)}
     vectors = _encoded(system, list(place), name)
     rows = [np.array([[place[left], place[right]] for left, right in pair_set.pairs]) for pair_set in sets]
     return [_cosines_of_pairs(vectors[pairs[:, 0]], vectors[pairs[:, 1]]) for pairs in rows]

@@ -67,10 +67,7 @@ def _is_header(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> bool:
     """Whether the first row of a file names its columns: it has the requested names, or no number where others do."""
     if any(name in rows[0] for name in wanted):
         return True
-    numeric = [_is_number(cell) for cell in rows[0]]
-    return not any(
-        is_number and place in _number_columns(rows[1:], len(rows[0])) for place, is_number in enumerate(numeric)
-    )
+    return not any(_is_number(rows[0][place]) for place in _number_columns(rows[1:], len(rows[0])))
 
 
 def _number_columns(rows: Sequence[Sequence[str]], n: int) -> list[int]:

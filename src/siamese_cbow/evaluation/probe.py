@@ -129,11 +129,9 @@ def classified(
     if system is None:
         # Sparse counts need a weaker penalty than dense vectors: of 1, 10 and 30, tf-idf does best with 10 on MR.
         classifier = LogisticRegression(C=10.0, max_iter=2000)
-        texts = (
-            [" ".join(texts) for texts in zip(data.texts, data.seconds, strict=True)] if data.seconds else data.texts
-        )
+        texts = map(" ".join, zip(data.texts, data.seconds, strict=True)) if data.seconds else data.texts
         pipeline = make_pipeline(TfidfVectorizer(ngram_range=(1, ngrams)), classifier)
-        features: NDArray[Any] = np.array(texts, object)
+        features: NDArray[Any] = np.array(list(texts), object)
     else:
         # Standardised dimensions make the regression's penalty meaningful, whatever the lengths of the vectors.
         pipeline, features = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)), _features(system, data)
@@ -143,9 +141,7 @@ def classified(
     else:
         cut = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(features, labels))
     fold_of, is_correct = np.full(n, -1, np.int64), np.zeros(n, bool)
-    with (
-        one_thread()
-    ):  # on a busy machine, BLAS threads spend a hundred times longer waiting for each other than working
+    with one_thread():  # on a busy machine, BLAS threads wait for each other a hundred times longer than they work
         for fold, (learnt, tested) in enumerate(cut):
             try:
                 pipeline.fit(features[learnt], labels[learnt])

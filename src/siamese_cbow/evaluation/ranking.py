@@ -12,19 +12,20 @@ document. The gain of a document is its score; for grades 1 to 4 it is 4 to 1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.errors import InputError
-from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.evaluation.evaluate import System, unit_vectors
 from siamese_cbow.kernels.bm25 import idf, norms, saturated
-from siamese_cbow.model.geometry import units
 from siamese_cbow.text.json_files import table_rows
 from siamese_cbow.words.tokenizer import Tokenizer
 
@@ -32,7 +33,7 @@ DEPTH = 10  # of nDCG
 K1 = 1.2  # of BM25: Lucene's default
 WORST = 4  # grade that still counts as relevant
 NDCG, AP = f"nDCG@{DEPTH}", "MAP"
-_WORDS = Tokenizer(punctuation=False)
+PLAIN_WORDS = Tokenizer(punctuation=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +52,8 @@ class Collection:
 
     def items(self, system: System) -> dict[str, Floats]:
         """nDCG@10 and average precision of each judged query, (n_judged,)."""
-        texts, queries = list(self.documents), [self.queries[query] for query in self.judged]
-        rows, asked = (units(np.asarray(system.encode(each), np.float32)) for each in (texts, queries))
-        return self.scored(asked @ rows.T)
+        asked = unit_vectors(system, [self.queries[query] for query in self.judged])
+        return self.scored(asked @ unit_vectors(system, self.documents).T)
 
     def beside(self) -> dict[str, dict[str, Floats]]:
         """BM25, which needs no vectors."""
@@ -89,23 +89,37 @@ def average_precision(ranked: Sequence[int], gains: Mapping[int, float]) -> floa
     return float((np.arange(1, len(hits) + 1) / (hits + 1)).sum() / len(gains))
 
 
+class CountTable(NamedTuple):
+    """How often features occur in texts: the feature of column columns[i] occurs counts[i] times in text rows[i]."""
+
+    place: dict[str, int]  # the column of each feature
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    counts: Floats
+
+
+def count_table(texts: Iterable[Iterable[str]]) -> CountTable:
+    """The features of each text, counted: [["a", "b", "a"], ["b"]] -> rows 0 0 1, columns 0 1 1, counts 2 1 1."""
+    counted = [Counter(features) for features in texts]
+    place = {feature: i for i, feature in enumerate(dict.fromkeys(chain.from_iterable(counted)))}
+    rows = np.repeat(np.arange(len(counted)), np.array([*map(len, counted)], np.int64))
+    columns = np.array([place[feature] for features in counted for feature in features], np.int64)
+    return CountTable(place, rows, columns, np.array([n for each in counted for n in each.values()], np.float64))
+
+
 def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32]:
     """BM25 with Lucene's parameters, (n_queries, n_documents): no stop words, no stems."""
-    counted = [Counter(_WORDS.words(text)) for text in documents]
-    place = {word: i for i, word in enumerate(dict.fromkeys(word for words in counted for word in words))}
-    ends = np.cumsum([0, *map(len, counted)])
-    columns = np.array([place[word] for words in counted for word in words], np.int64)
-    counts = np.array([n for words in counted for n in words.values()], np.float64)
-    lengths = np.array([words.total() for words in counted], np.float64)
-    asks = np.repeat(norms(lengths / max(1.0, lengths.mean()), K1), np.diff(ends))
+    place, rows, columns, counts = count_table(map(PLAIN_WORDS.words, documents))
+    lengths = np.bincount(rows, counts, minlength=len(documents))
+    asks = norms(lengths / max(1.0, lengths.mean()), K1)[rows]
     frequencies = np.bincount(columns, minlength=len(place))
     worth = idf(frequencies, len(documents))[columns] * saturated(counts, asks, K1)
     by_word = np.argsort(columns, kind="stable")  # documents grouped by word; those of a word begin at starts[word]
-    postings = np.repeat(np.arange(len(documents)), np.diff(ends))[by_word]
-    starts, worth = np.concatenate(([0], np.cumsum(frequencies))), worth[by_word]
+    postings, worth = rows[by_word], worth[by_word]
+    starts = np.concatenate(([0], np.cumsum(frequencies)))
     scores = np.zeros((len(queries), len(documents)))
     for row, query in zip(scores, queries, strict=True):
-        for word, n in Counter(word for word in _WORDS.words(query) if word in place).items():
+        for word, n in Counter(word for word in PLAIN_WORDS.words(query) if word in place).items():
             span = slice(starts[place[word]], starts[place[word] + 1])
             row[postings[span]] += n * worth[span]
     return scores.astype(np.float32)

@@ -7,10 +7,8 @@ that are not a table of vectors: they compare sentences, but have no word vector
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from siamese_cbow.baselines.skip_thought.encoder import FORMAT as SKIP_THOUGHT
 from siamese_cbow.errors import needs
 from siamese_cbow.evaluation.evaluate import PairSystem, System
 from siamese_cbow.evaluation.pair_sets import PairSet
+from siamese_cbow.evaluation.ranking import PLAIN_WORDS, count_table
 from siamese_cbow.formats.known_formats import Look
 from siamese_cbow.formats.resolver import local_path, open_model
 from siamese_cbow.formats.static_folder import other_modules
@@ -31,7 +30,6 @@ from siamese_cbow.transform.estimates import idf
 from siamese_cbow.words.tokenizer import Tokenizer
 
 RANDOM = "random"
-_WORDS = Tokenizer(punctuation=False)
 
 
 @dataclass(frozen=True)
@@ -46,16 +44,10 @@ class TfIdfCosines:
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> tuple[Floats, NDArray[np.bool_]]:
         """(n_pairs,) cosines, and (n_pairs,) whether one of the two texts has no word; its cosine is 0."""
-        counted = [Counter(self._features(text)) for pair in pairs for text in pair]
-        place: dict[str, int] = {}
-        for feature in chain.from_iterable(counted):
-            place.setdefault(feature, len(place))
-        ends = np.cumsum([0, *map(len, counted)])
-        columns = np.array([place[feature] for features in counted for feature in features], np.int64)
-        counts = np.array([n for features in counted for n in features.values()], np.float64)
-        rows = np.repeat(np.arange(len(counted)), np.diff(ends))
-        weights = counts * idf(np.bincount(columns, minlength=len(place)), len(counted))[columns]
-        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=len(counted)))
+        n_texts = 2 * len(pairs)
+        place, rows, columns, counts = count_table(self._features(text) for pair in pairs for text in pair)
+        weights = counts * idf(np.bincount(columns, minlength=len(place)), n_texts)[columns]
+        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=n_texts))
         # A number for each feature of each pair: counts of shared features are multiplied.
         keys, is_second = rows // 2 * len(place) + columns, rows % 2 == 1
         shared, first, second = np.intersect1d(
@@ -66,11 +58,8 @@ class TfIdfCosines:
         both = lengths[::2] * lengths[1::2]
         return np.clip(products / np.where(both > 0, both, 1.0), -1.0, 1.0), both == 0
 
-    def _words(self, text: str) -> list[str]:
-        return _WORDS.words(text)
-
     def _features(self, text: str) -> Iterator[str]:
-        words = self._words(text)
+        words = PLAIN_WORDS.words(text)
         if not self.characters:
             yield from words
             return

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,11 +24,10 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.evaluation.correlation import Interval, interval
-from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.evaluation.evaluate import System, unit_vectors
 from siamese_cbow.evaluation.ranking import collections
 from siamese_cbow.evaluation.transfer import transfer_sets
 from siamese_cbow.evaluation.verdicts import item_replicates
-from siamese_cbow.model.geometry import units
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.row_reader import iter_lines
 
@@ -53,11 +53,8 @@ class Documents:
 
     def items(self, system: System) -> dict[str, Floats]:
         """A score for each document and for each passage."""
-
-        def encoded(texts: list[str]) -> NDArray[Any]:
-            return units(np.asarray(system.encode(texts), np.float32))
-
-        first, second, passages = (encoded(texts) for texts in (*self._halves(), self._passages()[0]))
+        texts = (*self._halves(), self._passages()[0])
+        first, second, passages = (unit_vectors(system, each) for each in texts)
         return self._scored(first @ second.T, passages @ passages.T)
 
     def beside(self) -> dict[str, dict[str, Floats]]:
@@ -118,15 +115,9 @@ def _read(path: Path) -> Documents:
 
 
 def _documents(path: Path) -> Iterator[list[str]]:
-    words: list[str] = []
-    for line in iter_lines(path, Decoding()):
-        if line.strip():
-            words += line.split()
-        elif words:
-            yield words
-            words = []
-    if words:
-        yield words
+    for is_text, lines in groupby(iter_lines(path, Decoding()), key=lambda line: bool(line.strip())):
+        if is_text:
+            yield [word for line in lines for word in line.split()]
 
 
 READERS = {"transfer": transfer_sets, "retrieval": collections, "documents": document_sets}

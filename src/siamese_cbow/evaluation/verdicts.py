@@ -101,34 +101,29 @@ class Resampled:
         return point
 
 
-def resampled_pearsons(runs: Sequence[Scores], *, n: int = RESAMPLES, seed: int = 1) -> Floats:
+def resampled_pearsons(runs: Sequence[Scores], *, n: int = RESAMPLES) -> Floats:
     """Pearson of each set in each resample of its pairs, (n_runs, n, n_sets); the draw depends only on the set."""
     columns = []
     for scores in zip(*(run.sets for run in runs), strict=True):
         gold = scores[0].gold - scores[0].gold.mean()
-        drawn = np.concatenate(list(resamples(len(gold), n, set_rng(scores[0].name, seed))))
+        drawn = np.concatenate(list(resamples(len(gold), n, set_rng(scores[0].name, 1))))
         columns.append(
             [weighted_pearson(drawn, score.predictions - score.predictions.mean(), gold) for score in scores]
         )
     return np.moveaxis(np.array(columns), 0, -1)
 
 
-def drawn_runs(name: str, n_runs: int, *, n: int = RESAMPLES) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Which run represents a system in each resample, (n,): a function of the system's name."""
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    return np.asarray(rng.integers(n_runs, size=n), np.int64)
-
-
 def one_run_each(name: str, pearsons: Floats) -> Floats:
-    """(n_runs, n, ...) -> (n, ...): for each resample, the values of the run drawn for it."""
+    """(n_runs, n, ...) -> (n, ...): for each resample, the values of the run that the system's name draws for it."""
     n = pearsons.shape[1]
-    picked: Floats = pearsons[drawn_runs(name, len(pearsons), n=n), np.arange(n)]
+    drawn = np.random.default_rng(zlib.crc32(name.encode())).integers(len(pearsons), size=n)
+    picked: Floats = pearsons[drawn, np.arange(n)]
     return picked
 
 
-def item_replicates(name: str, items: Floats, *, n: int = RESAMPLES, seed: int = 1) -> Floats:
+def item_replicates(name: str, items: Floats, *, n: int = RESAMPLES) -> Floats:
     """The mean over items in each resample, (n,), from items (n_runs, n_items): examples or queries, resampled."""
-    drawn = np.concatenate(list(resamples(items.shape[1], n, set_rng("items", seed)))) / items.shape[1]
+    drawn = np.concatenate(list(resamples(items.shape[1], n, set_rng("items", 1)))) / items.shape[1]
     return one_run_each(name, np.stack([drawn @ run for run in items]))
 
 

@@ -3,7 +3,8 @@
     gensim     KeyedVectors, both ways
     sklearn    SentenceVectorizer, for pipelines and grid searches
     langchain  Embeddings, for vector stores and retrievers
-    columns    columns of texts -> columns of vectors: pandas, polars, pyarrow
+    columns    columns of texts -> columns of vectors: pandas, polars, pyarrow; vectors in Parquet files
+      [arrow_vectors, parquet_writer]
 
 Each module imports its library on use; if it is missing, the error says what to type.
 """

@@ -34,7 +34,7 @@ def to_keyed_vectors(model: Model | str | os.PathLike[str] | None) -> Any:
 def from_keyed_vectors(vectors: Any, *, tokenizer: Tokenizer | None = None) -> Model:
     """A model of the words of gensim's `KeyedVectors` (or of a `Word2Vec`, whose `wv` it is).
 
-    Without a tokenizer it is our own, which lowercases text unless the words have capitals.
+    The default tokenizer is ours; it lowercases text unless the words have capitals.
     """
     vectors = getattr(vectors, "wv", vectors)
     words = list(getattr(vectors, "index_to_key", ()))

@@ -30,14 +30,14 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Raw texts -> (n_texts, dim) float32, the means of their words' vectors.
 
     model         a model, or the name of one as for `siamese_cbow.load`; None: `fit` learns word vectors from its texts
-    adapt         `fit` makes the model fit the texts it gets: see `Model.adapt`
+    adapt         `fit` adapts the model to its texts: see `Model.adapt`
     normalize     vectors of length 1
     truncate_dim  only the first dimensions; None: all
     dim, epochs, min_count, seed, recipe, changes
-                  how to learn, where there is no model: `recipe` is a name such as "contrastive" or "paper", `changes`
+                  how to train without a given model: `recipe` is a name such as "contrastive" or "paper", `changes`
                   more settings of `SiameseCBOW`. A few thousand texts want many epochs, a low min_count and a softer
                   softmax: changes={"temperature": 0.1}
-    threads       all cores, unless said; the result does not depend on it
+    threads       by default all cores; the result does not depend on it
 
     After `fit`, `model_` is the model: `vectorizer.model_.neighbours("cat")`.
     """

@@ -85,12 +85,11 @@ def overlap(view: View) -> Iterator[Claim]:
 
 def _below(view: View, place: int) -> Statistic:
     defined = view.defined
+    return lambda figures: figures[..., defined].mean(axis=-1) - figures[..., place]
 
-    def statistic(figures: Floats) -> Floats:
-        below: Floats = figures[..., defined].mean(axis=-1) - figures[..., place]
-        return below
 
-    return statistic
+def _lead(place: int) -> Statistic:
+    return lambda first, *others: first[..., place] - np.max([other[..., place] for other in others], axis=0)
 
 
 def named_sets(view: View) -> Iterator[Claim]:
@@ -138,15 +137,7 @@ def _best_of_all(view: View) -> Iterator[Claim]:
         sound = [rival for rival in rivals if not view.unsound(rival, treatment)]
         why = "" if sound else "none of them is a sound rival"
         systems = [view.resampled(system, treatment) for system in (key, *(sound or rivals))]
-
-        def lead(first: Floats, *others: Floats, place: int = 0) -> Floats:
-            ahead: Floats = first[..., place] - np.max([other[..., place] for other in others], axis=0)
-            return ahead
-
-        decisions = [
-            decide_statistic(lambda *r, place=place: lead(*r, place=place), *systems, above=0).but(why)
-            for place in places
-        ]
+        decisions = [decide_statistic(_lead(place), *systems, above=0).but(why) for place in places]
         shown = [f"{view.names[place]} {value_of(decision)}" for place, decision in zip(places, decisions, strict=True)]
         yield Claim(
             f"belief-{key}-{treatment}",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.score_tables import number
-from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, Decision, Resampled, decide_statistic, every
+from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, Decision, Resampled, Statistic, decide_statistic, every
 from siamese_cbow.paper.document import Claim, because, count_of, listed, value_of
 from siamese_cbow.paper.recipes import PUBLISHED, READINGS
 from siamese_cbow.paper.view import View
@@ -56,7 +56,8 @@ def epochs(view: View) -> Iterator[Claim]:
 def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> Iterator[Claim]:
     """deft-news falls, 2013 OnWN rises and both settle; MSRvid drops after the first epoch."""
     last = curve[-1][0]
-    before, early, late, end = curve[0][1], curve[1][1], _at(curve, last * 0.8), curve[-1][1]
+    _, late = min(curve, key=lambda point: abs(point[0] - last * 0.8))
+    before, early, end = curve[0][1], curve[1][1], curve[-1][1]
 
     def change(place: int, start: Resampled, finish: Resampled, sign: int) -> Decision:
         return decide_statistic(lambda a, b: sign * (b[..., place] - a[..., place]), start, finish, above=0)
@@ -105,11 +106,6 @@ def _curve(view: View, key: str) -> list[tuple[float, Resampled]]:
     return [(runs[0]["points"][i]["epoch"], view.points(key, [run["points"][i] for run in runs])) for i in range(n)]
 
 
-def _at(curve: Sequence[tuple[float, Resampled]], epoch: float) -> Resampled:
-    """The point nearest to an epoch."""
-    return min(curve, key=lambda point: abs(point[0] - epoch))[1]
-
-
 def _course(view: View, first: Resampled, last: Resampled) -> str:
     """Where the mean over sets starts and ends."""
     start, end = (view.mean([None if np.isnan(r) else float(r) for r in place.point]) for place in (first, last))
@@ -122,8 +118,7 @@ def _n_little(view: View, points: Sequence[Resampled]) -> Decision:
 
     def statistic(*figures: Floats) -> Floats:
         every_point = np.stack([scores[..., places] for scores in figures])
-        count: Floats = (every_point.max(axis=0) - every_point.min(axis=0) < LITTLE).sum(axis=-1).astype(np.float64)
-        return count
+        return np.asarray((np.ptp(every_point, axis=0) < LITTLE).sum(axis=-1), np.float64)
 
     return decide_statistic(statistic, *points, above=len(places) / 2)
 
@@ -144,14 +139,7 @@ def negatives(view: View) -> Iterator[Claim]:
         few, many = [points[n] for n in points if n <= 2], [points[n] for n in points if n > 2]
         if not few or not many:
             continue
-        places, n_few = view.defined, len(few)
-
-        def shortfall(*figures: Floats, n: int = n_few, places: Sequence[int] = places) -> Floats:
-            means = [scores[..., places].mean(axis=-1) for scores in figures]
-            lead: Floats = LITTLE - (np.max(means[n:], axis=0) - np.max(means[:n], axis=0))
-            return lead
-
-        suffices = decide_statistic(shortfall, *few, *many, above=0).but(view.unmoved(key))
+        suffices = decide_statistic(_shortfall(view, len(few)), *few, *many, above=0).but(view.unmoved(key))
         yield Claim(
             f"negatives-suffice-{key}",
             "A small number of negatives like 1 or 2 typically suffices (4.2.2)",
@@ -166,17 +154,26 @@ def negatives(view: View) -> Iterator[Claim]:
             (FEW_NEGATIVES, -1, "few", "1 or 2 negatives are markedly better on 2015 belief (4.2.2)"),
         ):
             place = view.place(*where)
-            if place is None:
-                continue
+            if place is not None:
+                decision = decide_statistic(_gain(place, sign), ten, *few, above=0)
+                shown = f"by {value_of(decision)}"
+                yield Claim(f"negatives-{name}-{key}", claim, shown, decision.verdict, READINGS[key])
 
-            def gain(more: Floats, *less: Floats, place: int = place, sign: int = sign) -> Floats:
-                difference: Floats = sign * (
-                    more[..., place] - np.mean([scores[..., place] for scores in less], axis=0)
-                )
-                return difference
 
-            decision = decide_statistic(gain, ten, *few, above=0)
-            yield Claim(f"negatives-{name}-{key}", claim, f"by {value_of(decision)}", decision.verdict, READINGS[key])
+def _gain(place: int, sign: int) -> Statistic:
+    """How much the first scores exceed the mean of the others on a set; with a sign of -1, how much they fall short."""
+    return lambda more, *less: sign * (more[..., place] - np.mean([scores[..., place] for scores in less], axis=0))
+
+
+def _shortfall(view: View, n: int) -> Statistic:
+    """How far the best of all but the first n is from exceeding the best of these by LITTLE."""
+    places = view.defined
+
+    def statistic(*figures: Floats) -> Floats:
+        means = [scores[..., places].mean(axis=-1) for scores in figures]
+        return np.asarray(LITTLE - (np.max(means[n:], axis=0) - np.max(means[:n], axis=0)))
+
+    return statistic
 
 
 def dimensions(view: View) -> Iterator[Claim]:
@@ -257,17 +254,11 @@ def _moderate(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
     )
 
 
-def _slope(points: Mapping[int, Resampled], place: int) -> Callable[..., Floats]:
+def _slope(points: Mapping[int, Resampled], place: int) -> Statistic:
     """Gain in Pearson per doubling of the dimensions: the slope of a line fitted through all points."""
     steps = np.log2(np.array(list(points), np.float64))
     steps -= steps.mean()
-
-    def statistic(*figures: Floats) -> Floats:
-        values = np.stack([scores[..., place] for scores in figures])
-        slope: Floats = np.tensordot(steps, values, axes=1) / (steps @ steps)
-        return slope
-
-    return statistic
+    return lambda *figures: np.tensordot(steps, [scores[..., place] for scores in figures], axes=1) / (steps @ steps)
 
 
 def _by_value(view: View, key: str, points: Mapping[int, Sequence[Run]]) -> dict[int, Resampled]:

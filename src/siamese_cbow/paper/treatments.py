@@ -19,9 +19,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.evaluation.evaluate import System
+from siamese_cbow.evaluation.evaluate import System, unit_vectors
 from siamese_cbow.evaluation.verdicts import NEAR
-from siamese_cbow.model.geometry import lengths, units
+from siamese_cbow.model.geometry import lengths
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.recipe import Recipe
@@ -141,7 +141,7 @@ def next_sentence_ranks(system: System, stream: Stream) -> list[float]:
     places = np.unique(np.concatenate([first, first + 1, others.ravel()]))
     words, bounds = stream.vocabulary.words, stream.sentences
     texts = [" ".join(words[i] for i in stream.ids[bounds[place] : bounds[place + 1]]) for place in places.tolist()]
-    rows = units(np.asarray(system.encode(texts), np.float32))
+    rows = unit_vectors(system, texts)
     asked, right, wrong = (rows[np.searchsorted(places, chosen)] for chosen in (first, first + 1, others))
     cosines = np.einsum("nd,nd->n", asked, right)
     among = np.einsum("nd,nkd->nk", asked, wrong)

@@ -23,6 +23,7 @@ from siamese_cbow.base.arrays import Vectors
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.retrieval.graph import fingerprints, shrunk
@@ -134,10 +135,7 @@ def _centres(sample: Vectors, k: int | None, seed: int, k_means: Any) -> Vectors
     n_different = len(set(fingerprints(shrunk(sample))))
     k = max(2, min(MOST, round((len(sample) / 2) ** 0.5))) if k is None else at_least_1("k", k)
     means = k_means(min(k, n_different), random_state=seed, n_init=3, batch_size=4096, max_iter=50).fit(sample)
-    centres: Vectors = means.cluster_centers_.astype(np.float32)
-    lengths = np.linalg.norm(centres, axis=1, keepdims=True)
-    centres /= np.maximum(lengths, 1e-12)
-    return centres
+    return units(means.cluster_centers_.astype(np.float32))
 
 
 class _Tally:
@@ -202,9 +200,6 @@ class _Tally:
             lift = np.log(share / (totals[ids] / max(totals.sum(), 1)))
             weight = share * np.maximum(lift, 0) ** 2 * towards
             ranked = (self._model.vocabulary.words[ids[i]] for i in np.argsort(-weight, kind="stable"))
-            typical.append(list(itertools.islice(filter(_has_a_letter, ranked), N_WORDS)))
+            spelled = (word for word in ranked if any(map(str.isalpha, word)))
+            typical.append(list(itertools.islice(spelled, N_WORDS)))
         return typical
-
-
-def _has_a_letter(word: str) -> bool:
-    return any(letter.isalpha() for letter in word)

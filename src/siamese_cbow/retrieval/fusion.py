@@ -145,8 +145,13 @@ def pool_of(wanted: Wanted, scores: Floats) -> NDArray[np.bool_]:
     """The pool that `search` would take from rows with these scores: feedback ranks the same rows again."""
     n, pool = wanted.n_pool, scores > -np.inf
     if n is not None and len(scores) > n:
-        pool &= scores >= np.partition(scores, len(scores) - n)[len(scores) - n] - TIE
+        pool &= scores >= nth_highest(scores, n) - TIE
     return pool
+
+
+def nth_highest(scores: Floats | Vectors, n: int) -> float:
+    """`nth_highest([.1, .9, .5], 2)` -> .5."""
+    return float(np.partition(scores, len(scores) - n)[len(scores) - n])
 
 
 def highest(scores: Vectors, maxima: Vectors, group: int, n: int) -> NDArray[np.int64]:
@@ -156,13 +161,11 @@ def highest(scores: Vectors, maxima: Vectors, group: int, n: int) -> NDArray[np.
     """
     groups = np.arange(len(maxima))
     if len(maxima) > n:
-        bar = np.partition(maxima, len(maxima) - n)[len(maxima) - n]
-        groups = np.flatnonzero(maxima >= bar)
+        groups = np.flatnonzero(maxima >= nth_highest(maxima, n))
     rows = (groups[:, np.newaxis] * group + np.arange(group)).reshape(-1)
     rows = rows[rows < len(scores)]
     rows = rows[scores[rows] > -np.inf]
     if len(rows) > n:
-        bar = np.partition(scores[rows], len(rows) - n)[len(rows) - n]
-        rows = rows[scores[rows] >= bar]
+        rows = rows[scores[rows] >= nth_highest(scores[rows], n)]
         rows = np.sort(rows[np.lexsort((rows, -scores[rows]))[:n]])
     return rows

@@ -33,7 +33,9 @@ def what_is_missing() -> MissingExtra | None:
 
 def new_graph(dim: int) -> Graph:
     """An empty graph, in memory."""
-    return _library().Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD)
+    with needs("usearch", "search"):
+        from usearch.index import Index
+    return Index(ndim=dim, metric="cos", dtype="i8", connectivity=CONNECTIVITY, expansion_add=EXPANSION_ADD)
 
 
 def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:
@@ -90,9 +92,3 @@ def _interruptible() -> Iterator[None]:
         if "terminated" in str(error).lower():
             raise KeyboardInterrupt from None
         raise
-
-
-def _library() -> Any:
-    with needs("usearch", "search"):
-        import usearch.index
-    return usearch.index

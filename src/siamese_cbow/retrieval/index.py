@@ -3,9 +3,10 @@
     Index.update("notes.index", "notes/", model=model)         creates it; again: reads what is new or has changed
     Index("notes.index", model=model).search("a pet", k=2)     -> [Hit(6.1, "notes/a.txt", 12, "my cat sat"), ...]
 
-The words of every row are known exactly, its cosine approximately (`coding`): so every row gets a score, and the best
-are scored exactly, with the same result as `search`. One may occasionally be missed: `check` measures how often. The
-index contains the text of the rows, so hits appear as they were at indexing; `stale` lists files that have changed.
+The words of every row are known exactly, its cosine approximately (`fitting.Coding`): so every row gets a score, and
+the best are scored exactly, with the same result as `search`. One may occasionally be missed: `check` measures how
+often. The index contains the text of the rows, so hits appear as they were at indexing; `stale` lists files that have
+changed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from siamese_cbow.retrieval.fitting import Coding, Fit, in_spreads, shortened
 from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, pool_of, ranked, spread_of
 from siamese_cbow.retrieval.manifest import Manifest, kept_model
 from siamese_cbow.retrieval.row_words import PlainWords, Words, few_words_of
-from siamese_cbow.retrieval.scoring import in_parts, query_direction
+from siamese_cbow.retrieval.scoring import means_of, query_direction
 from siamese_cbow.retrieval.search import Hit, check_context, checked_terms, matched_words, recall
 from siamese_cbow.retrieval.segment import how_to_rebuild
 from siamese_cbow.retrieval.terms import QueryMemory, QueryWords, Term, length_norms
@@ -197,8 +198,7 @@ class Index:
         if fit is None:
             return np.zeros((len(rows), 1), np.float32)
         words, self._row_words = self._row_words or self._words, self._row_words or few_words_of(self.model)
-        parts = in_parts(self._text(row) for row in rows.tolist())
-        return np.concatenate([words.means(words.of(texts), fit.weights) for texts in parts])
+        return means_of(words, map(self._text, rows.tolist()), fit)
 
     def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
         """Reads all files of the index to find damage, and measures how many of the true k best a search finds.

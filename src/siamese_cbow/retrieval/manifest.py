@@ -60,7 +60,7 @@ class Manifest:
     settings    how text was read, and what a row is
     segments    name of a segment's folder -> description of its files
     fits        name of a fit's folder -> the same: the last is the current fit of the collection, the first the one
-                that made the codes of the segments (`coding`), from `coded_rows` rows
+                that made the codes of the segments (`fitting.Coding`), from `coded_rows` rows
     files       path -> entry; rows of a segment that no file claims are dead
     recall      what the last check measured
     """
@@ -175,12 +175,10 @@ class Manifest:
 
     def _check_values(self) -> None:
         """Raise a ValueError if an entry can't have been written by us."""
-        for name in self.segments:
-            if not re.fullmatch(PREFIX + "[0-9a-f]+", name):
-                raise ValueError(f"{name!r} is not a segment")
-        for name in self.fits:
-            if not re.fullmatch(FIT_PREFIX + "[0-9a-f]+", name):
-                raise ValueError(f"{name!r} is not a fit")
+        for what, prefix, names in (("segment", PREFIX, self.segments), ("fit", FIT_PREFIX, self.fits)):
+            for name in names:
+                if not re.fullmatch(prefix + "[0-9a-f]+", name):
+                    raise ValueError(f"{name!r} is not a {what}")
         if self.version == FORMAT_VERSION and self.segments and not self.fits:
             raise ValueError("no fit is listed")
         for name, entry in self.files.items():
@@ -197,11 +195,8 @@ def _settings(version: int, **settings: Any) -> TextSettings:
     """The settings; in version 2, `sentences` set the unit."""
     if version == 2:
         settings["unit"] = "sentence" if settings.pop("sentences") else "line"
-    if (
-        isinstance(settings["language"], str)
-        and settings["language"] != AUTO
-        and not find_language(settings["language"])
-    ):
+    language = settings["language"]
+    if isinstance(language, str) and language != AUTO and not find_language(language):
         settings["language"] = UNDETERMINED  # 0.1.0 accepted any name
     return TextSettings(**settings)
 

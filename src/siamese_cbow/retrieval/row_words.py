@@ -196,18 +196,18 @@ class BulkWords:
         """The mean of the rows of each text."""
         from siamese_cbow.kernels.means import means
 
+        table, ids = self._table(words.vector_ids, weights)
         out = np.empty((len(words.ends), self._model.dim), np.float32)
-        offsets = np.append(0, words.vector_ends)
-        means(self._table(weights), words.vector_ids, offsets, False, out, self._composed(words))
+        means(table, ids, np.append(0, words.vector_ends), False, out, self._composed(words))
         return out
 
-    def _table(self, weights: Vectors) -> Vectors:
-        """All rows times the weights of their words; cached for the same weights."""
+    def _table(self, ids: Ids, weights: Vectors) -> tuple[Vectors, Ids]:
+        """All rows times the weights of their words, cached for the same weights; and the ids in this table."""
         if self._weighted is None or self._weighted[0] is not weights:
             same = bool((weights == 1).all())
             table = self._model.vectors if same else self._model.vectors * weights[:, np.newaxis]
             self._weighted = weights, table
-        return self._weighted[1]
+        return self._weighted[1], ids
 
 
 class FewWords(BulkWords):
@@ -217,13 +217,6 @@ class FewWords(BulkWords):
         """All rows, weighted and projected onto a basis (dim, n): (n_words, n)."""
         return (self._model.vectors @ basis) * weights[:, np.newaxis]
 
-    def means(self, words: RowWords, weights: Vectors) -> Vectors:
-        """The mean of the rows of each text."""
-        from siamese_cbow.kernels.means import means
-
-        own, places = np.unique(words.vector_ids, return_inverse=True)
-        table = self._model.rows.take(own, 0) * weights[own, np.newaxis]
-        out = np.empty((len(words.ends), self._model.dim), np.float32)
-        offsets = np.append(0, words.vector_ends)
-        means(table, places.astype(np.int32), offsets, False, out, self._composed(words))
-        return out
+    def _table(self, ids: Ids, weights: Vectors) -> tuple[Vectors, Ids]:
+        own, places = np.unique(ids, return_inverse=True)
+        return self._model.rows.take(own, 0) * weights[own, np.newaxis], places.astype(np.int32)

@@ -29,9 +29,9 @@ from siamese_cbow.retrieval.fitting import (
     sample_rows,
     shortened,
 )
-from siamese_cbow.retrieval.fusion import TIE, Halves, Wanted, ranked, spread_of
+from siamese_cbow.retrieval.fusion import TIE, Halves, Wanted, nth_highest, ranked, spread_of
 from siamese_cbow.retrieval.kept_text import KeptText
-from siamese_cbow.retrieval.row_words import FewWords, PlainWords, RowWords, words_of
+from siamese_cbow.retrieval.row_words import FewWords, PlainWords, RowWords, Words, words_of
 from siamese_cbow.retrieval.terms import LONGEST, Matches, Term, TermFinder, bm25, joined
 from siamese_cbow.text.row_reader import Rows
 
@@ -84,10 +84,14 @@ class SearchedText:
             return Fit.of(self.model, self._words, sample, self.text.n_rows)
         rows = np.arange(self.text.n_rows)
         if len(rows) > SAMPLE:
-            hashes = in_threads(lambda i: _hashes(self.text.block(i)), range(len(self.text)), self._threads)
+            hashes = in_threads(self._hashes, range(len(self.text)), self._threads)
             rows = sample_rows(np.concatenate(list(hashes)))
         sample = self._words.of([self.text.text(row)[:SAMPLE_CHARACTERS] for row in rows.tolist()])
         return Fit.of(self.model, self._words, sample, self.text.n_rows)
+
+    def _hashes(self, block: int) -> NDArray[np.uint64]:
+        rows = self.text.block(block)
+        return row_hashes(rows.text, rows.starts)
 
     def _seen(self, terms: list[Term], fit: Fit | None, direction: QueryDirection | None) -> Iterator[Seen]:
         """The first pass over each block, in order."""
@@ -130,7 +134,7 @@ class SearchedText:
             pool = np.concatenate([pool, rows])
             scores = np.concatenate([scores, exact[rows] + halves.meaning(self._units(fit, rows), lengths[rows])])
             if n is not None and len(scores) >= n:
-                lowest = max(lowest, float(np.partition(scores, len(scores) - n)[len(scores) - n]))
+                lowest = max(lowest, nth_highest(scores, n))
         pool = np.sort(pool[scores >= lowest - TIE])
         return pool, self._units(fit, pool, one_by_one=True)
 
@@ -139,8 +143,7 @@ class SearchedText:
             return np.zeros((len(rows), 1), np.float32)
         if self._plain:
             return np.concatenate([units for _, units in self._plain if units is not None])[rows]
-        parts = in_parts(self.text.text(row) for row in rows.tolist())
-        means = np.concatenate([self._words.means(self._words.of(texts), fit.weights) for texts in parts])
+        means = means_of(self._words, (self.text.text(row) for row in rows.tolist()), fit)
         return fit.units_one_by_one(means) if one_by_one else fit.units(means)
 
 
@@ -158,6 +161,11 @@ def in_parts(texts: Iterable[str], most: int = 1 << 26) -> Iterator[list[str]]:
         part.append(text)
         n_characters += len(text)
     yield part
+
+
+def means_of(words: Words, texts: Iterable[str], fit: Fit) -> Vectors:
+    """The means of the rows of texts, (n_texts, dim), with the word weights of a fit."""
+    return np.concatenate([words.means(words.of(part), fit.weights) for part in in_parts(texts)])
 
 
 def query_direction(words: PlainWords | FewWords, fit: Fit, query: str) -> QueryDirection:
@@ -254,10 +262,6 @@ def main_directions(query: Vectors, vectors: Vectors) -> Vectors:
     basis, triangle = np.linalg.qr(np.column_stack([query, basis])[:, :n])
     basis[:, 0] *= np.sign(triangle[0, 0])  # the factor may have the opposite sign
     return np.ascontiguousarray(basis)
-
-
-def _hashes(rows: Rows) -> NDArray[np.uint64]:
-    return row_hashes(rows.text, rows.starts)
 
 
 def _pieces(text: bytes) -> Iterator[tuple[int, Bytes]]:

@@ -5,8 +5,8 @@
     numbers.npy    (n_rows,) uint32: the number of its line, or record, in its file
     hashes.npy     (n_rows,) uint64: of its text, for the sample of the collection (`fitting`)
     lengths.npy    (n_rows,) uint16: its words
-    codes.npy      (n_rows, codes) int8: its vector (`coding`); zeros if none of its words has one
-    words.npy, word_starts.npy, word_rows.npy, word_counts.npy    which rows contain a word (`postings`)
+    codes.npy      (n_rows, codes) int8: its vector (`fitting.Coding`); zeros if none of its words has one
+    words.npy, word_starts.npy, word_rows.npy, word_counts.npy    which rows contain a word (`terms.Postings`)
 
 All files are memory-mapped; none is read completely unless `take_in` is called.
 """
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Vectors, append_array, check_offsets, mapped_array, save_array
+from siamese_cbow.base.arrays import Vectors, check_offsets, mapped_array, save_array
 from siamese_cbow.base.disk import file_hash, sample_hash
 from siamese_cbow.errors import FormatError
 from siamese_cbow.model.model import Model
 from siamese_cbow.retrieval.fitting import Coding, row_hashes
 from siamese_cbow.retrieval.row_words import BulkWords, PlainWords, Words
-from siamese_cbow.retrieval.scoring import in_parts, in_threads
+from siamese_cbow.retrieval.scoring import in_threads, means_of
 from siamese_cbow.retrieval.terms import LONGEST, Postings, PostingsWriter, QueryMemory, QueryWords, Term
 from siamese_cbow.text.row_reader import Line, Rows
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -100,16 +100,14 @@ class SegmentWriter:
         parts = range(0, self.n_rows, AT_A_TIME)
 
         def codes(first: int) -> NDArray[np.int8]:
-            parts = in_parts(rows.text(row) for row in range(first, min(first + AT_A_TIME, self.n_rows)))
-            means = [self.words.means(self.words.of(texts), coding.fit.weights) for texts in parts]
-            return coding.codes(coding.fit.units(np.concatenate(means)))
+            texts = map(rows.text, range(first, min(first + AT_A_TIME, self.n_rows)))
+            return coding.codes(coding.fit.units(means_of(self.words, texts, coding.fit)))
 
         if self.n_rows:
             codes(0)  # builds the table of weighted rows before several threads need it
         made = list(in_threads(codes, parts, self._threads))
         empty = np.empty((0, coding.basis.shape[1]), np.int8)
-        with (self._folder / VECTORS).open("wb") as file:
-            append_array(file, np.concatenate([empty, *made]))
+        save_array(self._folder / VECTORS, np.concatenate([empty, *made]))
 
 
 class SegmentText:

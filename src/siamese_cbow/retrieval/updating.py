@@ -107,7 +107,8 @@ def _update(
     todo, changes = _todo(reader.files, manifest, named, progress)
     if todo or gone or not manifest.fits:
         _change(folder, manifest, todo, reader, named, model, threads, progress)
-    manifest.segments = {name: entry for name, entry in manifest.segments.items() if _is_used(name, manifest)}
+    used = {entry.segment for entry in manifest.files.values()}
+    manifest.segments = {name: entry for name, entry in manifest.segments.items() if name in used}
     if manifest != old:
         manifest.write(folder)
     before = {*old.segments, *old.fits} if old else set()
@@ -274,10 +275,6 @@ def _small_segments(manifest: Manifest, n_rows: int, new: str, *, everything: bo
             taken.append(name)
             n_rows += size
     return taken
-
-
-def _is_used(name: str, manifest: Manifest) -> bool:
-    return any(entry.segment == name for entry in manifest.files.values())
 
 
 def _sweep(folder: Path, used: set[str], before: set[str], *, is_alone: bool) -> None:

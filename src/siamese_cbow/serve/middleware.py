@@ -57,16 +57,13 @@ class Hosts:
         """Why a request is refused for its Host or Origin; empty if it is not."""
         if self._any:
             return None
-        host = origin = None
+        values: dict[bytes, str] = {}
         for name, value in headers:
-            if name == b"host":
-                if host is not None:
-                    return Problem(400, "the request has two Host headers; expected one")
-                host = value.decode("latin-1").lower()
-            elif name == b"origin":
-                if origin is not None:
-                    return Problem(400, "the request has two Origin headers; expected one")
-                origin = value.decode("latin-1").lower()
+            if name in values:
+                return Problem(400, f"the request has two {name.decode().title()} headers; expected one")
+            if name in (b"host", b"origin"):
+                values[name] = value.decode("latin-1").lower()
+        host, origin = values.get(b"host"), values.get(b"origin")
         if host is not None and not self._is_ours(_name_of(host)):
             names = " or ".join(sorted(self._allowed | {name for name in self._own if not _is_address(name)}))
             message = f"the Host header is {host[:80]!r}; expected an IP address or {names}"

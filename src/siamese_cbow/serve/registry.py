@@ -141,7 +141,7 @@ class Registry:
         return [path.name for path in found if path.name not in self._names and FORMAT.is_in(path)]
 
     def load(self, name: str) -> None:
-        """Serve a model of the folder, too; nothing happens if it is served already. Takes seconds: for a thread."""
+        """Also serve a model of the folder, unless it is served already. Takes seconds; run it in a thread."""
         with self._loading:
             if name in self._names:
                 return
@@ -177,7 +177,7 @@ class Registry:
         return all(entry.embedder.is_warm for entry in self)
 
     def warm(self) -> None:
-        """Load the bulk paths of all models and what the first query for neighbours would compute. For a thread."""
+        """Load the bulk paths of all models and what the first query for neighbours needs. Run it in a thread."""
         done: set[str] = set()
         while cold := [entry for entry in self if entry.name not in done]:  # more may be loaded meanwhile
             for entry in cold:

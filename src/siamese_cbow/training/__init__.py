@@ -8,7 +8,7 @@
       [learning_rates, rule_of, state_shapes]
     engine        runs chunks of batches through the kernels, in its own memory [BatchPicker, ChunkReport]
     batches       how a stream is divided into batches, and the randomness of an epoch
-      [batch_shape, batches_per_epoch, epoch_keys, text_arrays]
+      [batch_shape, batches_per_epoch, epoch_keys, keep_chances, text_arrays]
     state         rows, optimiser state and counters; initialised at random or from `init`
       [Counters, TrainingState, first_state, initial_model, random_matrices]
     plan          what a run will do, before any work: words, batches, schedule of several streams

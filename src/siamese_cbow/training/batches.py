@@ -14,13 +14,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Ids
+from siamese_cbow.base.arrays import Bytes, Floats, Ids, Offsets
 from siamese_cbow.base.disk import clear_disk_errors
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.batch.batch_records import Keys, Shape, Text
 from siamese_cbow.kernels.batch.random import Purpose, half_bits, key
 from siamese_cbow.stream.stream import Stream
-from siamese_cbow.training.engine import document_starts
 from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
@@ -92,7 +91,7 @@ def text_arrays(
         sentences=np.asarray(stream.sentences),
         documents=np.asarray(stream.documents),
         starts=document_starts(stream.documents, stream.n_sentences),
-        keep=keep_chances(np.asarray(vocabulary.counts), subsample),
+        keep=keep_chances(np.asarray(vocabulary.counts), subsample).astype(np.float32),
         stems=stems.rows,
         weights=weights,
         n_rows=len(vocabulary) + stems.n_shared,
@@ -113,15 +112,23 @@ def _translated(stream: Stream, vocabulary: Vocabulary) -> Ids:
         return np.asarray(np.memmap(file, np.int32, mode, shape=ids.shape))  # lives until it is unmapped
 
 
-def keep_chances(counts: NDArray[np.int64], subsample: float) -> NDArray[np.float32]:
+def document_starts(documents: Offsets, n_sentences: int) -> Bytes:
+    """One bit per sentence, set where a document starts: documents [0, 2, 3] -> bits 1, 0, 1."""
+    bits: Bytes = np.zeros(n_sentences // 8 + 1, np.uint8)
+    first = np.asarray(documents[:-1])
+    np.bitwise_or.at(bits, first >> 3, (1 << (first & 7)).astype(np.uint8))
+    return bits
+
+
+def keep_chances(counts: NDArray[np.int64] | Floats, subsample: float) -> Floats:
     """The chance that an occurrence of a word is kept, word2vec's: sqrt(t / f) + t / f for a share f of all words.
 
     counts [900, 100], subsample 0.1 -> [0.44, 1]; without subsampling -> []
     """
     if subsample == 0:
-        return np.zeros(0, np.float32)
+        return np.zeros(0)
     ratio = subsample * max(1, counts.sum()) / np.maximum(1, counts)
-    return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio), np.float32)
+    return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio))
 
 
 def epoch_keys(seed: int, shape: Shape, epoch: int, *, in_turn: bool = True) -> Keys:

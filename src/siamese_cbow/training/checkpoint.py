@@ -39,15 +39,13 @@ if TYPE_CHECKING:
     from siamese_cbow.training.state import Counters
 
 KEPT = 2
-# Everything that a folder of checkpoints may hold, even after a process was killed.
-CHECKPOINT_FILES = tuple(
-    f"{folder}/{name}"
-    for folder in ("checkpoint-*", *(f".checkpoint-*.tmp/{half}" for half in ("new", "old")))
-    for name in ("state.json", "*.npy")
-)
 FORMAT_VERSION = 1  # 0.1.0 wrote none
 STATE = "state.json"
 OURS = (STATE, "*.npy")  # everything in a checkpoint
+# Everything that a folder of checkpoints may hold, even after a process was killed.
+CHECKPOINT_FILES = tuple(
+    f"{folder}/{name}" for folder in ("checkpoint-*", ".checkpoint-*.tmp/new", ".checkpoint-*.tmp/old") for name in OURS
+)
 
 
 @dataclass(frozen=True)

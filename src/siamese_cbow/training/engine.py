@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siamese_cbow.base.arrays import Bytes, Offsets
+from siamese_cbow.base.arrays import Bytes
 from siamese_cbow.kernels.batch.batch_records import (
     Batches,
     Grouping,
@@ -153,14 +153,6 @@ class Engine:
             for first, n in zip(tokens.first.tolist(), tokens.n_unique.tolist(), strict=True):
                 self.touched[tokens.unique[first : first + n]] = 1
         return ChunkReport.of(chunk)
-
-
-def document_starts(documents: Offsets, n_sentences: int) -> Bytes:
-    """One bit per sentence, set where a document starts: documents [0, 2, 3] -> bits 1, 0, 1."""
-    bits: Bytes = np.zeros(n_sentences // 8 + 1, np.uint8)
-    first = np.asarray(documents[:-1])
-    np.bitwise_or.at(bits, first >> 3, (1 << (first & 7)).astype(np.uint8))
-    return bits
 
 
 def _in_batch_work(objective: Objective, capacity: int, width: int, n_threads: int) -> InBatchWork:

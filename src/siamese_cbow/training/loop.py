@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Bytes, Vectors, thread_count
 from siamese_cbow.errors import SettingsError, counted
-from siamese_cbow.kernels.batch.batch_records import Keys, Objective
+from siamese_cbow.kernels.batch.batch_records import Objective
 from siamese_cbow.kernels.tables import OBJECTIVES, SCORES
 from siamese_cbow.machine.threads import ThreadTeam
 from siamese_cbow.model.geometry import float32_lengths
@@ -223,7 +223,8 @@ def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], p
     """The next batches of one stream, at most this many, up to the next one that a callback wants to see."""
     counters = run.state.counters
     stream, turn, first, n = run.plan.schedule.stretch(counters.epoch, counters.batch)
-    engine, keys = engines[stream], _keys(run.plan, stream, turn)
+    engine, shape = engines[stream], run.plan.shapes[stream]
+    keys = epoch_keys(run.recipe.seed, shape, turn, in_turn=run.plan.in_turn)
     n = min(engine.batches_per_chunk, n, most)
     n = min([n, *(callback.every - counters.step % callback.every for callback in callbacks if callback.every)])
     rates = learning_rates(run.recipe, counters.step, n, run.n_steps)
@@ -234,10 +235,6 @@ def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], p
     for callback in callbacks:
         if not callback.every or counters.step % callback.every == 0 or counters.batch == run.n_batches:
             callback.on_batch(run)
-
-
-def _keys(plan: Plan, stream: int, turn: int) -> Keys:
-    return epoch_keys(plan.recipe.seed, plan.shapes[stream], turn, in_turn=plan.in_turn)
 
 
 def _check_finite(run: Run, report: ChunkReport) -> None:
