@@ -28,7 +28,7 @@ from siamese_cbow.cli.options import (
     text_options_of,
     threads_option,
 )
-from siamese_cbow.errors import counted, listed
+from siamese_cbow.errors import counted
 from siamese_cbow.progress import bar
 from siamese_cbow.text.records import TextSettings
 
