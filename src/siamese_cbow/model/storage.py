@@ -170,10 +170,7 @@ def check_target(path: Path, *, trains: bool = False) -> None:
 
 def _as_bytes(vocabulary: Vocabulary) -> bytes:
     """The content of vocabulary.txt; an error if a word could not be read back."""
-    if len(vocabulary.index) < len(vocabulary):
-        seen = {word: i for i, word in reversed(list(enumerate(vocabulary.words)))}
-        twice = next(word for i, word in enumerate(vocabulary.words) if seen[word] != i)
-        raise InputError(f"the word {twice!r} occurs twice in the vocabulary; remove one")
+    vocabulary.check_words()
     broken = next((word for word in vocabulary.words if not word or "\n" in word or "\r" in word), None)
     if broken is not None:
         raise InputError(f"the word {broken!r} can't be written to a file of one word per line; remove or rename it")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,6 +51,16 @@ class Vocabulary:
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
             raise InputError(f"{len(self.words):,} words but {len(self.counts):,} counts; expected one count per word")
+        self.check_words()
+
+    def check_words(self) -> None:
+        """Raises an error unless all words are strings and differ: only one vector of a repeated word would be used."""
+        for position, word in enumerate(self.words if {*map(type, self.words)} != {str} else ()):
+            if not isinstance(word, str):
+                raise InputError(f"word {position:,} is {word!r:.60} ({type(word).__name__}); expected a string")
+        if len(set(self.words)) < len(self.words):
+            twice = next(word for word, n in Counter(self.words).items() if n > 1)
+            raise InputError(f"the word {twice!r} occurs twice in the vocabulary; remove one")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -143,10 +154,9 @@ class Vocabulary:
         except (ValueError, OverflowError):
             raise _bad_line(path, lines) from None
         words = [word for _, word in pairs]
-        vocabulary = cls(words, counts, tuple(languages))
-        if len(vocabulary.index) != len(words) or "" in vocabulary.index or (len(counts) and counts.min() < 0):
+        if len(set(words)) < len(words) or "" in words or (len(counts) and counts.min() < 0):
             raise _bad_line(path, lines)
-        return vocabulary
+        return cls(words, counts, tuple(languages))
 
     def to_text(self) -> str:
         """The file's content: one `count word` per line."""
