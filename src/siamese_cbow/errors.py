@@ -14,7 +14,7 @@ traceback and leaves with exit code 2 (128 + the signal's number when interrupte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -132,3 +132,10 @@ def counted(n: int, noun: str) -> str:
     """A number of things: `counted(1, "text")` -> "1 text"; `counted(2000, "batch")` -> "2,000 batches"."""
     plural = "es" if noun.endswith(("ch", "s", "x")) else "s"
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}{plural}"
+
+
+def nearest_names(name: str, names: Iterable[str]) -> list[str]:
+    """What a misspelt name may stand for: `nearest_names("trian", ["train", "info"])` -> ["train"]."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(names), n=2)
