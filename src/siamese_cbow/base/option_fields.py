@@ -91,10 +91,22 @@ def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
 def check_options(settings: Any) -> None:
     """`dim is 0; expected a whole number, 1 or more`, if an option has a value that it does not allow."""
     for entry in options(settings.__class__):
-        value = getattr(settings, entry.name)
-        if not entry.allows(value):
-            shown = f"{value!r:.60}"
-            raise SettingsError(f"{entry.name} is {shown}; expected {entry.expected}{_too_extreme(entry, value)}")
+        _check(entry, getattr(settings, entry.name))
+
+
+def checked_value(name: str, value: Any, kind: type, *, optional: bool = False, **limits: Any) -> Any:
+    """The value of an argument, checked like an option; a number of NumPy as Python's.
+
+    `checked_value("before", 2.5, int, at_least=0)` -> SettingsError: before is 2.5; expected a whole number, 0 or more
+    """
+    plain = value.item() if getattr(value, "shape", None) == () else value
+    _check(Option(name, kind, (), optional, None, **limits), plain)
+    return plain
+
+
+def _check(entry: Option, value: Any) -> None:
+    if not entry.allows(value):
+        raise SettingsError(f"{entry.name} is {value!r:.60}; expected {entry.expected}{_too_extreme(entry, value)}")
 
 
 def _too_extreme(entry: Option, value: Any) -> str:

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.disk import UNWRITABLE, check_replaceable, written_by
+from siamese_cbow.base.disk import UNWRITABLE, as_path, check_replaceable, written_by
 from siamese_cbow.base.files import atomic_folder, one_writer
-from siamese_cbow.errors import InputError, SettingsError, counted
+from siamese_cbow.base.option_fields import checked_value
+from siamese_cbow.errors import InputError, counted
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, ARRAYS, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about
 from siamese_cbow.text.corpus import Corpus
@@ -65,6 +66,7 @@ def prepare(
     progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
+    checked_value("tokenizer", tokenizer, Tokenizer, optional=True)
     tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on, the settings have it too
     if not corpus.settings.languages:  # several languages are all tokenised alike
         tokenizer = tokenizer.of_language(language.code)
@@ -74,7 +76,8 @@ def prepare(
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
                 # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
                 return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
-        return _prepare_or_reuse(Path(output), corpus, settings, restart, thread_count(threads), reporter)
+        folder = as_path(output, "output", home=False)
+        return _prepare_or_reuse(folder, corpus, settings, restart, thread_count(threads), reporter)
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("min_count", "max_words", "max_distinct"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name} is {value}; expected 1 or more")
+            checked_value(name, getattr(self, name), int, optional=name != "max_distinct", at_least=1)
         prefixes = tuple(f"{language}:" for language in self.text.languages)
         for word in self.vocabulary.words if self.vocabulary and prefixes else ():
             if not word.startswith(prefixes):
@@ -116,7 +117,9 @@ class Settings:
 
 
 def _given(vocabulary: Vocabulary | Path | str | None) -> Vocabulary | None:
-    return Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
+    if vocabulary is None or isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    return Vocabulary.read(vocabulary)
 
 
 def sources_of(corpus: Corpus) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese_cbow.base.disk import check_file_replaceable, what_reads, written_by
+from siamese_cbow.base.disk import as_path, check_file_replaceable, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.option_fields import named_options, options
 from siamese_cbow.errors import InputError, SettingsError, nearest_names
@@ -190,7 +190,7 @@ def _documents(source: Any) -> Any:
 
 def read_recipe(path: Path | str) -> SiameseCBOW:
     """Reads a recipe from a TOML file."""
-    path = Path(path)
+    path = as_path(path, "the recipe")
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -216,8 +216,11 @@ def recipe_text(recipe: Recipe) -> str:
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
     """Writes a recipe to a TOML file, for `read_recipe`; replaces only a file that it wrote itself."""
-    check_file_replaceable(Path(path), _is_ours, "is not a recipe that siamese-cbow wrote")
-    with atomic_file(Path(path)) as file:
+    if not isinstance(recipe, Recipe):
+        raise InputError(f"the recipe is {recipe!r:.60} ({type(recipe).__name__}); expected one: SiameseCBOW(dim=300)")
+    target = as_path(path, "the recipe file", home=False)
+    check_file_replaceable(target, _is_ours, "is not a recipe that siamese-cbow wrote")
+    with atomic_file(target) as file:
         head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
         file.write_text(head + recipe_text(recipe), encoding="utf-8")
 
