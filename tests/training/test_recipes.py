@@ -223,7 +223,9 @@ def test_options_have_names():
         SiameseCBOW("books/")
     with pytest.raises(SettingsError, match=r"got 1 without a name; name the option, such as idf_power=0\.0"):
         Postprocess(1)
-    with pytest.raises(SettingsError, match=r"unknown option 'componets'; did you mean components\?"):
+    with pytest.raises(
+        SettingsError, match=r"unknown option 'componets'; did you mean components or common_directions\?"
+    ):
         SiameseCBOW(postprocess={"componets": 1})
     with pytest.raises(SettingsError, match="unknown option '5'"):
         SiameseCBOW(postprocess={5: 1})

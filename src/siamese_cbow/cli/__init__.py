@@ -207,8 +207,9 @@ class LazyGroup(click.Group):
             raise click.MissingParameter(_example_of(error.ctx), error.ctx, error.param) from None
         except click.NoSuchOption as error:
             also = getattr(error.ctx.command, "also", {}) if error.ctx else {}
-            error.possibilities = [also[error.option_name]] if error.option_name in also else error.possibilities
-            raise
+            if error.option_name not in also:
+                raise
+            ctx.fail(f"no such option {error.option_name}; it is called {also[error.option_name]} here")
         except BrokenPipeError:
             _forget_output()
             ctx.exit(0)

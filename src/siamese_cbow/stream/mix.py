@@ -44,7 +44,8 @@ class Mix:
         """The argument as a mix: a single stream is a mix of one."""
         if isinstance(streams, Mix):
             return streams
-        return cls(list(streams) if isinstance(streams, list | tuple) else [streams])
+        several: Any = streams  # anything but a list is taken for a single stream, and checked
+        return cls(list(several) if isinstance(several, list | tuple) else [several])
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

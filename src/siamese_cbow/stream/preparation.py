@@ -76,8 +76,8 @@ def prepare(
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
                 # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
                 return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
-        folder = as_path(output, "output", home=False)
-        return _prepare_or_reuse(folder, corpus, settings, restart, thread_count(threads), reporter)
+        target = as_path(output, "output", home=False)
+        return _prepare_or_reuse(target, corpus, settings, restart, thread_count(threads), reporter)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class TextSettings:
         return {name: value for name, value in plain.items() if value or name not in later}
 
 
-def text_settings(text: TextSettings | None, *, unit: Literal["auto", "line"] = "line") -> TextSettings:
+def text_settings(text: Any, *, unit: Literal["auto", "line"] = "line") -> TextSettings:
     """The argument `text` of a function that reads text: settings, or None for the defaults."""
     if text is None:
         return TextSettings(unit=unit)
