@@ -14,7 +14,7 @@ traceback and leaves with exit code 2 (128 + the signal's number when interrupte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -138,3 +138,10 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     """The first few of many names: ["a", "b", "c", "d"] -> "a, b, c and 1 more"."""
     rest = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
+
+
+def nearest_names(name: str, names: Iterable[str]) -> list[str]:
+    """What a misspelt name may stand for: `nearest_names("trian", ["train", "info"])` -> ["train"]."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(names), n=2)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
+from siamese_cbow.errors import SettingsError
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
@@ -103,11 +105,13 @@ def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress
 @contextmanager
 def shown(progress: Progress | bool, title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
     """The `progress` argument of a public function as a Progress: True draws a bar, False shows nothing."""
+    if not isinstance(progress, bool) and not (hasattr(progress, "say") and hasattr(progress, "advance")):
+        raise SettingsError(f"progress is {progress!r:.60}; expected True, False, or an object with say and advance")
     if progress is True:
         with bar(title, total, unit=unit) as drawn:
             yield drawn
     else:
-        yield progress or SILENT
+        yield SILENT if progress is False else progress
 
 
 def _short(number: float) -> str:

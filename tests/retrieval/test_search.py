@@ -323,7 +323,7 @@ def test_bad_queries_and_settings(model: Model) -> None:
     for query in (None, ["cat"], b"cat"):
         with pytest.raises(InputError, match=r"the query is .*; expected a string"):
             sc.search(query, Texts(["a cat"]), model=model)  # type: ignore[arg-type]
-    with pytest.raises(SettingsError, match="context is -1"):
+    with pytest.raises(SettingsError, match="before is -1; expected a whole number, 0 or more"):
         sc.search("ship", Texts(["a"]), model=model, before=-1)
 
 

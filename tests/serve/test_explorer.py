@@ -196,6 +196,10 @@ def test_compare(page: Any, server: Running, model: Model) -> None:
     page.get_by_role("button", name="Compare").click()
     sync_api.expect(page.locator(".pairing")).to_have_count(2)
     sync_api.expect(page.locator(".pairing").nth(1)).to_contain_text("no word with a vector")
+    page.get_by_role("textbox", name="Words").fill(", ".join([word for word in WORDS if word.isalpha()][:14]))
+    page.get_by_role("button", name="Compare").click()
+    sync_api.expect(page.locator(".pairing")).to_have_count(12)
+    sync_api.expect(page.locator("#compare-list")).to_contain_text("only the first 12 of 14 words are shown.")
 
 
 def test_norms(page: Any, server: Running, model: Model) -> None:
@@ -204,6 +208,10 @@ def test_norms(page: Any, server: Running, model: Model) -> None:
     assert 3 <= page.locator("#norms-chart line.axis").count() <= 9
     assert page.locator("#norms-chart .label").all_text_contents() == ["the", "of", "guitar"]
     sync_api.expect(page.locator("#norms-said")).to_contain_text("1 not in the vocabulary")
+    page.get_by_label("Find words").fill("the, The, of, " + ", ".join(f"blorf{i}" for i in range(10)))
+    page.get_by_role("button", name="Show", exact=True).click()
+    sync_api.expect(page.locator("#norms-said")).to_contain_text("9 not in the vocabulary")
+    sync_api.expect(page.locator("#norms-said")).to_contain_text("only the first 12 of 13 words are shown")
     assert len(texts(page, "#norms-shortest .name")) == 12
     assert texts(page, "#norms-longest .number")[0] > texts(page, "#norms-shortest .number")[0]
 
@@ -259,6 +267,15 @@ def test_search_in_a_file(page: Any, server: Running, tmp_path: Path) -> None:
     }"""
     page.evaluate(drop, ["dropped.txt", "a guitar\nmy puppy"])
     sync_api.expect(page.locator("#search-list .name").first).to_have_text("line 2\nmy puppy", use_inner_text=True)
+    page.evaluate(drop, ["gaps.txt", "a guitar\n\n\nmy puppy\n"])
+    sync_api.expect(page.locator("#file-said")).to_have_text("gaps.txt: 4 lines.")
+    sync_api.expect(page.locator("#search-list .name").first).to_have_text("line 4\nmy puppy", use_inner_text=True)
+    page.evaluate(drop, ["long.txt", "\n".join(lines)])
+    sync_api.expect(page.locator("#file-said")).to_have_text("long.txt: 250 lines.")
+    page.locator("#search-lines").fill("a guitar")
+    sync_api.expect(page.locator("#file-said")).to_contain_text(
+        "only the lines in the box are searched, not all of long.txt"
+    )
     page.evaluate(drop, ["picture.png", "\x89PNG\0\0"])
     sync_api.expect(page.locator("#file-said")).to_have_text("picture.png is not a text file.")
 

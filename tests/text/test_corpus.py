@@ -102,6 +102,30 @@ def test_settings_that_make_no_sense(name: str, value: str) -> None:
         TextSettings(**{name: value})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"text_column": 5}, "text_column is 5; expected the name of a column"),
+        ({"text_column": ["title", "body"]}, "several with commas: 'title,body'"),
+        ({"encoding": b"utf-8"}, "encoding is b'utf-8'; expected the name of an encoding"),
+        ({"code": "yes"}, "code is 'yes'; expected True or False"),
+        ({"globs": "*.md"}, r"globs is the string '\*.md'; expected a list of strings, such as \['\*.md'\]"),
+        ({"globs": [5]}, "globs is the list"),
+        ({"languages": 5}, "languages is the int 5"),
+        ({"lang": "de"}, "unknown option 'lang'; did you mean language"),
+    ],
+)
+def test_settings_of_a_wrong_type(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        TextSettings(**settings)
+
+
+def test_settings_are_settings(tmp_path: Path) -> None:
+    for wrong in (5, "de", {}, {"language": "de"}):
+        with pytest.raises(SettingsError, match=r"text is .*; expected settings, such as TextSettings\("):
+            Corpus(write(tmp_path, "a b\n"), wrong)  # type: ignore[arg-type]
+
+
 # choosing the layout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from pathlib import Path
 from typing import Literal
 
@@ -11,12 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from siamese_cbow.base.option_fields import check_options, option, options
+from siamese_cbow.cli import main
 from siamese_cbow.cli.train import options_of
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.optimizers import learning_rates
 from siamese_cbow.training.recipe import PRESETS
 from siamese_cbow.training.siamese_cbow import SiameseCBOW, read_recipe, recipe_text, write_recipe
+from siamese_cbow.transform.settings import Postprocess
 
 
 @pytest.mark.parametrize(
@@ -159,7 +162,9 @@ def test_a_file_may_change_a_preset(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dimm = 3", "unknown option 'dimm'"),
+        ("dimm = 3", "unknown option 'dimm'; did you mean dim?"),
+        ("vector_size = 3", "it is called dim here"),
+        ("name = 3", "unknown option 'name'"),
         ("dim = 0", "dim is 0; expected"),
         ("dim =", "not a TOML file"),
         ('recipe = "fast"', "expected one of contrastive, paper"),
@@ -188,6 +193,66 @@ def test_every_option_of_a_preset_is_an_option():
 
 ONE_SENTENCE = Stream.of_words([[["a", "b"]], [["c"]]])
 PAIR = Stream.of_words([[["a", "b"], ["c"]]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"vector_size": 100}, "unknown option 'vector_size'; it is called dim here"),
+        ({"alpha": 0.1}, "it is called learning_rate here"),
+        ({"iter": 5}, "it is called epochs here"),
+        ({"negative": 5}, "it is called negatives here"),
+        ({"sample": 1e-3}, "it is called subsample here"),
+        ({"workers": 4}, r"pass threads to train: SiameseCBOW\(\).train\(TEXT, threads=4\), or --threads 4"),
+        ({"min_count": 5}, "pass min_count to train"),
+        ({"window": 5}, "leave it out"),
+        ({"sentences": ["a b"]}, "text goes to train"),
+        ({"dimm": 3}, "did you mean dim?"),
+        ({"blorf": 3}, "expected one of objective, dim, "),
+        ({"self": 3, "cls": 4, "name": 5}, "unknown option 'self'"),
+    ],
+)
+def test_an_unknown_option_names_the_one_that_is_meant(settings, message):
+    for make in (SiameseCBOW, SiameseCBOW.paper, dataclasses.replace):
+        with pytest.raises(SettingsError, match=message):
+            make(*([SiameseCBOW()] if make is dataclasses.replace else []), **settings)
+
+
+def test_options_have_names():
+    with pytest.raises(SettingsError, match=r"got 'books/' without a name; .* SiameseCBOW\(\).train\(TEXT\)"):
+        SiameseCBOW("books/")
+    with pytest.raises(SettingsError, match=r"got 1 without a name; name the option, such as idf_power=0\.0"):
+        Postprocess(1)
+    with pytest.raises(
+        SettingsError, match=r"unknown option 'componets'; did you mean components or common_directions\?"
+    ):
+        SiameseCBOW(postprocess={"componets": 1})
+    with pytest.raises(SettingsError, match="unknown option '5'"):
+        SiameseCBOW(postprocess={5: 1})
+    assert "dim: 'int' = 300" in str(inspect.signature(SiameseCBOW))  # what editors and notebooks show
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 4}, "unknown option 'workers' of train; pass threads to train"),
+        ({"epochs": 4}, r"epochs is an option of the recipe: SiameseCBOW\(epochs=...\).train\(TEXT\)"),
+        ({"vector_size": 4}, "dim is an option of the recipe"),
+        ({"mincount": 4}, "did you mean min_count?"),
+        ({"blorf": 4}, "expected one of output, min_count, "),
+    ],
+)
+def test_an_unknown_option_of_train(options, message):
+    with pytest.raises(SettingsError, match=message):
+        SiameseCBOW().train(PAIR, **options)
+
+
+def test_options_of_other_libraries_on_the_command_line(capsys):
+    for given, meant in (("--vector-size", "--dim"), ("--iter", "--epochs"), ("--sample", "--subsample")):
+        with pytest.raises(SystemExit) as stopped:
+            main(["train", "books/", given, "5", "-o", "model"])
+        assert stopped.value.code == 2
+        assert meant in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_whitening_makes_dimensions_equally_strong_and_keeps_lengths():
         lengths = (np.linalg.norm(of.vectors, axis=1) for of in (plain, one))
         np.testing.assert_allclose(*lengths, rtol=1e-5)
     for share in (-0.1, 1.1, float("nan")):
-        with pytest.raises(SettingsError, match="expected 0 to 1"):
+        with pytest.raises(SettingsError, match="expected a number from 0 to 1"):
             combine(parts, whiten=share)
 
 

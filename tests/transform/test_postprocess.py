@@ -132,7 +132,7 @@ def test_settings_as_text() -> None:
         components=1, weights="sif", center=True, a=0.01
     )
     for text, said in {
-        "componets=1": "no setting 'componets'; expected one of idf_power, length_power, ",
+        "componets=1": "unknown option 'componets'; did you mean components",
         "components=one": "'components=one'; expected components= and a whole number",
         "center=perhaps": "yes or no",
         "weights=tf": "weights is 'tf'; expected one of none, sif",
@@ -223,7 +223,7 @@ def test_settings_as_a_table() -> None:
     assert Postprocess.of({"components": 1, "whiten": 0.2}) == Postprocess(components=1, whiten=0.2)
     assert SiameseCBOW(postprocess={"components": 1}).postprocess == Postprocess(components=1)  # type: ignore[arg-type]
     for table, said in (
-        ({"componets": 1}, "no setting 'componets'"),
+        ({"componets": 1}, "unknown option 'componets'; did you mean components"),
         ({"components": "one"}, "components is 'one'; expected a whole number"),
         ({"components": True}, "components is True; expected a whole number"),
         ({"whiten": "much"}, "whiten is 'much'; expected a number"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import collections
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,3 +121,18 @@ def test_a_given_vocabulary_decides(tmp_path: Path) -> None:
     assert [remap[0].tolist() for remap in merged.remaps] == [[2, 0, -1], [0]]
     with pytest.raises(InputError, match="no word of the text is among the 1"):
         merge(made, min_count=1, max_words=None, vocabulary=Vocabulary.of_words(["z"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a", "b", "a"], "the word 'a' occurs twice in the vocabulary; remove one"),
+        (["a", 5], r"word 1 is 5 \(int\); expected a string"),
+        ([b"a", "b"], r"word 0 is b'a' \(bytes\); expected a string"),
+        (["a", ["b"]], "word 1 is"),
+    ],
+)
+def test_words_are_strings_and_differ(words: list[Any], message: str) -> None:
+    for make in (Vocabulary.of_words, lambda words: Vocabulary(words, np.ones(len(words), np.int64))):
+        with pytest.raises(InputError, match=message):
+            make(words)

@@ -147,9 +147,9 @@ def thread_count(threads: int | None) -> int:
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads < 1:
-        raise SettingsError(f"threads is {threads}; expected 1 or more (leave it out for all cores)")
-    return threads
+    if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or threads < 1:
+        raise SettingsError(f"threads is {threads!r}; expected a whole number, 1 or more (leave it out for all cores)")
+    return int(threads)
 
 
 def without_caches(thing: object) -> dict[str, Any]:

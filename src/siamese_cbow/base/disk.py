@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from siamese_cbow.errors import InputError, listed
 
@@ -225,6 +226,18 @@ def remove_ours(folder: Path, ours: Collection[str]) -> list[str]:
 
 def _matches(name: str, patterns: Collection[str]) -> bool:
     return any(fnmatchcase(name, pattern) and name.count("/") == pattern.count("/") for pattern in patterns)
+
+
+def as_path(name: Any, what: str = "the path", *, home: bool = True) -> Path:
+    """The path with this name; `~` is the home folder, as in shells, unless there is no such user: "~ish".
+
+    home  False for what is written, where `followed` refuses it
+
+    `as_path(5, "the index")` -> InputError: the index is 5 (int); expected a path
+    """
+    if not isinstance(name, str | os.PathLike):
+        raise InputError(f"{what} is {name!r:.60} ({type(name).__name__}); expected a path")
+    return Path(os.path.expanduser(name) if home else name)  # noqa: PTH111 (that of Path raises an error of Python's)
 
 
 def followed(path: Path) -> Path:

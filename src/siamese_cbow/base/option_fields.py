@@ -2,19 +2,22 @@
 
     dim: int = option(300, "Size of a vector.", at_least=1)      ->   dim is 0; expected a whole number, 1 or more
 
-The check, the command-line option with its help, and the key in a file are all derived from it.
+The check, the command-line option with its help, and the key in a file are all derived from it. So is the answer to a
+name that no field has: see `named_options`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
-from functools import cache
+from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.errors import SettingsError, nearest_names
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 
 SMALLEST, LARGEST = 1e-30, 1e30  # range of magnitudes that options accept, apart from 0
 
@@ -41,6 +44,7 @@ class Option(NamedTuple):
     switch: str = ""  # flags of a boolean option on the command line, if not --name/--no-name
     short: str = ""  # a second, shorter name on the command line: --lr
     group: str = ""  # heading in --help for this option and those after it, up to the next heading
+    also: str = ""  # names of the same thing in other libraries, for messages: "vector_size size"
 
     def allows(self, value: Any) -> bool:
         """Whether the option allows a value: `dim` allows 1 but not 0, 1.5 or True."""
@@ -89,13 +93,63 @@ def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
 def check_options(settings: Any) -> None:
     """`dim is 0; expected a whole number, 1 or more`, if an option has a value that it does not allow."""
     for entry in options(settings.__class__):
-        value = getattr(settings, entry.name)
-        if not entry.allows(value):
-            is_extreme = entry.kind is float and isinstance(value, int | float) and not entry.fits_float32(value)
-            limits = f", with a magnitude between {SMALLEST:g} and {LARGEST:g}" if is_extreme else ""
-            raise SettingsError(f"{entry.name} is {value!r:.60}; expected {entry.expected}{limits}")
+        _check(entry, getattr(settings, entry.name))
+
+
+def checked_value(name: str, value: Any, kind: type, *, optional: bool = False, **limits: Any) -> Any:
+    """The value of an argument, checked like an option; a number of NumPy as Python's.
+
+    `checked_value("before", 2.5, int, at_least=0)` -> SettingsError: before is 2.5; expected a whole number, 0 or more
+    """
+    plain = value.item() if getattr(value, "shape", None) == () else value
+    _check(Option(name, kind, (), optional, None, **limits), plain)
+    return plain
+
+
+def _check(entry: Option, value: Any) -> None:
+    if not entry.allows(value):
+        is_extreme = entry.kind is float and isinstance(value, int | float) and not entry.fits_float32(value)
+        limits = f", with a magnitude between {SMALLEST:g} and {LARGEST:g}" if is_extreme else ""
+        raise SettingsError(f"{entry.name} is {value!r:.60}; expected {entry.expected}{limits}")
 
 
 def _shown(number: float) -> str:
     """`_shown(65536)` -> "65536"; `_shown(1e9)` -> "1e+09"; `_shown(0.999999)` -> "0.999999"."""
     return str(number) if isinstance(number, int) else f"{number:g}"
+
+
+def named_options(elsewhere: Mapping[str, str] | None = None) -> Callable[[C], C]:
+    """Decorates a dataclass of settings: a name that it lacks is an error that says which one is meant.
+
+    `SiameseCBOW(vector_size=100)` -> SettingsError: unknown option 'vector_size'; it is called dim here
+
+    elsewhere  names of what is set elsewhere, with the advice to give; that of "" is for a value without a name
+    """
+
+    def decorate(settings: C) -> C:
+        plain = settings.__init__  # type: ignore[misc]  # that of the class itself, which is replaced
+
+        @wraps(plain)
+        def checked(self: Any, /, *values: Any, **named: Any) -> None:
+            first = fields(settings)[0]
+            if values and first.kw_only:
+                advice = (elsewhere or {}).get("", f"name the option, such as {first.name}={first.default!r}")
+                raise SettingsError(f"got {values[0]!r:.60} without a name; {advice}")
+            check_names(settings, named, elsewhere or {})
+            plain(self, *values, **named)
+
+        settings.__init__ = checked  # type: ignore[misc]
+        return settings
+
+    return decorate
+
+
+def check_names(settings: type, given: Iterable[str], elsewhere: Mapping[str, str]) -> None:
+    """Raises an error if a given name is not an option; `elsewhere` as for `named_options`."""
+    names = [entry.name for entry in fields(settings)]
+    also = {other: entry.name for entry in fields(settings) for other in entry.metadata.get("also", "").split()}
+    for name in (name for name in given if name not in names):
+        near = nearest_names(name, names)
+        guess = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(names)}"
+        advice = f"it is called {also[name]} here" if name in also else elsewhere.get(name, guess)
+        raise SettingsError(f"unknown option {name!r}; {advice}")

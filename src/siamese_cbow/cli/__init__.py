@@ -31,7 +31,7 @@ from typing import Any
 
 import click
 
-from siamese_cbow.errors import Interrupted, SiameseCBOWError
+from siamese_cbow.errors import Interrupted, SiameseCBOWError, nearest_names
 
 # heading -> command -> (module below this package:function, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test checks that it equals the command's own.
@@ -139,6 +139,7 @@ class Grouped(click.Command):
     """A command whose help shows options under headings; those without a heading come first."""
 
     headings: Mapping[str, Collection[str]] = SHARED
+    also: Mapping[str, str] = {}  # options of other libraries -> what they are called here, for messages
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, one list under each heading."""
@@ -192,9 +193,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command with this name; a misspelt name is an error that suggests similar ones."""
         if args and self.get_command(ctx, args[0]) is None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=2)
+            near = nearest_names(args[0], COMMANDS)
             meant = f"did you mean {' or '.join(near)}?" if near else "siamese-cbow --help lists them"
             ctx.fail(f"there is no command {args[0]!r}; {meant}")
         return super().resolve_command(ctx, args)
@@ -206,6 +205,11 @@ class LazyGroup(click.Group):
             sys.stdout.flush()
         except click.MissingParameter as error:
             raise click.MissingParameter(_example_of(error.ctx), error.ctx, error.param) from None
+        except click.NoSuchOption as error:
+            also = getattr(error.ctx.command, "also", {}) if error.ctx else {}
+            if error.option_name not in also:
+                raise
+            ctx.fail(f"no such option {error.option_name}; it is called {also[error.option_name]} here")
         except BrokenPipeError:
             _forget_output()
             ctx.exit(0)

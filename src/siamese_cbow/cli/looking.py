@@ -23,7 +23,7 @@ from siamese_cbow.cli.options import (
     refuse_options,
     say,
 )
-from siamese_cbow.errors import InputError, counted
+from siamese_cbow.errors import InputError, counted, listed
 
 if TYPE_CHECKING:
     from siamese_cbow.base.arrays import Vectors
@@ -184,8 +184,6 @@ def tell_unknown(model: Model, text: str) -> None:
 
 def tell_stale(index: Index) -> None:
     """One line about files of an index that have changed."""
-    from siamese_cbow.text.encodings import listed
-
     if changed := index.stale():
         say(
             f"{counted(len(changed), 'file')} changed or deleted since {index.folder} was built ({listed(changed)}); "

@@ -52,7 +52,7 @@ def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., No
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(list(flat_options(recipe))):
-            flag = f"--{option.name.replace('_', '-')}"
+            flag = _flag(option.name)
             kind = click.Choice(option.choices) if option.choices else _PARSERS.get(option.kind, str)
             command = click.option(
                 _switch(option) if option.kind is bool else flag,
@@ -76,6 +76,10 @@ def flat_options(recipe: type) -> Iterator[Option]:
             yield from (named[0]._replace(group="Post-processing"), *named[1:])
         else:
             yield option
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _switch(option: Option) -> str:
@@ -212,6 +216,7 @@ def train(
 
 _OF_BOTH = {"text", "output", "restart", "threads", "cluster", "workers"}
 TEXT_OPTIONS = {parameter.name for parameter in prepare.params} - _OF_BOTH
+train.also = {_flag(other): _flag(option.name) for option in options(SiameseCBOW) for other in option.also.split()}
 SAVING_OPTIONS = {"resume", "restart", *(field.name for field in fields(Saving))}
 train.headings = {
     "Reading TEXT": {"stream_folder", *TEXT_OPTIONS},

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.preparation import WORDS_ONLY, Settings, prepare
-from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.records import TextSettings, text_settings
 from siamese_cbow.words.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class RayCluster:
         from siamese_cbow.cluster.sources import sources_of
 
         given = Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
-        text = text or TextSettings()
+        text = text_settings(text)
         settings = Settings(min_count, max_words, max_distinct, tokenizer or WORDS_ONLY, text, given)
         sources = sources_of(inputs, text)
         with (
@@ -164,7 +164,7 @@ class RayCluster:
         from siamese_cbow.cluster.parallel_encode import EncodeSettings, encode
         from siamese_cbow.cluster.sources import sources_of
 
-        text = text or TextSettings()
+        text = text_settings(text)
         name = None if model is None else _for_nodes(model)
         settings = EncodeSettings(name, text, normalize, truncate_dim, language, fallback, vector_column)
         sources = sources_of(inputs, text)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from siamese_cbow.base.disk import check_replaceable, clear_disk_errors, remove_ours
+from siamese_cbow.base.disk import as_path, check_replaceable, clear_disk_errors, remove_ours
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.errors import ClusterError, InputError, SiameseCBOWError, needs
 from siamese_cbow.text.corpus import Corpus
@@ -146,7 +146,7 @@ def sources_of(inputs: Any, settings: TextSettings) -> Sources:
             corpus = Corpus(given := list(group), settings)
             if not corpus.files:
                 raise InputError(f"{given} contains more than files; a cluster reads files, folders and URLs")
-            own_names = {Path(name).expanduser() for name in given}
+            own_names = {as_path(name) for name in given}
             sources += [replace(_looked_up(str(path)), is_named=path in own_names) for path in corpus.files]
             remarks += corpus.remarks
     if not sources:

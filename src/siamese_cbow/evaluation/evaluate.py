@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids, Vectors
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.evaluation.correlation import bootstrap as resample
 from siamese_cbow.evaluation.correlation import set_rng
-from siamese_cbow.evaluation.pair_sets import Flags, PairSet, Protocol, counted
+from siamese_cbow.evaluation.pair_sets import Flags, PairSet, Protocol, checked_protocol, counted
 from siamese_cbow.evaluation.scores import ADAPTED, Adapt, Scores, SetScore
 from siamese_cbow.model.geometry import gram_of, units
 from siamese_cbow.model.model import Model
@@ -71,7 +72,7 @@ def evaluate(
 
     adapt  first fit the system to the text of each set ("set", "held-out"). Never compare such scores with others
     """
-    if adapt not in ADAPTED:
+    if adapt not in tuple(ADAPTED):
         raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")
     if isinstance(system, str | Path):  # a string has an `encode`, too
         raise InputError(
@@ -79,7 +80,15 @@ def evaluate(
         )
     if isinstance(sets, str | Path):
         raise InputError(f"the sets are {str(sets)!r}, a name; expected sets: evaluate(model, sts({str(sets)!r}))")
-    sets = [counted(pair_set, protocol) for pair_set in ([sets] if isinstance(sets, PairSet) else sets)]
+    several: Any = [sets] if isinstance(sets, PairSet) else list(sets) if isinstance(sets, Iterable) else [sets]
+    for each in several:
+        if not isinstance(each, PairSet):
+            raise InputError(f"a set is {each!r:.60} ({type(each).__name__}); expected sets: sts(folder), pairs(file)")
+    if not isinstance(system, PairSystem) and not callable(getattr(system, "encode", None)):
+        kind = type(system).__name__
+        raise InputError(f"the model is {system!r:.60} ({kind}); expected one with a method encode: load(name)")
+    checked_value("bootstrap", bootstrap, int, at_least=0)
+    sets = [counted(pair_set, checked_protocol(protocol)) for pair_set in several]
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     name = name or getattr(system, "name", None) or type(system).__name__

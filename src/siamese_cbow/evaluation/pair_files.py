@@ -17,12 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.sts import is_benchmark
 from siamese_cbow.progress import SILENT, Progress
-from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.json_files import table_rows
+from siamese_cbow.text.records import TextSettings
 
 # Common names of the two texts and of the score, in lower case and without "_", "-" and spaces.
 TEXTS = (
@@ -46,11 +47,13 @@ def pairs(
 
     columns  names, or numbers from 1, of the two texts and the score: "first,second,rating" or ["1", "2", "3"]
     """
-    path = Path(path).expanduser()
+    path = as_path(path)
+    if not isinstance(columns, str | list | tuple):
+        raise SettingsError(f"columns is {columns!r:.60}; expected three: 'text,text,score'")
     wanted = [name.strip() for name in columns.split(",")] if isinstance(columns, str) and columns else list(columns)
     if wanted and len(wanted) != 3:
-        raise SettingsError(f"columns are {', '.join(wanted)}; expected three: text,text,score")
-    decoding = Decoding(encoding)
+        raise SettingsError(f"columns are {', '.join(map(str, wanted))}; expected three: text,text,score")
+    decoding = TextSettings(encoding=encoding).decoding()
     rows, has_names = table_rows(path, decoding)
     for remark in decoding.remarks():
         progress.say(remark)

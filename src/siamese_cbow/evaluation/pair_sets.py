@@ -99,9 +99,14 @@ class PairSet:
 
 def counting(pair_set: PairSet, protocol: Protocol) -> Flags:
     """Which pairs count, (n_pairs,): gold [4, nan, 2] -> official [True, False, True], paper all."""
+    return pair_set.scored if checked_protocol(protocol) == "official" else np.ones(len(pair_set.gold), bool)
+
+
+def checked_protocol(protocol: Protocol) -> Protocol:
+    """The name of a protocol; an error if there is none of this name."""
     if protocol not in PROTOCOLS:
         raise SettingsError(f"protocol is {protocol!r}; expected {' or '.join(PROTOCOLS)}")
-    return pair_set.scored if protocol == "official" else np.ones(len(pair_set.gold), bool)
+    return protocol
 
 
 @lru_cache(maxsize=128)  # the same sets are used for every model, and cache the statistics of their text

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.pair_sets import HIGHEST, LOWEST, Collection, PairSet
 from siamese_cbow.progress import SILENT, Progress
@@ -61,7 +62,7 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
     For STS-Benchmark and SICK, a folder gives the test part; to read another part, name its file. Sets missing from a
     year are reported through `progress` and listed by `missing_sets`.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.is_file():
         return list(_read_benchmark(path))
     if not path.is_dir():

@@ -195,7 +195,7 @@ def format_to_write(path: Path, name: str | None = None) -> Format:
 
 
 def _named(name: str, choices: Sequence[str]) -> Format:
-    if name not in choices and (name not in BY_NAME or not BY_NAME[name].instead):
+    if name not in choices and (name not in list(BY_NAME) or not BY_NAME[name].instead):
         raise SettingsError(f"format is {name!r}; expected one of {', '.join(choices)}")
     return BY_NAME[name]
 

@@ -17,7 +17,7 @@
       file, and back, mapped into memory [ANEW, CONFIG, FolderFormat, map_float32, read_table, write_rows]
     card          the description of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read
-      [FORMAT, MODEL_FILES, PRETRAINED, RUN, RUN_FILE, VOCABULARY, check_target, load, save]
+      [FORMAT, MODEL_FILES, PRETRAINED, RUN, RUN_FILE, VOCABULARY, check_is_model, check_target, load, save]
 
 Training, other file formats and new models from old ones are in `training`, `formats` and `transform`.
 """

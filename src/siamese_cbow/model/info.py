@@ -79,6 +79,8 @@ class ModelInfo(Mapping[str, Any]):
         """From the flat table in config.json; a ModelInfo is returned unchanged."""
         if isinstance(table, ModelInfo):
             return table
+        if not isinstance(table, Mapping):
+            raise InputError(f"the model's info is {table!r:.60} ({type(table).__name__}); expected a table: {{...}}")
         known = {name: value for name, value in table.items() if name in _KNOWN}
         return cls(**known, extra={name: value for name, value in table.items() if name not in _KNOWN})
 

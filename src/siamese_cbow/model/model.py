@@ -77,6 +77,7 @@ class Model(WordVectors):
         self._check_one_language()
         texts = one_of(sentences, inputs)
         dim = self.dim if truncate_dim is None else at_least_1("truncate_dim", truncate_dim, self.dim)
+        n_threads = None if threads is None else thread_count(threads)  # checked for one text, too; see below
         if isinstance(texts, str):
             vectors = self._encoder.one(texts, dim=dim, normalize=normalize_embeddings)
         else:
@@ -87,7 +88,7 @@ class Model(WordVectors):
                     dim=dim,
                     normalize=normalize_embeddings,
                     batch_size=at_least_1("batch_size", batch_size),
-                    threads=thread_count(threads),
+                    threads=n_threads or thread_count(None),
                     progress=progress,
                 )
         if convert_to_tensor:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from siamese_cbow.base.disk import UNWRITABLE, written_by
+from siamese_cbow.base.disk import UNWRITABLE, as_path, written_by
 from siamese_cbow.errors import FormatError, InputError, SiameseCBOWError
 from siamese_cbow.model.folder_format import (
     ANEW,
@@ -79,7 +79,8 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     from siamese_cbow.base.files import atomic_folder  # only writers need it
     from siamese_cbow.model.card import model_card
 
-    target = Path(path)
+    check_is_model(model)
+    target = as_path(path, home=False)
     check_target(target, trains=log is not None)
     words = _as_bytes(model.vocabulary)
     if isinstance(model.rows, PackedRows) and model.dtype == "int4" and not int4:
@@ -145,6 +146,13 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 # writing
 
 
+def check_is_model(given: Any) -> None:
+    """Raises an error of a name: what makes other models takes models, and `load` finds them."""
+    if not isinstance(given, Model):
+        name = given if isinstance(given, str) else "models/NAME"
+        raise InputError(f"the model is {given!r:.60} ({type(given).__name__}); expected a model: sc.load({name!r})")
+
+
 def check_target(path: Path, *, trains: bool = False) -> None:
     """Raise an error unless a model may be written to `path`, whose content would be deleted.
 
@@ -168,9 +176,7 @@ def check_target(path: Path, *, trains: bool = False) -> None:
 
 def _as_bytes(vocabulary: Vocabulary) -> bytes:
     """The content of vocabulary.txt; an error if a word could not be read back."""
-    if len(vocabulary.index) < len(vocabulary):
-        twice = next(word for i, word in enumerate(vocabulary.words) if vocabulary.index[word] != i)
-        raise InputError(f"the word {twice!r} occurs twice in the vocabulary; remove one")
+    vocabulary.check_words()
     broken = next((word for word in vocabulary.words if not word or "\n" in word or "\r" in word), None)
     if broken is not None:
         raise InputError(f"the word {broken!r} can't be written to a file of one word per line; remove or rename it")

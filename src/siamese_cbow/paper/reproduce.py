@@ -14,6 +14,7 @@ from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
 from siamese_cbow.base.files import one_writer
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.evaluation.pair_sets import PROTOCOLS, PairSet
 from siamese_cbow.evaluation.score_tables import number
@@ -146,6 +147,10 @@ def _job(
     tasks: Tasks | None,
     skip_thought_hours: float | None,
 ) -> Job:
+    thread_count(threads)  # this and what follows are errors before any work
+    checked_value("stream", stream, Stream)
+    if not isinstance(sets, list | tuple) or not all(isinstance(each, PairSet) for each in sets):
+        raise InputError(f"the sets are {sets!r:.60}; expected a list of them, such as sts(folder)")
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     scale = with_skip_thought(QUICK if quick else FULL, skip_thought_hours)

@@ -62,6 +62,8 @@ Place: TypeAlias = Callable[[Results, dict[str, Any]], None]  # puts a result wh
 
 def checked_parts(only: Collection[str] | None) -> tuple[str, ...]:
     """The parts to make, in order: None -> all of them; an unknown part raises an error that lists them."""
+    if only is not None and not isinstance(only, list | tuple | set | frozenset):
+        raise SettingsError(f"only is {only!r:.60}; expected a list of parts: {', '.join(PARTS)}")
     wanted = only or PARTS
     if unknown := [part for part in wanted if part not in PARTS]:
         raise SettingsError(f"a report has no part {unknown[0]!r}; expected some of {', '.join(PARTS)}")

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.retrieval.graph import fingerprints, shrunk
 from siamese_cbow.retrieval.search import Hit, encoded_blocks
 from siamese_cbow.text.inputs import Texts
@@ -62,7 +63,7 @@ def clusters(
     text: TextSettings | None = None,
     seed: int = 1,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
     assigned: Assigned | None = None,
 ) -> list[Cluster]:
     """The groups of the rows of a text, the largest first.
@@ -75,11 +76,15 @@ def clusters(
     """
     model = open_model(model)
     k_means = _k_means()  # before reading any text, in case it is not installed
-    with _readable_again(inputs, text, progress) as reader:
+    checked_value("seed", seed, int, at_least=0)
+    with (
+        shown(progress, "reading", None, unit="B") as reporter,
+        _readable_again(inputs, text, reporter) as reader,
+    ):
         sample = _sample(encoded_blocks(reader, model, threads, SILENT), seed)
         centres = _centres(sample, k, seed, k_means)
         tally = _Tally(model, centres)
-        for rows, vectors in encoded_blocks(reader, model, threads, progress):
+        for rows, vectors in encoded_blocks(reader, model, threads, reporter):
             tally.take(rows, vectors)
         order = [i for i in np.argsort(-tally.sizes, kind="stable").tolist() if tally.sizes[i]]
         if assigned is not None:

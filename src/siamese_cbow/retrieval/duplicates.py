@@ -23,7 +23,7 @@ from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.errors import SettingsError
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.retrieval.agreement import Agreement, Word
 from siamese_cbow.retrieval.graph import Graph, add, nearest, new_graph, shrunk, what_is_missing
 from siamese_cbow.retrieval.search import encoded_blocks
@@ -59,7 +59,7 @@ def duplicates(
     threshold: float = 0.95,
     text: TextSettings | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Iterator[CheckedRow]:
     """Every row in order, with what it is a duplicate of: `[row.text for row in duplicates(...) if row.of is None]`.
 
@@ -71,17 +71,18 @@ def duplicates(
     if not isinstance(threshold, int | float | np.number) or not 0 < threshold <= 1:
         raise SettingsError(f"threshold is {threshold!r}; expected a cosine, more than 0 and at most 1")
     model = open_model(model)
-    reader = RowReader.of(inputs, text, progress.say)
-    missing = what_is_missing()
-    if missing and (reader.total_bytes is None or reader.total_bytes > MANY_BYTES):
-        progress.say(f"up to {FEW:,} lines can be kept: {missing}")  # now: the error would come much later
-    kept = Kept(model, threshold, thread_count(threads))
-    for block, vectors in encoded_blocks(reader, model, threads, progress):
-        for start in range(0, len(block), BATCH):
-            numbers = range(start, min(start + BATCH, len(block)))
-            rows = [KeptRow(block.source, block.number(i), block.row(i)) for i in numbers]
-            for row, (twin, score) in zip(rows, kept.take(rows, vectors[start : start + BATCH]), strict=True):
-                yield CheckedRow(*row) if twin is None else CheckedRow(*row, score, twin[:2], twin.text)
+    with shown(progress, "reading", None, unit="B") as reporter:
+        reader = RowReader.of(inputs, text, reporter.say)
+        missing = what_is_missing()
+        if missing and (reader.total_bytes is None or reader.total_bytes > MANY_BYTES):
+            reporter.say(f"up to {FEW:,} lines can be kept: {missing}")  # now: the error would come much later
+        kept = Kept(model, threshold, thread_count(threads))
+        for block, vectors in encoded_blocks(reader, model, threads, reporter):
+            for start in range(0, len(block), BATCH):
+                numbers = range(start, min(start + BATCH, len(block)))
+                rows = [KeptRow(block.source, block.number(i), block.row(i)) for i in numbers]
+                for row, (twin, score) in zip(rows, kept.take(rows, vectors[start : start + BATCH]), strict=True):
+                    yield CheckedRow(*row) if twin is None else CheckedRow(*row, score, twin[:2], twin.text)
 
 
 class KeptRow(NamedTuple):

@@ -42,7 +42,9 @@ class Wanted:
         if self.mode not in get_args(Mode):
             raise SettingsError(f"mode is {self.mode!r}; expected one of {', '.join(get_args(Mode))}")
         if self.k is None and self.threshold is None:
-            raise SettingsError("neither k nor a threshold was given: every row would be a hit; expected one of them")
+            raise SettingsError(
+                "neither k nor a threshold limits the hits, so every row would be one; give k above 0, or a threshold"
+            )
         if self.k is not None:
             at_least_1("k", self.k)
         if self.threshold is not None and not (

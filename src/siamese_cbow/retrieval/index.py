@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Vectors, thread_count
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.base.files import one_writer
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.kernels.bm25 import idf
 from siamese_cbow.model.model import Model
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.retrieval import updating
 from siamese_cbow.retrieval.fitting import Coding, Fit, in_spreads, shortened
 from siamese_cbow.retrieval.fusion import Halves, Mode, Wanted, highest, pool_of, ranked, spread_of
@@ -55,7 +56,7 @@ class Index:
     """An index built by `Index.update`, open for searching; by default with the model it was built with."""
 
     def __init__(self, folder: str | Path, *, model: Model | str | None = None) -> None:
-        self.folder = Path(folder)
+        self.folder = as_path(folder, "the index")
         self.manifest = Manifest.read(self.folder)
         place, fallback = self.manifest.built_with
         self.model = model = open_model(place).with_fallback(fallback) if model is None else open_model(model)
@@ -76,18 +77,20 @@ class Index:
         text: TextSettings | None = None,
         rebuild: bool = False,
         threads: int | None = None,
-        progress: Progress = SILENT,
+        progress: Progress | bool = SILENT,
     ) -> Index:
         """Creates or updates an index of files and folders; without inputs, of the files it already has.
 
         model  a model or its name, which the index keeps; by default the one it was built with, or the pretrained one
         """
-        name = kept_model(Path(folder), forgiving=True)[0] if model is None else model
-        place, opened = None if isinstance(name, Model) or name is None else Path(name), open_model(name)
-        updating.update(
-            Path(folder), inputs, model=opened, text=text, rebuild=rebuild, model_folder=place, threads=threads,
-            progress=progress,
-        )  # fmt: skip
+        target = as_path(folder, "the index", home=False)
+        name = kept_model(target, forgiving=True)[0] if model is None else model
+        opened, place = open_model(name), None if isinstance(name, Model) or name is None else Path(name)
+        with shown(progress, "reading", None, unit="B") as reporter:
+            updating.update(
+                target, inputs, model=opened, text=text, rebuild=rebuild, model_folder=place, threads=threads,
+                progress=reporter,
+            )  # fmt: skip
         return cls(folder, model=opened)
 
     def in_memory(self) -> Index:

@@ -13,15 +13,16 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.base.option_fields import checked_value
+from siamese_cbow.errors import InputError
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.retrieval.fusion import Mode, Wanted
 from siamese_cbow.retrieval.kept_text import KeptText
 from siamese_cbow.retrieval.scoring import SearchedText, in_threads
 from siamese_cbow.retrieval.terms import QueryWords, Term
-from siamese_cbow.text.records import RawBlock, TextSettings
+from siamese_cbow.text.records import RawBlock, TextSettings, text_settings
 from siamese_cbow.text.row_reader import Line, RowReader, Rows
 
 
@@ -62,7 +63,7 @@ def search(
     mode: Mode = "hybrid",
     text: TextSettings | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> list[Hit]:
     """The rows that match the query best, best first; ties go to the earlier row.
 
@@ -78,15 +79,16 @@ def search(
     check_context(before, after)
     model = open_model(model)
     terms = checked_terms(model, QueryWords(model), query, mode)
-    reader = RowReader.of(inputs, text or TextSettings(unit="auto"), progress.say)
     kept = KeptText()
+    with shown(progress, "reading", None, unit="B") as reporter:
+        reader = RowReader.of(inputs, text_settings(text, unit="auto"), reporter.say)
 
-    def rows_of(block: RawBlock) -> tuple[RawBlock, Rows]:
-        return block, reader.rows(block)
+        def rows_of(block: RawBlock) -> tuple[RawBlock, Rows]:
+            return block, reader.rows(block)
 
-    for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
-        kept.append(rows)
-        progress.advance(block.n_source_bytes)
+        for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
+            kept.append(rows)
+            reporter.advance(block.n_source_bytes)
     if mode != "exact":  # exact search needs no vectors
         model.watch(map(kept.text, range(kept.n_rows)))
     best = SearchedText(model, kept, n_threads).best(query, terms, wanted)
@@ -145,8 +147,8 @@ def matched_words(model: Model, terms: list[Term], text: str) -> tuple[str, ...]
 
 def check_context(before: int, after: int) -> None:
     """Raise an error unless these are valid numbers of rows."""
-    if before < 0 or after < 0:
-        raise SettingsError(f"context is {before} rows before and {after} after; expected 0 or more")
+    checked_value("before", before, int, at_least=0)
+    checked_value("after", after, int, at_least=0)
 
 
 class _Searchable(Protocol):

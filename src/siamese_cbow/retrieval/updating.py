@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.disk import file_hash, is_utf8
+from siamese_cbow.base.disk import as_path, file_hash, is_utf8
 from siamese_cbow.base.files import atomic_folder, one_writer
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.model import Model
@@ -103,7 +103,7 @@ def _update(
     gone = [name for name in manifest.files if not Path(name).is_file()]
     for name in gone:
         del manifest.files[name]
-    named = {Path(name).expanduser().resolve() for name in _listed(inputs)}
+    named = {as_path(name).resolve() for name in _listed(inputs)}
     todo, changes = _todo(reader.files, manifest, named, progress)
     if todo or gone or not manifest.fits:
         _change(folder, manifest, todo, reader, named, model, threads, progress)
@@ -165,6 +165,8 @@ def _reader(inputs: Any, old: Manifest | None, settings: TextSettings) -> RowRea
 
 
 def _listed(inputs: Any) -> list[str | Path]:
+    if not isinstance(inputs, str | Path | list | tuple):
+        raise InputError(f"the input is {inputs!r:.60}; an index is of files: expected their paths, or folders")
     return [inputs] if isinstance(inputs, str | Path) else list(inputs)
 
 

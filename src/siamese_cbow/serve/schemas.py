@@ -107,6 +107,11 @@ def record(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
+def perhaps(schema: Schema, **properties: Schema) -> Schema:
+    """An object that may have these fields, too."""
+    return {**schema, "properties": {**schema["properties"], **properties}}
+
+
 def optional(schema: Schema) -> Schema:
     """The same, or null."""
     return {"anyOf": [schema, {"type": "null"}]}
@@ -114,6 +119,8 @@ def optional(schema: Schema) -> Schema:
 
 MODEL = record(id=STRING, object={"const": "model"}, created=INTEGER, owned_by=STRING, dim=INTEGER)
 EMBEDDING = record(object={"const": "embedding"}, index=INTEGER, embedding={"anyOf": [listed(NUMBER), STRING]})
+# An unknown word: without a norm it is ignored; else it counts as a known word, or has a vector made of its n-grams.
+UNKNOWN = perhaps(record(word=STRING, norm=optional(NUMBER)), counts_as=STRING, made_of=STRING)
 DOT = record(word=STRING, at=NUMBER, norm=NUMBER)
 
 ANSWERS: dict[str, Schema] = {
@@ -128,11 +135,16 @@ ANSWERS: dict[str, Schema] = {
         **record(model=STRING, similarity={"anyOf": [COSINE, listed(COSINE), listed(listed(COSINE))]}),
         "description": "with explain also a and b, the words and their norms, and shares, which add up to similarity",
     },
-    "Neighbours": record(model=STRING, neighbours=listed(record(word=STRING, cosine=COSINE))),
-    "Search": record(
-        model=STRING,
-        results=listed(record(score=NUMBER, text=STRING, exact=NUMBER, meaning=NUMBER, words=listed(STRING))),
-        stale=listed(STRING),
+    "Neighbours": perhaps(
+        record(model=STRING, neighbours=listed(record(word=STRING, cosine=COSINE))), unknown=listed(UNKNOWN)
+    ),
+    "Search": perhaps(
+        record(
+            model=STRING,
+            results=listed(record(score=NUMBER, text=STRING, exact=NUMBER, meaning=NUMBER, words=listed(STRING))),
+            stale=listed(STRING),
+        ),
+        unknown=listed(UNKNOWN),
     ),
     "Models": record(object={"const": "list"}, data=listed(MODEL)),
     "Model": MODEL,

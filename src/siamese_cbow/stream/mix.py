@@ -33,6 +33,9 @@ class Mix:
     passes: Sequence[float] = ()
 
     def __post_init__(self) -> None:
+        for name, of in (("streams", "of Stream"), ("passes", "of numbers")):
+            if not isinstance(value := getattr(self, name), list | tuple):
+                raise InputError(f"{name} is {value!r:.60} ({type(value).__name__}); expected a list {of}")
         object.__setattr__(self, "passes", tuple(self.passes) or (1.0,) * len(self.streams))
         _check(self.streams, self.passes)
 
@@ -41,7 +44,8 @@ class Mix:
         """The argument as a mix: a single stream is a mix of one."""
         if isinstance(streams, Mix):
             return streams
-        return cls([streams] if isinstance(streams, Stream) else list(streams))
+        several: Any = streams  # anything but a list is taken for a single stream, and checked
+        return cls(list(several) if isinstance(several, list | tuple) else [several])
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -126,6 +130,9 @@ def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
     for n in passes:
         if isinstance(n, bool) or not isinstance(n, int | float) or not math.isfinite(n) or n <= 0:
             raise SettingsError(f"passes is {n!r}; expected numbers above 0")
+    for stream in streams:
+        if not isinstance(stream, Stream):
+            raise InputError(f"a stream is {stream!r:.60}; expected what prepare returns, or Stream.load(folder)")
     first = streams[0]
     for number, stream in enumerate(streams[1:], 2):
         if stream.tokenizer != first.tokenizer:

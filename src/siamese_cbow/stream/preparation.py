@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from siamese_cbow.base.arrays import thread_count
-from siamese_cbow.base.disk import UNWRITABLE, check_replaceable, written_by
+from siamese_cbow.base.disk import UNWRITABLE, as_path, check_replaceable, written_by
 from siamese_cbow.base.files import atomic_folder, one_writer
-from siamese_cbow.errors import InputError, SettingsError, counted
+from siamese_cbow.base.option_fields import checked_value
+from siamese_cbow.errors import InputError, counted
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import ABOUT, ARRAYS, FORMAT_VERSION, VOCABULARY, Stream, fingerprint_seed, read_about
 from siamese_cbow.text.corpus import Corpus
@@ -65,17 +66,19 @@ def prepare(
     progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
+    checked_value("tokenizer", tokenizer, Tokenizer, optional=True)
     tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on, the settings have it too
     if not corpus.settings.languages:  # several languages are all tokenised alike
         tokenizer = tokenizer.of_language(language.code)
-    given = Vocabulary.read(vocabulary) if isinstance(vocabulary, Path | str) else vocabulary
+    given = vocabulary if vocabulary is None or isinstance(vocabulary, Vocabulary) else Vocabulary.read(vocabulary)
     settings = Settings(min_count, max_words, max_distinct, tokenizer, corpus.settings, given)
     with shown(progress, "preparing", corpus.total_bytes, unit="B") as reporter:
         if output is None:
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
                 # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
                 return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
-        return _prepare_or_reuse(Path(output), corpus, settings, restart, thread_count(threads), reporter)
+        target = as_path(output, "output", home=False)
+        return _prepare_or_reuse(target, corpus, settings, restart, thread_count(threads), reporter)
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("min_count", "max_words", "max_distinct"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name} is {value}; expected 1 or more")
+            checked_value(name, getattr(self, name), int, optional=name != "max_distinct", at_least=1)
         prefixes = tuple(f"{language}:" for language in self.text.languages)
         for word in self.vocabulary.words if self.vocabulary and prefixes else ():
             if not word.startswith(prefixes):

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets, check_ids, check_offsets, mapped_array
-from siamese_cbow.base.disk import file_text, what_reads
+from siamese_cbow.base.disk import as_path, file_text, what_reads
 from siamese_cbow.base.notebook import card
 from siamese_cbow.errors import FormatError, InputError, SettingsError, counted
 from siamese_cbow.words.tokenizer import Tokenizer
@@ -187,7 +187,7 @@ class Stream:
         verify      recompute the fingerprint, which detects a single changed bit: a second per gigabyte
         part        (2, 5): only the third of five parts of it, and only that is read
         """
-        folder = Path(path)
+        folder = as_path(path, "the stream")
         about = read_about(folder)
         lengths = about["lengths"]
         arrays = {

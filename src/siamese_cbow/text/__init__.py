@@ -5,7 +5,7 @@ In the order of the flow:
     languages    names and tags of languages, what each determines, and detection
       [ASSUMED, AUTO, DOTLESS, Detected, ELISIONS, Language, UNDETERMINED, detect, find_language, language]
     records      settings in, raw blocks, finished lines out
-      [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings]
+      [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings, text_settings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text
       [STDIN, compression_of, open_bytes]
     alphabets    which of several encodings gives the letters of a single language

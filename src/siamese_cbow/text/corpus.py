@@ -29,7 +29,16 @@ from siamese_cbow.text.languages import Detected
 from siamese_cbow.text.layout import Evidence, LayoutPool, sample_evidence
 from siamese_cbow.text.opening import COMPRESSIONS
 from siamese_cbow.text.reader import Form, file_blocks, format_of, language_of, record_blocks, walk_of
-from siamese_cbow.text.records import BLOCK_BYTES, MARK, SAMPLE_BYTES, AnyLayout, Lines, RawBlock, TextSettings
+from siamese_cbow.text.records import (
+    BLOCK_BYTES,
+    MARK,
+    SAMPLE_BYTES,
+    AnyLayout,
+    Lines,
+    RawBlock,
+    TextSettings,
+    text_settings,
+)
 from siamese_cbow.text.sentences import Split, group_layout_of, group_lines, sentence_lines
 from siamese_cbow.text.splitters import split_lines
 
@@ -52,7 +61,7 @@ class Corpus:
     ) -> None:
         self.inputs = inputs
         self._known_layouts = layouts or {}  # of files examined before, see `look_at`
-        self.settings = settings or TextSettings()
+        self.settings = text_settings(settings)
         self.layouts: dict[str, AnyLayout] = {}
         self.decoding = self.settings.decoding()
         self._was_read = False

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError, counted, listed
 from siamese_cbow.text import FORMATS
 from siamese_cbow.text.folders import Walk, left_out_remark
@@ -56,7 +57,7 @@ class Inputs:
     def __init__(self, inputs: Any, walk: Walk) -> None:
         self.items = _items(inputs)
         names = [inputs] if isinstance(inputs, str | Path) else [] if self.items is not None else list(inputs)
-        self._named = {Path(name).expanduser() for name in names}
+        self._named = {as_path(name) for name in names}
         self.paths = find_files(names, walk) if self.items is None else []
         self._left_out, self._without_text = walk.left_out, dict[str, NoText]()
         files = [path for path in self.paths if path is not None and path.is_file()]
@@ -140,7 +141,8 @@ def markup_remark(paths: Sequence[Path | None]) -> list[str]:
 
 def find_files(names: Iterable[str | Path], walk: Walk) -> list[Path | None]:
     """The files behind `names`, in the order given; those of a folder sorted. None is standard input."""
-    paths = [path for name in names for path in _expand(name, walk)]
+    listed = list(names)
+    paths = [path for name in listed for path in _expand(name, walk, listed)]
     if not paths:
         raise InputError("no input was given; expected files, folders, globs or - for standard input")
     if paths.count(None) > 1:
@@ -148,21 +150,22 @@ def find_files(names: Iterable[str | Path], walk: Walk) -> list[Path | None]:
     return paths
 
 
-def _expand(name: str | Path, walk: Walk) -> Iterator[Path | None]:
+def _expand(name: str | Path, walk: Walk, names: Sequence[str | Path]) -> Iterator[Path | None]:
     if name == "-":
         yield None
         return
     if not str(name).strip():  # such as an unset variable of a shell; Path("") would be the current folder
-        raise InputError(f"got an empty path, {str(name)!r}; expected a file or folder (. is the current folder)")
-    path = Path(name).expanduser()
+        expected = "expected a file or folder (. is the current folder)"
+        raise InputError(f"got an empty path, {str(name)!r}; {expected}{_text_hint(name, names)}")
+    path = as_path(name)
     if _exists(path):
         yield from _in_folder(path, walk) if path.is_dir() else [path]
     elif isinstance(name, str) and glob.has_magic(name):
-        yield from _matches(name, walk)
+        yield from _matches(name, walk, _text_hint(name, names))
     elif "://" in str(name):
         raise InputError(f"{str(name)[:200]} is a URL; expected a file: download it first, such as with curl -LO URL")
     else:
-        raise InputError(f"no such file or folder: {str(name)[:200]}; check the path{_text_hint(str(name))}")
+        raise InputError(f"no such file or folder: {str(name)[:200]}; check the path{_text_hint(name, names)}")
 
 
 def _exists(path: Path) -> bool:
@@ -174,7 +177,7 @@ def _exists(path: Path) -> bool:
 
 def is_name(text: str) -> bool:
     """Whether a string names something that exists: a file, a folder, a glob with a match, "-"."""
-    if text == "-" or (0 < len(text) < 4096 and "\n" not in text and _exists(Path(text).expanduser())):
+    if text == "-" or (0 < len(text) < 4096 and "\n" not in text and _exists(as_path(text))):
         return True
     return looks_like_name(text) and glob.has_magic(text) and any(glob.iglob(text, recursive=True))  # noqa: PTH207
 
@@ -187,9 +190,10 @@ def looks_like_name(text: str) -> bool:
     return has_ending or (not any(letter.isspace() for letter in text) and ("/" in text or "*" in text))
 
 
-def _text_hint(name: str) -> str:
-    """Sentences are easily passed where names of files are expected: `prepare(["The cat sat."])`."""
-    if " " not in name:
+def _text_hint(name: str | Path, names: Sequence[str | Path]) -> str:
+    """Texts are easily passed where names of files are expected: `prepare(["The cat sat."])`, `prepare(["a", "b"])`."""
+    is_text = " " in str(name) and not looks_like_name(str(name))
+    if not is_text and (len(names) < 2 or any(is_name(each) or looks_like_name(each) for each in map(str, names))):
         return ""
     return (
         " (to pass the text itself, pipe it in: echo TEXT | siamese-cbow COMMAND -; in Python, wrap it: Texts([...]), "
@@ -197,11 +201,11 @@ def _text_hint(name: str) -> str:
     )
 
 
-def _matches(pattern: str, walk: Walk) -> Iterator[Path]:
+def _matches(pattern: str, walk: Walk, hint: str) -> Iterator[Path]:
     # not Path.glob: it refuses absolute patterns
-    matches = sorted(Path(match) for match in glob.iglob(str(Path(pattern).expanduser()), recursive=True))  # noqa: PTH207
+    matches = sorted(Path(match) for match in glob.iglob(str(as_path(pattern)), recursive=True))  # noqa: PTH207
     if not matches:
-        raise InputError(f"nothing matches {pattern}; expected at least one file: check the pattern")
+        raise InputError(f"nothing matches {pattern[:200]}; expected at least one file: check the pattern{hint}")
     for match in matches:
         if not match.is_dir():
             yield match

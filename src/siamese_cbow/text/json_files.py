@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError
 from siamese_cbow.text.chunks import Chunk, TextStream, line_chunks, open_text
 from siamese_cbow.text.encodings import Decoding
@@ -238,7 +239,7 @@ def table_rows(path: str | Path, decoding: Decoding | None = None) -> tuple[list
 
     For CSV, TSV and lines with tabs this is uncertain: [["id", "text"], ["1", "A cat."]], False.
     """
-    path, decoding = Path(path).expanduser(), decoding or Decoding()
+    path, decoding = as_path(path), decoding or Decoding()
     if format_of(path).name == "Parquet":
         format_of(path).check_installed()
         records = [row for batch in parquet_rows(path, decoding) if batch is not None for row in batch.to_pylist()]

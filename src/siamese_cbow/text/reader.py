@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError
 from siamese_cbow.text import FORMATS, FileFormat
 from siamese_cbow.text.chunks import Overlong, Unit, cut_overlong, line_chunks, open_text, valid_utf8
@@ -173,7 +174,7 @@ def read_columns(
 
     `read_columns("films.csv", ["text"], ["label"])` -> ("great film", "good"), ("dull film", "bad")
     """
-    path = Path(path).expanduser()
+    path = as_path(path)
     read: ReadCells | None = _function(path, "text")
     if read is None:
         raise InputError(f"{path} is plain text, which has no columns; expected JSON lines, CSV, TSV or Parquet")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_type_hints
 
+from siamese_cbow.base.option_fields import named_options
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text.languages import AUTO, language_code
 
@@ -23,6 +24,7 @@ SAMPLE_BYTES = 1 << 20  # read before the first block, to detect what the text i
 MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a record; NULs of the input have become spaces
 
 
+@named_options()
 @dataclass(frozen=True)
 class TextSettings:
     """How text is read, in every command and function that reads text.
@@ -57,6 +59,7 @@ class TextSettings:
     code: bool = False
 
     def __post_init__(self) -> None:
+        _check_kinds(self)
         hints = get_type_hints(TextSettings)
         for name in ("layout", "boundary", "unit", "kind"):
             if getattr(self, name) not in get_args(hints[name]):
@@ -64,7 +67,7 @@ class TextSettings:
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; expected one of {allowed}")
         object.__setattr__(self, "language", language_code(self.language))
         _check_encoding(self.encoding)
-        object.__setattr__(self, "globs", _checked_globs(self.globs))
+        object.__setattr__(self, "globs", _strings("globs", self.globs, "['*.md']"))
         object.__setattr__(self, "languages", _checked_languages(self.languages, self.kind))
 
     @property
@@ -86,6 +89,30 @@ class TextSettings:
         return {name: value for name, value in plain.items() if value or name not in later}
 
 
+def text_settings(text: Any, *, unit: Literal["auto", "line"] = "line") -> TextSettings:
+    """The argument `text` of a function that reads text: settings, or None for the defaults."""
+    if text is None:
+        return TextSettings(unit=unit)
+    if not isinstance(text, TextSettings):
+        expected = "expected settings, such as TextSettings(text_column='body'), or None"
+        raise SettingsError(f"text is {text!r:.60} ({type(text).__name__}); {expected}")
+    return text
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "text_column": (str, "the name of a column, or several with commas: 'title,body'"),
+    "encoding": (str | None, "the name of an encoding, such as 'cp1252', or None"),
+    "code": (bool, "True or False"),
+}
+
+
+def _check_kinds(settings: TextSettings) -> None:
+    """A value of another type would be an error far from here, or none: a table has no column 5."""
+    for name, (kind, expected) in _KINDS.items():
+        if not isinstance(value := getattr(settings, name), kind):
+            raise SettingsError(f"{name} is {value!r:.60}; expected {expected}")
+
+
 def _check_encoding(encoding: str | None) -> None:
     if encoding is None:
         return
@@ -99,17 +126,17 @@ def _check_encoding(encoding: str | None) -> None:
         ) from None
 
 
-def _checked_globs(globs: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(globs, str):
-        raise SettingsError(f"globs is the string {globs!r}; expected a list of patterns, such as ['*.md']")
-    return tuple(globs)
+def _strings(name: str, values: Sequence[str], example: str) -> tuple[str, ...]:
+    """The values of an option that takes several; one string would be taken for its letters."""
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        kind = "string" if isinstance(values, str) else type(values).__name__
+        raise SettingsError(f"{name} is the {kind} {values!r:.60}; expected a list of strings, such as {example}")
+    return tuple(values)
 
 
 def _checked_languages(languages: Sequence[str], kind: str) -> tuple[str, ...]:
     """A language for each column of groups, or none at all."""
-    if isinstance(languages, str):
-        raise SettingsError(f"languages is the string {languages!r}; expected a list of codes, such as ['en', 'de']")
-    languages = [language_code(name) for name in languages]
+    languages = [language_code(name) for name in _strings("languages", languages, "['en', 'de']")]
     if AUTO in languages:
         raise SettingsError("languages has auto; expected the language of each column, such as --languages en,de")
     listed = ",".join(languages)

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError, SettingsError, listed
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.text.chunks import Overlong, valid_utf8
@@ -28,7 +29,7 @@ from siamese_cbow.text.inputs import ITERABLE, Inputs, lines_bytes
 from siamese_cbow.text.languages import AUTO
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.reader import Form, file_blocks, language_of, line_blocks, walk_of
-from siamese_cbow.text.records import MARK, AnyLayout, NoText, RawBlock, TextSettings
+from siamese_cbow.text.records import MARK, AnyLayout, NoText, RawBlock, TextSettings, text_settings
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -90,7 +91,7 @@ class RowReader:
     """
 
     def __init__(self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None) -> None:
-        self.settings = settings or TextSettings()
+        self.settings = text_settings(settings)
         if self.settings.kind == "groups":
             raise SettingsError("kind is 'groups', which is for training only; expected 'text'")
         self._inputs, self._say = Inputs(inputs, walk_of(self.settings)), say
@@ -235,7 +236,7 @@ def iter_lines(path: str | Path, decoding: Decoding | None = None) -> Iterator[s
 
     One item per line, whatever its content: `"a\n\nb\r\nc"` -> "a", "", "b", "c". Broken UTF-8 becomes U+FFFD.
     """
-    file, decoding = None if path == "-" else Path(path).expanduser(), decoding or Decoding()
+    file, decoding = None if path == "-" else as_path(path), decoding or Decoding()
     for block in line_blocks(file, lambda *sample: ("sentences", "keep"), decoding):
         decoding.broken[block.source] += valid_utf8(block.data, block.source)[1]
         yield from block_texts(block)

@@ -48,12 +48,23 @@ class Recipe:
         f"Loss function; {sampled_objectives(False)} use the whole batch, the others sample negatives.",
         paper="softmax",
     )
-    dim: int = option(300, "Vector size; with --init, defaults to that of the model.", at_least=1, at_most=65_536)
+    dim: int = option(
+        300,
+        "Vector size; with --init, defaults to that of the model.",
+        at_least=1,
+        at_most=65_536,
+        also="vector_size size",
+    )
     # None ("auto"): `training.plan.fitted_to` chooses it by the size of the text.
     epochs: int | None = option(
-        None, "Passes over the text; auto: 1 to 20, depending on its size.", paper=1, at_least=1, at_most=1_000_000
+        None,
+        "Passes over the text; auto: 1 to 20, depending on its size.",
+        paper=1,
+        at_least=1,
+        at_most=1_000_000,
+        also="iter epoch n_epochs",
     )
-    seed: int = option(1, "Random seed.", at_least=0, at_most=2**64 - 1)
+    seed: int = option(1, "Random seed.", at_least=0, at_most=2**64 - 1, also="random_state")
 
     # batches
     batch_size: int = option(
@@ -68,7 +79,9 @@ class Recipe:
         program=True,
         switch="--triples/--all-sentences",
     )
-    negatives: int = option(2, f"Negatives per sentence for {sampled_objectives()}.", at_least=1, at_most=100_000)
+    negatives: int = option(
+        2, f"Negatives per sentence for {sampled_objectives()}.", at_least=1, at_most=100_000, also="negative neg"
+    )
     negatives_from: NegativesFrom = option("corpus", "Where to sample negatives; batch is about three times faster.")
     any_negative: bool = option(
         False,
@@ -81,6 +94,7 @@ class Recipe:
         "Randomly drop words more frequent than this share of the text, as word2vec does; 0: never.",
         paper=0.0,
         at_least=0,
+        also="sample",
     )
     max_tokens: int | None = option(
         None,
@@ -140,6 +154,7 @@ class Recipe:
         paper=0.0001,
         above=0,
         short="--lr",
+        also="alpha lr",
     )
     # Adagrad slows down by itself: linear decay on top of it cost .006 on STS.
     decay: Decay = option("constant", "Learning rate schedule.", paper="linear")
@@ -182,14 +197,14 @@ class Recipe:
         _check_together(self)
 
     @classmethod
-    def preset(cls, name: str, **changes: Any) -> Self:
+    def preset(cls, name: str, /, **changes: Any) -> Self:
         """A named recipe, with changes: `SiameseCBOW.preset("paper", dim=100)`."""
         if name not in tuple(PRESETS):
             raise SettingsError(f"recipe is {name!r}; expected one of {', '.join(PRESETS)}")
         return cls(**{**PRESETS[name], **changes})
 
     @classmethod
-    def paper(cls, **changes: Any) -> Self:
+    def paper(cls, /, **changes: Any) -> Self:
         """The published recipe (Kenter, Borisov, de Rijke 2016), with changes: `SiameseCBOW.paper(negatives=5)`."""
         return cls.preset("paper", **changes)
 

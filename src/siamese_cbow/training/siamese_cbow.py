@@ -17,16 +17,17 @@ Making a recipe trains nothing. To train into a folder, with checkpoints: see `t
 
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siamese_cbow.base.disk import check_file_replaceable, what_reads, written_by
+from siamese_cbow.base.disk import as_path, check_file_replaceable, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
-from siamese_cbow.base.option_fields import options
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.base.option_fields import named_options, options
+from siamese_cbow.errors import InputError, SettingsError, nearest_names
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import is_stream
 from siamese_cbow.text.inputs import is_name, looks_like_name
@@ -41,6 +42,19 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1  # of files; those of 0.1.0 and most handwritten ones have none
 
 
+_TO_TRAIN = "pass {0} to train: SiameseCBOW().train(TEXT, {0}={1}), or --{2} {1}"
+# What other libraries set where we make a recipe, and what to do about it.
+ELSEWHERE = {
+    "": "options have names (dim=300), and text goes to train: SiameseCBOW().train(TEXT)",
+    **dict.fromkeys(("sentences", "texts", "corpus_file"), "text goes to train: SiameseCBOW().train(TEXT)"),
+    **dict.fromkeys(("threads", "workers", "thread", "n_jobs"), _TO_TRAIN.format("threads", 4, "threads")),
+    **dict.fromkeys(("min_count", "minCount"), _TO_TRAIN.format("min_count", 5, "min-count")),
+    **dict.fromkeys(("max_words", "max_final_vocab"), _TO_TRAIN.format("max_words", 100_000, "max-words")),
+    **dict.fromkeys(("window", "ws"), "leave it out: the context of a word is its whole sentence"),
+}
+
+
+@named_options(ELSEWHERE)
 class SiameseCBOW(Recipe):
     """A recipe that trains: `SiameseCBOW(dim=100).train("books/")` -> Model. Its options are those of `Recipe`."""
 
@@ -83,6 +97,7 @@ def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool
     from siamese_cbow.stream.preparation import prepare
     from siamese_cbow.stream.stream import Stream
 
+    _check_preparing(preparing)
     several = source if isinstance(source, list | tuple) else [source]
     n_streams = sum(isinstance(each, Stream | Mix) for each in several)
     if n_streams and n_streams < len(several):
@@ -104,6 +119,20 @@ def mix_of(source: Any, *, threads: int | None = None, progress: Progress | bool
             "from; if they follow one another, pass Texts([...]) or lists of sentences, one list per document"
         )
     return Mix.of(stream)
+
+
+def _check_preparing(names: Iterable[str]) -> None:
+    """Raises an error if one of these is not an option of `prepare`, which `train` passes on."""
+    from siamese_cbow.stream.preparation import prepare
+
+    known = [*inspect.signature(prepare).parameters][1:]
+    for name in (name for name in names if name not in known):
+        of_recipe = [each.name for each in options(SiameseCBOW) if name in (each.name, *each.also.split())]
+        near = nearest_names(name, known)
+        advice = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(known)}"
+        if of_recipe:
+            advice = f"{of_recipe[0]} is an option of the recipe: SiameseCBOW({of_recipe[0]}=...).train(TEXT)"
+        raise SettingsError(f"unknown option {name!r} of train; {ELSEWHERE.get(name, advice)}")
 
 
 def are_streams(names: Sequence[str | Path]) -> bool:
@@ -161,7 +190,7 @@ def _documents(source: Any) -> Any:
 
 def read_recipe(path: Path | str) -> SiameseCBOW:
     """Reads a recipe from a TOML file."""
-    path = Path(path)
+    path = as_path(path, "the recipe")
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -174,10 +203,6 @@ def read_recipe(path: Path | str) -> SiameseCBOW:
         raise SettingsError(f"{path} has {reads}; {what_reads(content)}")
     content.pop("written_by", None)
     name = content.pop("recipe", "contrastive")
-    names = [option.name for option in options(SiameseCBOW)]
-    for key in content:
-        if key not in names:
-            raise SettingsError(f"{path}: unknown option {key!r}; expected one of {', '.join(names)}")
     try:
         return SiameseCBOW.preset(name, **content)
     except SettingsError as error:
@@ -191,8 +216,11 @@ def recipe_text(recipe: Recipe) -> str:
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
     """Writes a recipe to a TOML file, for `read_recipe`; replaces only a file that it wrote itself."""
-    check_file_replaceable(Path(path), _is_ours, "is not a recipe that siamese-cbow wrote")
-    with atomic_file(Path(path)) as file:
+    if not isinstance(recipe, Recipe):
+        raise InputError(f"the recipe is {recipe!r:.60} ({type(recipe).__name__}); expected one: SiameseCBOW(dim=300)")
+    target = as_path(path, "the recipe file", home=False)
+    check_file_replaceable(target, _is_ours, "is not a recipe that siamese-cbow wrote")
+    with atomic_file(target) as file:
         head = f"format_version = {FORMAT_VERSION}\nwritten_by = {_toml(written_by())}\n"
         file.write_text(head + recipe_text(recipe), encoding="utf-8")
 

@@ -26,8 +26,9 @@ from siamese_cbow.errors import InputError
 from siamese_cbow.model.encoding import Texts, as_list
 from siamese_cbow.model.geometry import Undo, blocks, eigenvectors, gram_of, one_thread
 from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import check_is_model
 from siamese_cbow.transform.estimates import BLOCK, SAMPLE
-from siamese_cbow.transform.postprocessing import check_is_model, check_not_postprocessed, without_postprocessing
+from siamese_cbow.transform.postprocessing import check_not_postprocessed, without_postprocessing
 
 PRIOR_WORDS = 10_000  # this many words of texts weigh as much as the prior shares
 PRIOR_TEXTS = 3_000  # with this many texts, directions are evened out half as far as with unlimited texts

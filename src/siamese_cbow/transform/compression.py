@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Vectors
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.geometry import blocks, gram_of, one_thread, strongest, with_signs
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, as_array, packed
-from siamese_cbow.transform.postprocessing import check_is_model
+from siamese_cbow.model.storage import check_is_model
 from siamese_cbow.words.vocabulary import Vocabulary, most_frequent
 
 
@@ -35,7 +36,8 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
     if dtype is not None and dtype not in get_args(Dtype):
         raise SettingsError(f"dtype is {dtype!r}; expected one of {', '.join(get_args(Dtype))}")
     for name, value, most in (("dim", dim, model.dim), ("words", words, len(model.vocabulary))):
-        if value is not None and not (isinstance(value, int) and 1 <= value <= most):
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and not (is_number and 1 <= value <= most):
             raise SettingsError(f"{name} is {value!r}; expected 1 to {most:,}, the size of the model")
     vocabulary, rows = model.vocabulary, model.rows
     if words is not None:
@@ -100,8 +102,9 @@ def combine(
         _check_alike(first, model, number)
     most = sum(model.dim for model in models)
     dim = first.dim if dim is None else dim
-    if not 1 <= dim <= most:
-        raise SettingsError(f"dim is {dim}; expected 1 to {most}, the dimensions of all models together")
+    if not isinstance(dim, int | np.integer) or isinstance(dim, bool) or not 1 <= dim <= most:
+        raise SettingsError(f"dim is {dim!r}; expected 1 to {most}, the dimensions of all models together")
+    checked_value("whiten", whiten, float, at_least=0, at_most=1)
     counts, weights = first.vocabulary.counts, _checked_weights(weights, len(models))
     evened = (
         np.float32(weight) * _evened(model.vectors, counts) for model, weight in zip(models, weights, strict=True)
@@ -123,10 +126,13 @@ def combine(
 
 def _checked_weights(weights: Sequence[float] | None, n_models: int) -> list[float]:
     """One number above 0 per model; ones where none are given."""
-    weights = [1.0] * n_models if weights is None else [float(weight) for weight in weights]
-    if len(weights) != n_models or not all(0 < weight < math.inf for weight in weights):
-        raise SettingsError(f"weights are {weights} for {n_models} models; expected one number above 0 for each")
-    return weights
+    if weights is None:
+        return [1.0] * n_models
+    listed = list(weights) if isinstance(weights, list | tuple | np.ndarray) else []
+    numbers = [each for each in listed if isinstance(each, int | float | np.number) and 0 < each < math.inf]
+    if len(listed) != n_models or len(numbers) < n_models:
+        raise SettingsError(f"weights are {weights!r:.60} for {n_models} models; expected one number above 0 for each")
+    return [float(weight) for weight in numbers]
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:
@@ -152,8 +158,6 @@ def _evened(vectors: Vectors, counts: Counts) -> Vectors:
 
 def _whitened(rows: Vectors, counts: Counts, share: float) -> Vectors:
     """The rows with each dimension divided by a power of its strength in the words of a text."""
-    if not 0 <= share <= 1:  # False for NaN too
-        raise SettingsError(f"whiten is {share}; expected 0 to 1")
     if share == 0:
         return rows
     strengths = np.sqrt(np.einsum("ij,ij,i->j", rows, rows, counts, dtype=np.float64) / max(1, counts.sum()))

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, Floats, Vectors
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.model.geometry import (
     Undo,
@@ -35,6 +36,7 @@ from siamese_cbow.model.geometry import (
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.ngram_vectors import NGramVectors, fitted
+from siamese_cbow.model.storage import check_is_model
 from siamese_cbow.transform.estimates import (
     Moments,
     count_moments,
@@ -66,20 +68,14 @@ def postprocess(
     if stream is not None and not hasattr(stream, "fingerprint"):
         expected = "expected what siamese_cbow.prepare returns, or siamese_cbow.Stream.load(folder)"
         raise InputError(f"stream is {stream!r:.60}; {expected}")
-    settings = replace(settings or Postprocess(), **changes)
     check_is_model(model)
+    checked_value("settings", settings, Postprocess, optional=True)
+    settings = replace(settings or Postprocess(), **changes)
     check_not_postprocessed(model)
     rows, undo = folded(model.vectors, model.vocabulary, settings, stream)
     done = {**settings.settings(), "estimated_on": "counts" if stream is None else stream.fingerprint}
     info = replace(model.info, scores=None, postprocessing=done)
     return Model(model.vocabulary, rows, model.tokenizer, info, undo=undo)
-
-
-def check_is_model(given: Any) -> None:
-    """Raise an error for anything but a model, such as a name: `load` takes those."""
-    if not isinstance(given, Model):
-        name = given if isinstance(given, str) else "models/NAME"
-        raise InputError(f"the model is {given!r:.60} ({type(given).__name__}); expected a model: sc.load({name!r})")
 
 
 def without_postprocessing(model: Model) -> Model:

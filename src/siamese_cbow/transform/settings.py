@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias
 
-from siamese_cbow.base.option_fields import check_options, option
+from siamese_cbow.base.option_fields import check_names, check_options, named_options, option
 from siamese_cbow.errors import SettingsError
 
 Weights: TypeAlias = Literal["none", "sif", "usif", "idf"]
@@ -16,6 +16,7 @@ Weights: TypeAlias = Literal["none", "sif", "usif", "idf"]
 _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
+@named_options()
 @dataclass(frozen=True, kw_only=True)
 class Postprocess:
     """The steps in the order in which they run; the defaults do nothing.
@@ -66,9 +67,7 @@ class Postprocess:
         table = _parsed(settings) if isinstance(settings, str) else settings
         if not isinstance(table, Mapping):
             raise SettingsError(f"postprocess is {table!r}; expected a table, such as {{components = 1}}")
-        for name in table:
-            if name not in _KINDS:
-                raise SettingsError(f"postprocess has no setting {name!r}; expected one of {', '.join(_KINDS)}")
+        check_names(cls, map(str, table), {})
         return cls(**table)
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, without_caches
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import FormatError, InputError
 
 # Letters of words with the same prefix, see `unknown_words`.
@@ -48,8 +50,21 @@ class Vocabulary:
     languages: tuple[str, ...] = ()  # of the words; empty if there is only one
 
     def __post_init__(self) -> None:
+        for name in ("words", "counts"):
+            if not hasattr(value := getattr(self, name), "__len__"):
+                raise InputError(f"{name} is {value!r:.60} ({type(value).__name__}); expected a list")
         if len(self.words) != len(self.counts):
             raise InputError(f"{len(self.words):,} words but {len(self.counts):,} counts; expected one count per word")
+        self.check_words()
+
+    def check_words(self) -> None:
+        """Raises an error unless all words are strings and differ: only one vector of a repeated word would be used."""
+        for position, word in enumerate(self.words if {*map(type, self.words)} != {str} else ()):
+            if not isinstance(word, str):
+                raise InputError(f"word {position:,} is {word!r:.60} ({type(word).__name__}); expected a string")
+        if len(set(self.words)) < len(self.words):
+            twice = next(word for word, n in Counter(self.words).items() if n > 1)
+            raise InputError(f"the word {twice!r} occurs twice in the vocabulary; remove one")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -97,6 +112,8 @@ class Vocabulary:
     @classmethod
     def of_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_words: int | None = None) -> Vocabulary:
         """`Vocabulary.of_counts({"sat": 2, "the": 3, "cat": 2}).words` -> ["the", "cat", "sat"]."""
+        if not isinstance(counts, Mapping):
+            raise InputError(f"counts is {counts!r:.60} ({type(counts).__name__}); expected a table: {{'the': 3}}")
         frequent = [(word, n) for word, n in counts.items() if n >= min_count]
         frequent.sort(key=lambda pair: (-pair[1], pair[0].encode("utf-8", "surrogatepass")))
         frequent = frequent[:max_words]
@@ -105,6 +122,8 @@ class Vocabulary:
     @classmethod
     def of_words(cls, words: Iterable[str]) -> Vocabulary:
         """Words in their own order, for vectors that came without counts: every count is 0."""
+        if not isinstance(words, Iterable):
+            raise InputError(f"words is {words!r:.60} ({type(words).__name__}); expected a list")
         listed = list(words)
         return cls(listed, np.zeros(len(listed), np.int64))
 
@@ -129,8 +148,8 @@ class Vocabulary:
     def read(cls, path: Path | str, *, languages: Sequence[str] = ()) -> Vocabulary:
         """Reads a file of `count word` lines; the order of the lines is the order of the ids."""
         try:
-            text = Path(path).read_bytes().decode()
-        except FileNotFoundError:
+            text = as_path(path, "the vocabulary").read_bytes().decode()
+        except (FileNotFoundError, IsADirectoryError):
             raise InputError(f"no file {path}; expected a vocabulary of `count word` lines") from None
         except UnicodeDecodeError as error:
             raise FormatError(f"{path} is not UTF-8 (byte {error.start:,}); expected `count word` lines") from None
@@ -143,10 +162,9 @@ class Vocabulary:
         except (ValueError, OverflowError):
             raise _bad_line(path, lines) from None
         words = [word for _, word in pairs]
-        vocabulary = cls(words, counts, tuple(languages))
-        if len(vocabulary.index) != len(words) or "" in vocabulary.index or (len(counts) and counts.min() < 0):
+        if len(set(words)) < len(words) or "" in words or (len(counts) and counts.min() < 0):
             raise _bad_line(path, lines)
-        return vocabulary
+        return cls(words, counts, tuple(languages))
 
     def to_text(self) -> str:
         """The file's content: one `count word` per line."""

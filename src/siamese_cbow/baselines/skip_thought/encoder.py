@@ -117,7 +117,7 @@ class SkipThoughtEncoder:
         began, out = time.perf_counter(), np.zeros((len(texts), self.dim), np.float32)
         with shown(bool(show_progress_bar), "encode", len(texts), unit="texts") as progress:
             rows = [self._rows(text, use_eos) for text in texts]
-            with exact(threads and thread_count(threads)):
+            with exact(None if threads is None else thread_count(threads)):
                 for batch in _batches(np.array([len(sentence) for sentence in rows], np.int64), batch_size):
                     offsets = np.cumsum([0, *(len(rows[i]) for i in batch)])
                     packed = pack(np.concatenate([rows[i] for i in batch]), offsets, at_least=SAME_BITS)

@@ -1,6 +1,6 @@
 // Two models side by side: the neighbours of the same words in each, those that both find in colour.
 
-import { ask, at, make, outdated, ranked, strangers, task, words } from "./kit.js";
+import { ask, at, firstWords, make, outdated, ranked, strangers, task } from "./kit.js";
 
 export function setUp(page) {
   const lists = [at("compare-left"), at("compare-right")];
@@ -15,11 +15,11 @@ export function setUp(page) {
   });
 
   const sideBySide = async (models) => {
-    const asked = words(at("compare-words").value).slice(0, 12);
+    const [asked, cut] = firstWords(at("compare-words").value);
     const k = Number(at("compare-k").value);
     const found = await Promise.all(asked.map((word) => Promise.all(models.map((model) => near(word, model, k)))));
     return () => at("compare-list").replaceChildren(make("div", { class: "pairings" },
-      ...asked.map((word, i) => pairing(word, models, found[i], page.look))));
+      ...asked.map((word, i) => pairing(word, models, found[i], page.look))), ...(cut ? [make("p", { class: "quiet" }, `${cut}.`)] : []));
   };
   outdated("compare-list", "compare-words");
   at("compare-form").addEventListener("submit", (event) => {

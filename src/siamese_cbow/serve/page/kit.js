@@ -31,6 +31,14 @@ export const counted = (n, noun) => `${whole(n)} ${noun}${n === 1 ? "" : "s"}`;
 /** "a, b ,," -> ["a", "b"] */
 export const words = (text) => text.split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
 
+const MOST_WORDS = 12;
+
+/** The words of a list that a view has room for, each once, and what to say of the others: [["a", "b"], ""] */
+export function firstWords(text) {
+  const all = [...new Set(words(text))];
+  return [all.slice(0, MOST_WORDS), all.length > MOST_WORDS ? `only the first ${MOST_WORDS} of ${all.length} words are shown` : ""];
+}
+
 /** Asks the server; body null is a GET. Throws an Error with the server's own words. */
 export async function ask(path, body = null) {
   const headers = {};

@@ -1,6 +1,6 @@
 // Lengths of vectors by frequency: a band from the tenth to the ninth of ten words, the middle, some words as dots.
 
-import { ask, at, number, ranked, task, words } from "./kit.js";
+import { ask, at, firstWords, number, ranked, task } from "./kit.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const short = (value) => value.toLocaleString("en", { notation: "compact" });
@@ -18,7 +18,7 @@ export function setUp(page) {
   const paint = () => found && chart(found);
 
   const update = task(async () => {
-    const asked = words(at("norms-words").value).slice(0, 12);
+    const [asked, cut] = firstWords(at("norms-words").value);
     const query = new URLSearchParams([["model", page.model], ...asked.map((word) => ["word", word])]);
     const answer = await ask(`/explore/norms?${query}`);
     return () => {
@@ -28,9 +28,10 @@ export function setUp(page) {
         const rows = found[end].map(({ word, norm }) => ({ name: word, value: norm, share: norm / found.longest[0].norm }));
         at(`norms-${end}`).replaceChildren(ranked(rows, `Words with the ${end} vectors`, page.look));
       }
-      const lacking = asked.length - found.found.length;
+      const known = new Set(found.found.map((one) => one.word.toLowerCase()));
+      const lacking = asked.filter((word) => !known.has(word.toLowerCase())).length;
       at("norms-said").textContent = found.found.map((one) => `${one.word} ${number(one.norm)}`).join(" · ")
-        + (lacking ? ` · ${lacking} not in the vocabulary` : "");
+        + (lacking ? ` · ${lacking} not in the vocabulary` : "") + (cut ? ` · ${cut}` : "");
     };
   });
   at("norms-form").addEventListener("submit", (event) => {

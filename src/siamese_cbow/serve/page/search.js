@@ -3,6 +3,7 @@
 import { ask, at, counted, make, number, outdated, strangers, task, whole } from "./kit.js";
 
 const MOST_SHOWN = 20;
+const LINES_SHOWN = 200; // of a file, in the box
 
 export function setUp(page) {
   let file = null; // {name, lines}
@@ -35,16 +36,18 @@ export function setUp(page) {
       at("file-said").textContent = `${given.name} is not a text file.`;
       return;
     }
-    file = { name: given.name, lines: text.split(/\r?\n/).filter((line) => line.trim()) };
+    // Empty lines stay: hits name the number of their line in the file.
+    file = { name: given.name, lines: text.replace(/\r?\n$/, "").split(/\r?\n/) };
     at("file-said").textContent = `${given.name}: ${counted(file.lines.length, "line")}.`;
-    at("search-lines").value = file.lines.slice(0, 200).join("\n");
+    at("search-lines").value = file.lines.slice(0, LINES_SHOWN).join("\n");
     search();
   }
 
   outdated("search-list", "search-query", "search-lines");
   at("search-lines").addEventListener("input", () => {
+    const cut = file !== null && file.lines.length > LINES_SHOWN;
+    at("file-said").textContent = cut ? `Edited: only the lines in the box are searched, not all of ${file.name}.` : "";
     file = null;
-    at("file-said").textContent = "";
   });
   at("file").addEventListener("change", () => take(at("file").files[0]));
   const drop = at("drop");
