@@ -328,6 +328,31 @@ def test_one_training_decides_nothing(sets: list[PairSet]) -> None:
     assert "1 training, 3 needed" in checked["cbow-siamese-learnt"].here
 
 
+def curve_of(levels: list[float], n_sets: int) -> list[dict[str, Any]]:
+    """Three runs of five epochs in which every set has these scores: at first, after half an epoch, after each epoch."""
+    rng = np.random.default_rng(1)
+
+    def point(epoch: float, level: float) -> dict[str, Any]:
+        resampled = (level + rng.normal(size=(500, n_sets)) * 0.001).tolist()
+        pearsons = {protocol: [level] * n_sets for protocol in ("official", "paper")}
+        return {"epoch": epoch, "pearsons": pearsons, "resampled": resampled, "undefined": [False] * n_sets}
+
+    return [
+        {"points": [point(epoch, level) for epoch, level in zip((0, 0.5, 1, 2, 3, 4, 5), levels, strict=True)]}
+        for _ in range(3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict"),
+    [([0.2, 0.6, 0.5, 0.45, 0.4, 0.3, 0.2], "holds"), ([0.2, 0.6, 0.1, 0.2, 0.3, 0.4, 0.5], "does not hold")],
+)
+def test_a_fall_that_is_taken_back_is_not_steady(sets: list[PairSet], levels: list[float], verdict: str) -> None:
+    found = Results(curves={"matched": curve_of(levels, len(sets))})
+    checked = {claim.key: claim for claim in claims(View(found, sets, ("figure2",)))}
+    assert checked["epochs-drops-matched"].verdict == verdict
+
+
 def test_claims_need_their_systems(sets: list[PairSet]) -> None:
     assert claims(View(Results(), sets, ("table1", "words", "figure2"))) == ()
     only = View(results(sets, siamese=good), sets, ("table1",))

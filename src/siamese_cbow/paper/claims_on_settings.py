@@ -56,7 +56,7 @@ def epochs(view: View) -> Iterator[Claim]:
 def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> Iterator[Claim]:
     """deft-news falls, 2013 OnWN rises and both settle; MSRvid drops after the first epoch."""
     last = curve[-1][0]
-    _, late = min(curve, key=lambda point: abs(point[0] - last * 0.8))
+    (_, fifth), (_, late) = (min(curve, key=lambda point: abs(point[0] - last * share)) for share in (0.2, 0.8))
     before, early, end = curve[0][1], curve[1][1], curve[-1][1]
 
     def change(place: int, start: Resampled, finish: Resampled, sign: int) -> Decision:
@@ -72,11 +72,15 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
         if place is None:
             continue
         steps = ", ".join(number(point.point[place]) for epoch, point in curve if abs(epoch * 5 / last % 1) < 1e-6)
-        course, at_first = change(place, early, end, sign), change(place, before, early, 1)
-        shown = f"{'increase' if sign > 0 else 'decrease'} after the first measurement in training: {value_of(course)}"
-        decisions = [course]
+        course, later = change(place, early, end, sign), change(place, fifth, end, sign)
+        shown = (
+            f"{'increase' if sign > 0 else 'decrease'} after the first measurement in training: {value_of(course)}, "
+            f"after the first fifth of it: {value_of(later)}"
+        )
+        decisions = [course, later]  # a jump at the start that is taken back later is not steady
         if name == "drops":
-            decisions, shown = [at_first, course], f"increase before it: {value_of(at_first)}; {shown}"
+            at_first = change(place, before, early, 1)
+            decisions, shown = [at_first, *decisions], f"increase before it: {value_of(at_first)}; {shown}"
         yield Claim(
             f"epochs-{name}-{key}",
             claim,
