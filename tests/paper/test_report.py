@@ -329,7 +329,7 @@ def test_one_training_decides_nothing(sets: list[PairSet]) -> None:
 
 
 def curve_of(levels: list[float], n_sets: int) -> list[dict[str, Any]]:
-    """Three runs of five epochs in which every set has these scores: at first, after half an epoch, after each epoch."""
+    """Three runs of five epochs: the scores of every set at first, after half an epoch, and after each epoch."""
     rng = np.random.default_rng(1)
 
     def point(epoch: float, level: float) -> dict[str, Any]:
