@@ -214,6 +214,11 @@ def _imported() -> Any:
 
 def _connect(ray: Any, address: str, workers: int | None) -> None:
     quiet: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        _check_reachable(address, host, port)
+    elif address not in ("auto", LOCAL):
+        raise ClusterError(f"{address!r} is not the address of a Ray cluster; {EXPECTED}")
     if ray.is_initialized():
         raise ClusterError("this process is already connected to a Ray cluster; call ray.shutdown() first")
     if address == LOCAL:
@@ -221,11 +226,6 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
         with clear_errors(ray, address):
             ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, **quiet)
         return
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon:
-        _check_reachable(address, host, port)
-    elif address != "auto":
-        raise ClusterError(f"{address!r} is not the address of a Ray cluster; {EXPECTED}")
     with clear_errors(ray, address), _without_warnings():
         ray.init(address=address, **quiet)
 

@@ -59,11 +59,10 @@ class TextStream:
         self.head = self._clean(start)
         self.sample = self._spread([self._clean(place) for place in self._decoder.places()])
 
-    def reads(self) -> Iterator[bytes]:
-        """All the text: the head, then pieces of 4 MB."""
-        if self.head:
-            yield self.head
-        while piece := self._stream.read(BLOCK_BYTES):
+    def reads(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+        """All the text, head included, in pieces of `size` bytes."""
+        yield from (self.head[i : i + size] for i in range(0, len(self.head), size))
+        while piece := self._stream.read(size):
             yield self._clean(self._decoder.utf8(piece))
         if rest := self._decoder.utf8(b"", is_last=True):
             yield rest
