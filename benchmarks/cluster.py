@@ -283,7 +283,7 @@ def write_speed(
     words, megabytes, averaging, waiting = np.mean(rounds, axis=0).tolist()
     figures: dict[str, Any] = {"epochs": options.epochs, "tokens": stream.n_tokens, "exchange": exchange}
     figures |= {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}
-    figures |= {"rounds": len(rounds), "few": [medians["few", n] for n in (1, 2)]}
+    figures |= {"rounds": len(rounds) // options.turns, "few": [medians["few", n] for n in (1, 2)]}
     amounts = {"train": options.epochs * stream.n_tokens, "encode": n_lines}
     for what, amount in amounts.items():
         for who in ("", "bare "):
