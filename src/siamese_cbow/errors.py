@@ -140,8 +140,13 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + rest
 
 
-def nearest_names(name: str, names: Iterable[str]) -> list[str]:
-    """What a misspelt name may stand for: `nearest_names("trian", ["train", "info"])` -> ["train"]."""
+def did_you_mean(name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """Advice on a misspelt name: `did_you_mean("trian", ["train", "info"])` -> "did you mean train?".
+
+    otherwise  what to say if no name is near; by default the list of names
+    """
     from difflib import get_close_matches
 
-    return get_close_matches(name, list(names), n=2)
+    known = list(names)
+    near = get_close_matches(name, known, n=2)
+    return f"did you mean {' or '.join(near)}?" if near else otherwise or f"expected one of {', '.join(known)}"

@@ -14,7 +14,7 @@ from dataclasses import field, fields
 from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from siamese_cbow.errors import SettingsError, nearest_names
+from siamese_cbow.errors import SettingsError, did_you_mean
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -149,7 +149,6 @@ def check_names(settings: type, given: Iterable[str], elsewhere: Mapping[str, st
     names = [entry.name for entry in fields(settings)]
     also = {other: entry.name for entry in fields(settings) for other in entry.metadata.get("also", "").split()}
     for name in (name for name in given if name not in names):
-        near = nearest_names(name, names)
-        guess = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(names)}"
-        advice = f"it is called {also[name]} here" if name in also else elsewhere.get(name, guess)
+        called = f"it is called {also[name]} here" if name in also else elsewhere.get(name)
+        advice = called or did_you_mean(name, names)
         raise SettingsError(f"unknown option {name!r}; {advice}")

@@ -31,7 +31,7 @@ from typing import Any
 
 import click
 
-from siamese_cbow.errors import Interrupted, SiameseCBOWError, nearest_names
+from siamese_cbow.errors import Interrupted, SiameseCBOWError, did_you_mean
 
 # heading -> command -> (module below this package:function, one line of help). The help is repeated here so that
 # `siamese-cbow --help` imports none of the modules; a test checks that it equals the command's own.
@@ -193,8 +193,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command with this name; a misspelt name is an error that suggests similar ones."""
         if args and self.get_command(ctx, args[0]) is None:
-            near = nearest_names(args[0], COMMANDS)
-            meant = f"did you mean {' or '.join(near)}?" if near else "siamese-cbow --help lists them"
+            meant = did_you_mean(args[0], COMMANDS, "siamese-cbow --help lists them")
             ctx.fail(f"there is no command {args[0]!r}; {meant}")
         return super().resolve_command(ctx, args)
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from siamese_cbow.base.disk import as_path, check_file_replaceable, what_reads, written_by
 from siamese_cbow.base.files import atomic_file
 from siamese_cbow.base.option_fields import named_options, options
-from siamese_cbow.errors import InputError, SettingsError, nearest_names
+from siamese_cbow.errors import InputError, SettingsError, did_you_mean
 from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import is_stream
 from siamese_cbow.text.inputs import is_name, looks_like_name
@@ -128,8 +128,7 @@ def _check_preparing(names: Iterable[str]) -> None:
     known = [*inspect.signature(prepare).parameters][1:]
     for name in (name for name in names if name not in known):
         of_recipe = [each.name for each in options(SiameseCBOW) if name in (each.name, *each.also.split())]
-        near = nearest_names(name, known)
-        advice = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(known)}"
+        advice = did_you_mean(name, known)
         if of_recipe:
             advice = f"{of_recipe[0]} is an option of the recipe: SiameseCBOW({of_recipe[0]}=...).train(TEXT)"
         raise SettingsError(f"unknown option {name!r} of train; {ELSEWHERE.get(name, advice)}")
