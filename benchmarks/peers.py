@@ -16,8 +16,12 @@ from benchmarks.scoring import chosen_on, mean_pearson
 from siamese_cbow import evaluate
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet
+from siamese_cbow.model.model import Model
+from siamese_cbow.paper.treatments import treated
+from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.tokenizer import Tokenizer
 
+WORD2VEC_SUBSAMPLING = 1e-4  # with the paper's 1e-5, its vectors collapse on little text (`reproduce` shows both)
 _WORDS = Tokenizer(punctuation=False)
 PREPROCESSING: dict[str, Callable[[str], str]] = {
     "as given": lambda text: text,
@@ -42,6 +46,11 @@ def best_served(system: System, sets: Sequence[PairSet]) -> Preprocessed:
     """The system with the preprocessing that is best on the sets of 2012 and 2013."""
     ways = [Preprocessed(system, how) for how in PREPROCESSING]
     return max(ways, key=lambda way: mean_pearson(evaluate(way, chosen_on(sets)).sets))
+
+
+def treated_alike(model: Model, stream: Stream) -> Model:
+    """The vectors with what the contrastive recipe adds to its objective: stems, finishing and n-grams."""
+    return treated(model, stream, ["full"])["full"]
 
 
 class WordLlama256:
