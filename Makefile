@@ -2,7 +2,7 @@
 # make quick     without those marked slow: the loop while you work
 # make check     formatting, lint, types
 # make fix       formats and repairs what can be repaired
-# make bench     runs all benchmarks and writes results/; BENCH='--text FILE ... ', see python -m benchmarks --help
+# make bench     runs all benchmarks and writes results/, overnight; BENCH='--data DIR --only encode', see python -m benchmarks --help
 # make soak      attacks everything for an hour and a half and writes results/reliability.md; SOAK='--scale 0.1' for less
 # make docs      builds the pages of docs/ into site/
 

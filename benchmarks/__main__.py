@@ -1,85 +1,177 @@
-"""Runs the benchmarks, one after the other, and writes the tables to `results/`.
+"""Runs every benchmark on one tree and writes the pages of `results/`; `summary` comes last.
 
-    python -m benchmarks [--text RAW_TEXT] [--modern RAW_TEXT] [--novels RAW_TEXT] [--sts DIR] [--transfer DIR]
+    python -m benchmarks [--data DIR] [--work DIR] [--only NAME ...]
 
-Texts (one paragraph per line, optionally compressed: those of `build_pretrained`, of which --text is Wikipedia), STS
-sets and classification sets are not part of the project; benchmarks that need a missing one are skipped and listed. At
-the end, `summary` writes results/benchmarks.md.
+DIR, by default SIAMESE_CBOW_DATA, holds texts and test sets, which are not part of the project: see INPUTS below. A
+benchmark that lacks one is skipped and named at the end. Everything takes a night on two cores. Streams, models and
+unfinished reports stay in the work folder, so that the same command resumes the long ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import string
 import subprocess
 import sys
-import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from siamese_cbow.text.row_reader import iter_lines
 
-def run(module: str, *arguments: object) -> None:
-    print(f"python -m benchmarks.{module} {' '.join(map(str, arguments))}", flush=True)
-    subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments), "--write"], check=True)
+DATA = Path(os.environ.get("SIAMESE_CBOW_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+# What the commands name in braces. In the data folder:
+INPUTS = {
+    "data": ".",
+    "wikipedia": "corpora/wikipedia-en-2015.txt.xz",  # one paragraph per line, an empty line between documents
+    "modern": "corpora/modern-en.txt.xz",
+    "novels": "corpora/eltec-eng-100-novels.txt.xz",
+    "sts": "sts",
+    "transfer": "transfer",
+    "cranfield": "retrieval/cranfield",
+    "languages": "languages",
+    "flickr": "pairs/flickr30k-captions.tsv.xz",  # the captions of one image per line, separated by tabs
+    "coco": "pairs/coco-captions.tsv.xz",
+}
+# In the work folder, each made by a command of siamese-cbow the first time that it is needed:
+MADE = {
+    "streams/wikipedia": "prepare {wikipedia} -o",
+    "streams/punctuated": "prepare {wikipedia} --punctuation -o",
+    "streams/paragraphs": "prepare {wikipedia} --boundary paragraph -o",
+    "streams/novels": "prepare {novels} -o",
+    "streams/captions": "prepare {flickr} {coco} --kind groups -o",
+    "models/wikipedia": "train {streams/wikipedia} -o",
+    "speeches": "demo --text",
+    "reproduced/novels": "prepare {novels} --min-count 5 -o",  # the folders' names are those of the reports
+    "reproduced/wikipedia": "prepare {half/wikipedia.txt} --min-count 5 -o",
+}
+COMMANDS = (
+    "install",
+    "sentence_splitting --text {wikipedia}",
+    "reading --text {wikipedia}",
+    "reading_memory",
+    "prepare --text {wikipedia}",
+    "one_step --text {wikipedia}",
+    "encode",
+    "cold_start",
+    "serve",
+    "search",
+    "train",
+    "skip_thought",
+    "paper_scale",
+    "dedup {wikipedia}",
+    "retrieval {cranfield} {wikipedia}",
+    "quality {streams/wikipedia} --sts {sts} --novels {streams/novels}",
+    "learning_curve {streams/wikipedia} --sts {sts}",
+    "fastsent {streams/novels} --sts {sts}",
+    "documents {streams/wikipedia} {streams/novels}",
+    "postprocess {streams/wikipedia} {models/wikipedia} --sts {sts}",
+    "compress {models/wikipedia} --sts {sts}",
+    "adapt {streams/wikipedia} --sts {sts} --captions {flickr} {coco}",
+    "pairs {streams/wikipedia} {streams/captions} {streams/novels} --sts {sts}",
+    "unknown_words pretrained --sts {sts}",
+    "unknown_words pretrained --text {modern}",
+    "small_text {speeches}=pretrained {cranfield}/documents.tsv=pretrained {modern}={models/wikipedia}",
+    "pretrained --wikipedia {wikipedia} --modern {modern} --novels {novels} --sts {sts} --transfer {transfer}",
+    "transfer {transfer}",
+    "languages {languages}",
+    "two_languages {languages}",
+    "word_rules {data}",
+    "cluster speed {streams/wikipedia} --epochs 5 --turns 2",
+    "cluster memory {streams/wikipedia}",
+    "cluster scale",
+    "cluster_quality {streams/wikipedia} --sts {sts}",
+    "scaling {streams/wikipedia}",
+    "quality_search {streams/wikipedia} --sts {sts} --cache {work}/quality_search.json "
+    "--punctuated {streams/punctuated} --paragraphs {streams/paragraphs}",
+    "reproduce {reproduced/novels} {reproduced/wikipedia} --sts {sts} --tasks {tasks} --work {work}/reproduce",
+)
+ELSEWHERE = "syllables, which needs texts in scripts without spaces"
+
+
+def first_half(text: Path, path: Path) -> None:
+    """The first half of the lines: reproducing the paper on all of them would take twice as long."""
+    lines = list(iter_lines(text))
+    path.write_text("".join(f"{line}\n" for line in lines[: len(lines) // 2]), "utf-8")
+
+
+def task_folder(transfer: Path, cranfield: Path, documents: Path, path: Path) -> None:
+    """What `evaluate --tasks` takes, by links."""
+    for source, target in ((transfer, "transfer"), (cranfield, "retrieval/cranfield"), (documents, "documents")):
+        link = path / target / (source.name if source.is_file() else "")
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(source.resolve())
+
+
+# In the work folder, too: what no command makes, from these inputs.
+BUILT: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
+    "half/wikipedia.txt": (("wikipedia",), first_half),
+    "tasks": (("transfer", "cranfield", "modern"), task_folder),
+}
+
+
+def named(command: str) -> tuple[str, ...]:
+    """What stands in braces: named("adapt {stream} --sts {sts}") -> ("stream", "sts")."""
+    return tuple(field for _, field, _, _ in string.Formatter().parse(command) if field)
+
+
+def execute(module: str, *arguments: str) -> None:
+    print("python -m", module, *arguments, flush=True)
+    subprocess.run([sys.executable, "-m", module, *arguments], check=True)
+
+
+class Places(dict[str, str]):
+    """Where inputs are: `places["streams/novels"]` -> a path. What isn't there is made when it is asked for."""
+
+    def __init__(self, data: Path, work: Path) -> None:
+        super().__init__({name: str(data / path) for name, path in INPUTS.items()}, work=str(work))
+        self._work = work
+
+    def lacking(self, names: Iterable[str]) -> set[str]:
+        """The files that are needed and missing: lacking(["streams/novels"]) -> {"corpora/eltec-eng..."}."""
+        missing: set[str] = set()
+        for name in names:
+            if name in INPUTS:
+                missing |= set() if Path(self[name]).exists() else {INPUTS[name]}
+            else:
+                missing |= self.lacking(BUILT[name][0] if name in BUILT else named(MADE.get(name, "")))
+        return missing
+
+    def __missing__(self, name: str) -> str:
+        path = self._work / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if name in BUILT:
+                sources, build = BUILT[name]
+                build(*(Path(self[source]) for source in sources), path)
+            else:
+                execute("siamese_cbow", *self.words(MADE[name]), str(path))
+        return self.setdefault(name, str(path))
+
+    def words(self, command: str) -> list[str]:
+        """The words of a command with the paths that it names; a path may have spaces."""
+        return [word.format_map(self) for word in command.split()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("text", "modern", "novels", "sts", "transfer"):
-        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--data", type=Path, default=DATA, help="default: %(default)s")
+    parser.add_argument("--work", type=Path, default=Path("bench-work"), help="default: %(default)s")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these benchmarks, and the summary")
     options = parser.parse_args()
-    text, has_all = ["--text", options.text] if options.text else [], all(vars(options).values())
-    run("install")
-    run("sentence_splitting", *text)
-    run("reading", *text)
-    run("reading_memory")
-    run("prepare", *text)
-    if options.text:
-        run("one_step", *text)
-    for name in ("encode", "cold_start", "serve", "search", "train", "skip_thought", "paper_scale"):
-        run(name)
-    skipped = ["quality_search, pairs and reproduce, which take hours or more texts: see their --help"]
-    with tempfile.TemporaryDirectory() as temporary:
-        if options.text and options.sts:
-            of_quality(options.text, options.sts, Path(temporary))
-            if options.novels:
-                of_documents(options.novels, Path(temporary))
-            if has_all:
-                texts = ("--wikipedia", options.text, "--modern", options.modern, "--novels", options.novels)
-                run("pretrained", *texts, "--sts", options.sts, "--transfer", options.transfer)
-    if not (options.text and options.sts):
-        skipped.append(
-            "quality, learning_curve, fastsent, cluster_quality, adapt, cluster, scaling, postprocess, unknown_words "
-            "and compress: --text and --sts"
-        )
-    if not (options.text and options.sts and options.novels):
-        skipped.append("documents: --text, --sts and --novels")
-    if not has_all:
-        skipped.append("pretrained: all of --text, --modern, --novels, --sts and --transfer")
-    run("summary")
+    places, skipped = Places(options.data.resolve(), options.work.resolve()), [ELSEWHERE]
+    if unknown := set(options.only or ()) - {command.split()[0] for command in COMMANDS}:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; see COMMANDS in {__file__}")
+    for command in COMMANDS:
+        if options.only is None or command.split()[0] in options.only:
+            if lacking := places.lacking(named(command)):
+                skipped.append(f"{command.split()[0]}, which needs {', '.join(sorted(lacking))}")
+            else:
+                module, *arguments = places.words(command)
+                execute(f"benchmarks.{module}", *arguments, *([] if module == "reproduce" else ["--write"]))
+    execute("benchmarks.summary", "--write")
     print("skipped:", "; ".join(skipped))
-
-
-def of_quality(text: Path, sts: Path, folder: Path) -> None:
-    """What is learnt from one text."""
-    from siamese_cbow import SiameseCBOW, prepare
-
-    stream, model = folder / "stream", folder / "model"
-    SiameseCBOW().train(prepare(text, output=stream)).save(model)
-    for name in ("quality", "learning_curve", "fastsent", "cluster_quality", "adapt"):
-        run(name, stream, "--sts", sts)
-    run("cluster", "speed", stream)
-    run("cluster", "scale")
-    run("scaling", stream)
-    run("postprocess", stream, model, "--sts", sts)
-    for name in ("unknown_words", "compress"):
-        run(name, model, "--sts", sts)
-
-
-def of_documents(novels: Path, folder: Path) -> None:
-    """What is learnt from that text, tried on novels."""
-    from siamese_cbow import prepare
-
-    prepare(novels, output=folder / "novels")
-    run("documents", folder / "stream", folder / "novels")
 
 
 if __name__ == "__main__":
