@@ -10,6 +10,7 @@ import runpy
 import shlex
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -161,6 +162,17 @@ def test_a_model_can_be_read_by_the_page_on_formats(tmp_path: Path) -> None:
     assert pairs[2].ravel()[:3].tolist() == [4, -7, 2]  # the example of the page
     lines = (tmp_path / "float32" / "vocabulary.txt").read_text("utf-8").splitlines()
     assert [line.split(" ", 1)[1] for line in lines] == FEW.words
+
+
+def test_unknown_words_can_be_composed_by_the_page_on_formats() -> None:
+    code = "".join(blocks(ROOT / "docs" / "formats.md", "python"))
+    page: dict[str, Any] = {}
+    exec(code[: code.index("rows = ")] + code[code.index("SEED, ") :], page)
+    model = sc.load()
+    stored = Path(sc.__file__).parent / "pretrained" / "ngrams.safetensors"
+    for word in ("zzqwx", "kdoe77x", "2.19.77", "naïvezz" * 15):
+        assert word not in model
+        np.testing.assert_allclose(page["composed"](word, stored), model.encode(word), atol=1e-6)
 
 
 def test_a_stream_can_be_read_by_the_page_on_formats(tmp_path: Path) -> None:
