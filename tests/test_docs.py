@@ -127,6 +127,14 @@ def test_scores_are_those_of_the_results(page: Path) -> None:
     assert stale == []
 
 
+def test_the_method_shows_the_kernels_as_they_are() -> None:
+    page = (ROOT / "docs" / "method.md").read_text("utf-8")
+    shown = re.findall(r"^From `(\S+\.py)`[^\n]*\n\n```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(shown) == page.count("```python") - 1  # the first block is the definition in NumPy
+    kernels = ROOT / "src" / "siamese_cbow" / "kernels"
+    assert [path for path, code in shown if code not in (kernels / path).read_text("utf-8")] == []
+
+
 FEW = sc.Vocabulary.of_words(["east", "north", "between"])
 VECTORS = np.array([[1, 0, 0.5], [0, 1, -0.25], [0.6, -1.0, 0.25]], np.float32)
 
