@@ -29,7 +29,7 @@ SETTINGS = (
 def best_alike(figures: Mapping[str, float | None], treatment: Treatment = "learnt") -> dict[str, bool]:
     """Which systems are the best, the contrastive recipe left aside where only it has its additions.
 
-    `best_alike({"fastsent": .6, "objective": .6, "contrastive": .7})` -> True, True, False
+    `best_alike({"objective": 0.6, "contrastive": 0.7})` -> {"objective": True, "contrastive": False}
     """
     apart = treatment != "full" and "objective" in figures
     compared = [None if apart and key == "contrastive" else figure for key, figure in figures.items()]
