@@ -34,7 +34,7 @@ NO_PERMISSION = (
     *("PermissionError", "NoCredentialsError", "PartialCredentialsError", "ClientError", "DefaultCredentialsError"),
 )
 PLAN = "plan.json"
-# What a job writes into its scratch folder, beside the parts of its output; all else stays.
+# Files that a job writes into its scratch folder, apart from the parts of its output; all others are left alone.
 UNFINISHED = (
     *(PLAN, "scan-*.json", "spool-*", "counts-*/*.npy", "table/*.npy", "part-*.json", "part-*/*.npy"),
     *(".*/*", ".*/new/*", ".*/old/*"),  # left by a lost process
@@ -53,7 +53,7 @@ class Source:
 
     @property
     def is_url(self) -> bool:
-        """Whether it is in an object store."""
+        """Whether the file is in an object store."""
         return is_url(self.name)
 
     def entry(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Source:
         return copy
 
     def check(self) -> None:
-        """Raise an error unless it exists and is what the driver saw."""
+        """Raise an error unless the file exists in the version that the driver saw."""
         if self.data is not None:
             return
         now = _looked_up(self.name)
@@ -134,7 +134,7 @@ class Sources(NamedTuple):
 
 
 def sources_of(inputs: Any, settings: TextSettings) -> Sources:
-    """The files behind names of files, folders and globs, also in stores: in given order, sorted within a folder."""
+    """The files behind names of files, folders and globs, also in stores: in given order, sorted within each folder."""
     names = [inputs] if isinstance(inputs, str | Path) else list(inputs)
     if not all(isinstance(name, str | Path) and name != "-" for name in names):
         raise InputError("a cluster reads files; expected paths and URLs, not standard input or texts from Python")
