@@ -1,4 +1,4 @@
-"""The paper's claims about single sets: their length and overlap, and which system does well on them (section 4.1)."""
+"""The paper's claims about single sets: their length and overlap, and the systems that do well on them (4.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEWEST_SETS = 10  # with fewer, "the shortest of all sets" means nothing
 
 
 def facts(view: View) -> Iterator[Claim]:
-    """Facts counted in the sets themselves; no training is involved, so there is no interval."""
+    """Facts counted in the sets themselves; they involve no training, so there is no interval."""
     if len(view.sets) < FEWEST_SETS:
         return
     texts = {(pair_set.year, pair_set.dataset): pair_set.text() for pair_set in view.sets}
@@ -67,7 +67,7 @@ def _shown(texts: Mapping[tuple[int, str], TextFacts], places: Sequence[tuple[in
 
 
 def overlap(view: View) -> Iterator[Claim]:
-    """Whether all methods struggle on the two sets with the least overlap, each tested by itself."""
+    """Whether all methods struggle on the two sets with the least overlap; each set is tested separately."""
     for treatment, place in product(ALIKE, _places(view, LITTLE_OVERLAP) or ()):
         keys = [key for key in view.treated(treatment) if key not in ("random", "contrastive")]
         below = _below(view, place)
