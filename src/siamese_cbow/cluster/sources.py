@@ -1,6 +1,6 @@
 """Files that a job reads: paths that all nodes see, and URLs of any store that fsspec supports (s3, gs, hdfs, ...).
 
-    sources_of(["books/", "s3://crawl/*.txt.gz"], settings)  ->  Source("books/a.txt", ...), Source("s3://crawl/1.txt.gz")
+    sources_of(["books/", "s3://crawl/*.txt.gz"], settings) -> Source("books/a.txt", ...), Source("s3://crawl/1.txt.gz")
 
 A node reads byte ranges of plain files; a compressed file or table is first downloaded from its store into a temporary
 file and then read like any other. Text of `memory://`, which lives in one process, is sent with the work.
