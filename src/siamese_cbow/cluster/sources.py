@@ -43,7 +43,7 @@ UNFINISHED = (
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and what identifies its version."""
+    """A file in a certain version."""
 
     name: str  # a path or a URL
     size: int
@@ -57,7 +57,7 @@ class Source:
         return is_url(self.name)
 
     def entry(self) -> dict[str, Any]:
-        """Its entry in `stream.json`; for a file, what local `prepare` writes."""
+        """Its entry in `stream.json`; for a file, the same that local `prepare` writes."""
         changed = {"version": self.version} if self.is_url else {"modified_ns": int(self.version)}
         return {"path": self.name, "size": self.size, **changed}
 

@@ -183,7 +183,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # part -> the systems it shows
     "words": ("siamese", "matched", "program-matched", "contrastive", *WORD2VEC),
     "tasks": COMPARED,
 }
-BASELINES = (*WORD2VEC, "skip-thought")  # what the paper compares with
+BASELINES = (*WORD2VEC, "skip-thought")  # the paper's baselines
 RECIPES: dict[str, str] = {  # shown in the figures
     "siamese": "the paper's recipe as published",
     "matched": "the paper's recipe, updates matched",

@@ -236,7 +236,7 @@ def _older_report(folder: Path) -> dict[str, Any] | None:
 
 
 def _listed(content: dict[str, Any]) -> set[str]:
-    """The tables and figures that a report says it has written; nothing outside their two folders."""
+    """The tables and figures that a report lists as its files; none outside their two folders."""
     names = content.get("files")
     listed = names if isinstance(names, list) else ()
     return {name for name in listed if isinstance(name, str) and OURS.fullmatch(name)}

@@ -65,7 +65,7 @@ class Manifest:
     fits        name of a fit's folder -> description of its files: the last is the current fit of the collection, the
                 first the one that made the codes of the segments (`fitting.Coding`), from `coded_rows` rows
     files       path -> entry; rows of a segment that no file claims are dead
-    recall      what the last check measured
+    recall      the result of the last check
     """
 
     model: str

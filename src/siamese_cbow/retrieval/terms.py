@@ -185,7 +185,7 @@ OUTSIDE = np.uint64(1 << 63)
 
 
 class Postings(NamedTuple):
-    """Which rows contain a word: what BM25 needs from an index, for all but the common words.
+    """The rows that contain each word, for all but the common words: the input of BM25 from an index.
 
     keys     (n_words,) sorted: the id of a word of the vocabulary, or OUTSIDE | key of any other word
     starts   (n_words + 1,) word i occurs in rows[starts[i] : starts[i + 1]]
