@@ -1,4 +1,7 @@
-"""Figures 2, 3 and 4: Pearson on every set during training, by negatives and by dimensions. One chart per year."""
+"""Figures 2, 3 and 4: Pearson on every set during training, by negatives and by dimensions. One chart per year.
+
+These are the data of the charts; `writing` draws them.
+"""
 
 from __future__ import annotations
 

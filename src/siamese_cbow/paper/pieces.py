@@ -24,7 +24,7 @@ from siamese_cbow.progress import Progress
 
 WARM_UP = 20  # pairs before the clock starts, because the first one compiles code and reads files
 ROUNDS = 3  # timings of the batch; the shortest counts
-PARTS = 3  # subsets of the pairs, timed to see how much times vary
+PARTS = 3  # subsets of the pairs, timed again to see how much times vary
 DIGITS = 5  # of the values kept for every resample
 
 

@@ -1,4 +1,4 @@
-"""Results as tables and figures use them: scores under each protocol, next to those in `paper_figures.json`."""
+"""Results as tables, figures and claims use them: our scores and those of `paper_figures.json`. Nothing is trained."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Results:
     negatives: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> negatives -> points
     dims: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> dim -> points
     curves: dict[str, list[Run]] = field(default_factory=dict)  # recipe -> curves
-    unavailable: dict[str, str] = field(default_factory=dict)  # systems whose library is missing -> the command to type
+    unavailable: dict[str, str] = field(default_factory=dict)  # systems whose library is missing -> the error
     left_out: list[Piece] = field(default_factory=list)  # not computed, in a report on finished work
     n_pieces: int = 0  # planned, including those left out
 

@@ -32,7 +32,7 @@ TIE = 1e-5  # scores that differ by less count as equal
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which hits are wanted: the k best (None: all) that reach the threshold; `mode` names the halves of the score."""
+    """Which hits are wanted: the k best (None: all) that reach the threshold, by the halves of the score in `mode`."""
 
     k: int | None = 10
     threshold: float | None = None

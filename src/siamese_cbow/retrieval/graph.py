@@ -1,5 +1,7 @@
 """Approximate nearest neighbours with usearch: finds near rows among the many that `dedup` has kept.
 
+An index needs no graph: a query is compared with the codes of all its rows (`fitting.Coding`).
+
 Vectors are kept as int8. The components of a unit vector with 300 dimensions are about .06; usearch would multiply them
 by 127 and keep three bits, so they are scaled here: 4 times the usual size fills the range, and larger values are
 clipped. Scaling does not change cosines.

@@ -3,9 +3,9 @@
     QueryWords(model).terms("loud guitars")   ->   loud; guitars, with all its forms (guitar, guitars)
 
 Words with the same stem are one term, if the language has a stemmer. A term has the ids of its forms in the vocabulary,
-and the keys (`words.unknown_words.key_of`) of forms outside it: codes, names and numbers, and words with common
-endings. If the model has counts, words that make up more than 1 in 2,000 words of all text (the, of, and) are not
-terms: nearly every row contains them.
+and the keys (`words.unknown_words.key_of`) of forms outside it: codes, numbers, names, and forms with common endings.
+If the model has counts, words that make up more than 1 in 2,000 words of all text (the, of, and) are not terms: nearly
+every row contains them.
 """
 
 from __future__ import annotations

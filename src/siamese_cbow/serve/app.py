@@ -1,4 +1,4 @@
-"""The application: endpoints, the page, and the middleware around them."""
+"""The application: endpoints, the page, and the middleware around them. It does not listen; `server` runs it."""
 
 from __future__ import annotations
 
