@@ -46,7 +46,7 @@ DEFAULTS: Mapping[str, Any] = prepare.__kwdefaults__ or {}
 
 
 class RayCluster:
-    """Jobs on a Ray cluster. Each one opens a connection; in a `with` block they share one.
+    """Jobs on a Ray cluster. Each job opens its own connection; in a `with` block they share one.
 
     address  "local": the cores of this machine; "auto": the cluster that this machine belongs to; or host:port of one
     workers  pieces of work at a time, by default one per core; in training, one per node

@@ -43,7 +43,7 @@ UNFINISHED = (
 
 @dataclass(frozen=True)
 class Source:
-    """A file in a certain version."""
+    """A file and its version."""
 
     name: str  # a path or a URL
     size: int

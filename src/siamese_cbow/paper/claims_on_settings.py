@@ -170,7 +170,7 @@ def _gain(place: int, sign: int) -> Statistic:
 
 
 def _shortfall(view: View, n: int) -> Statistic:
-    """How much the best of the later scores lacks to exceed the best of the first n by LITTLE."""
+    """How far the best score after the first n is from exceeding the best of the first n by LITTLE."""
     places = view.defined
 
     def statistic(*figures: Floats) -> Floats:

@@ -11,11 +11,11 @@ Shared words must be in the same order. Words that only one text has must not be
 one letter (or two swapped ones) from the word in its place counts as a typo, unless it is a name, a number word or a
 negation, or has an additional first letter ("moral", "amoral").
 
-Limits: names are recognised by capitals. So they are not recognised in scripts without capitals, and in German all
-capitalised nouns must agree. Negations and number words are known in the languages of `negations.txt`. Other words may
-differ if the vectors are close enough: "the cat slept" and "the kitten slept" may count as the same, and so may
-opposites with similar vectors ("left", "right"). Texts whose first and last difference are more than 2,000 words apart
-count as different, because the time to compare them grows with the square of that distance.
+Limits: names are recognised by their capitals, so not in scripts without capitals, and in German all capitalised nouns
+must agree. Negations and number words are known in the languages of `negations.txt`. Other words may differ if the
+vectors are close enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
+similar vectors ("left", "right"). Texts whose first and last difference are more than 2,000 words apart count as
+different, because the time to compare them grows with the square of that distance.
 """
 
 from __future__ import annotations
