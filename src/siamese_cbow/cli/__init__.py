@@ -1,16 +1,16 @@
-"""The command line: each command parses, calls the library, prints.
+"""The command line: each command parses its options, calls the library and prints the result.
 
 Results go to standard output, everything else to standard error; `-` is standard input. A command's module is
 imported only when that command runs, so that `siamese-cbow similarity` never waits for numba or pyarrow.
 
-    options       options shared by commands: how to name a model, how to read text; those without effect are refused
+    options       options shared by commands: name a model, read text; refuses options without effect
     demo          a tour in half a minute
     prepare       text -> stream
     train         text or stream -> model; recipe options under headings
     row_files     output files: vectors and all columns of records, as .npy, .parquet, .jsonl or .csv
     encode        records -> vectors
     looking       similarity, neighbours, info: quick queries to a model
-    searching     search, index: semantic grep
+    searching     search, index: grep by words and meaning
     grouping      dedup, cluster
     transforming  adapt, combine, compress, convert: model in, model out
     evaluating    evaluate, download, reproduce: scores on STS, the paper's tables and figures
@@ -33,8 +33,8 @@ import click
 
 from siamese_cbow.errors import Interrupted, SiameseCBOWError, did_you_mean
 
-# heading -> command -> (module below this package:function, one line of help). The help is repeated here so that
-# `siamese-cbow --help` imports none of the modules; a test checks that it equals the command's own.
+# heading -> command -> (module in this folder:function, one line of help). The help is repeated here so that
+# `siamese-cbow --help` imports none of the modules; a test checks that it equals the first line of the command's own.
 HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     "Train": {
         "demo": ("demo:demo", "Train on the State of the Union speeches and show the result."),
@@ -69,7 +69,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
 }
 COMMANDS = {name: command for commands in HEADINGS.values() for name, command in commands.items()}
 
-# what help shows below the options
+# command -> the examples that its help shows below the options
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": ("demo", "demo --text speeches"),
     "prepare": ("prepare books/ -o data/books", "prepare captions.tsv --kind groups -o data/captions"),
@@ -139,7 +139,7 @@ class Grouped(click.Command):
     """A command whose help shows options under headings; those without a heading come first."""
 
     headings: Mapping[str, Collection[str]] = SHARED
-    also: Mapping[str, str] = {}  # options of other libraries -> what they are called here, for messages
+    also: Mapping[str, str] = {}  # options of other libraries -> their names here, for messages
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, one list under each heading."""
@@ -198,7 +198,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. It is not an error if the reader of our output (head, less) has exited."""
+        """Run a command. If the reader of our output (head, less) has exited, that is not an error."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -224,7 +224,7 @@ class LazyGroup(click.Group):
 
 
 def _example_of(context: click.Context | None) -> str:
-    """For a call that lacks something: an example of the command, if possible with an option that was given."""
+    """An example for a wrong call of a command, if possible with an option that was given."""
     examples = EXAMPLES.get(str(context.command.name), ()) if context else ()
     if context is None or not examples:
         return ""
@@ -252,8 +252,8 @@ def _open_streams() -> None:
     """Make standard output accept any text: a pipe or a file gets UTF-8, like all files we write.
 
     A terminal with another encoding shows missing characters as \\u2192. If standard output is closed, printing is an
-    error, and no file opened later gets its descriptor, nor that of standard input. If standard error is closed,
-    messages are dropped.
+    error. No file opened later gets the descriptor of a closed standard stream. If standard error is closed, messages
+    are dropped.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
@@ -267,7 +267,7 @@ def _open_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Detach standard output: Python would complain when it flushes at exit, and change the exit code."""
+    """Detach standard output: when Python flushes it at exit, it would complain and change the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

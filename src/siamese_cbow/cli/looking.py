@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from siamese_cbow.text.encodings import Decoding
 
 BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
-MOST_TOLD = 10  # unknown words of a text
+MOST_TOLD = 10  # unknown words named in a message
 
 # How unknown words are treated, in general terms; `neighbours` gives details and takes longer.
 _COUNT_AS = {
@@ -91,7 +91,7 @@ def similarity(
 
 
 def _pairs(path: str, columns: str | None, decoding: Decoding) -> Iterator[tuple[str, ...]]:
-    """Two columns of a table, or the two texts of each line; the latter also for .tsv files if no columns are named."""
+    """The two named columns of a table; if none are named, the two tab-separated texts of each line, also of a .tsv."""
     from siamese_cbow.text.reader import format_of, read_columns
     from siamese_cbow.text.row_reader import iter_lines
 
@@ -174,7 +174,7 @@ def import_numpy_quickly() -> None:
 
 
 def tell_unknown(model: Model, text: str) -> None:
-    """One line about words of a text that the model does not know, and how it treats them."""
+    """Print one line about the words of a text that the model does not know, and how it treats them."""
     made = {word: model.made_of(word) for word in model.unknown_words(text)[:MOST_TOLD]}
     if left_out := [word for word, of in made.items() if of == "nothing"]:
         say(f"not in the model's vocabulary and ignored: {', '.join(left_out)}")
@@ -183,7 +183,7 @@ def tell_unknown(model: Model, text: str) -> None:
 
 
 def tell_stale(index: Index) -> None:
-    """One line about files of an index that have changed."""
+    """Print one line about the files of an index that have changed."""
     if changed := index.stale():
         say(
             f"{counted(len(changed), 'file')} changed or deleted since {index.folder} was built ({listed(changed)}); "

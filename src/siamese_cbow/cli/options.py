@@ -1,4 +1,4 @@
-"""Shared by commands: the options that name a model and say how text is read, and small helpers."""
+"""Shared by commands: the options that name a model, read text or use a cluster, and small helpers."""
 
 from __future__ import annotations
 
@@ -124,19 +124,19 @@ def refuse_options(names: Collection[str], why: str) -> None:
 
 
 def refuse_other_options(used: Collection[str], why: str) -> None:
-    """The same for all but those that have an effect."""
+    """The same for all options but the `used` ones, which have an effect."""
     refuse_options({str(each.name) for each in click.get_current_context().command.params}.difference(used), why)
 
 
 def model_named_once(positional: Path | None, folder: Path | None) -> Path | None:
-    """The model given as an argument, or else with --model or the environment variable; both are an error."""
+    """The model given as an argument, or else by --model or the environment variable; an argument and --model clash."""
     if positional is not None:
         refuse_options({"folder"}, f"the model is already named, {positional}; name it once")
     return positional or folder
 
 
 def cluster_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds `--cluster ADDRESS` and `--workers N`; the command gets both."""
+    """Add `--cluster ADDRESS` and `--workers N`; the command gets both."""
 
     @wraps(function)
     def command(*args: Any, cluster: str | None, **options: Any) -> None:
@@ -166,7 +166,7 @@ N_CHARACTERS = 1 << 24
 
 
 def text_column_option(function: Function) -> Function:
-    """Adds `--text-column NAME`."""
+    """Add `--text-column NAME`."""
     from siamese_cbow.text.records import TextSettings  # too slow for quick queries
 
     text = (
@@ -203,7 +203,7 @@ code_option = click.option("--code", is_flag=True, help="Include code blocks of 
 
 
 def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Adds the options that say how text is read; the command gets them as `text`, a `TextSettings`.
+    """Add the options for reading text; the command gets them as `text`, a `TextSettings`.
 
     default  the unit of a row unless --unit is given
     """
@@ -273,7 +273,7 @@ def print_json(*results: Any) -> None:
 
 
 def progress_bar(title: str, total: int | None) -> AbstractContextManager[Progress]:
-    """A bar if somebody is watching and the work is long enough: importing it takes a tenth of a second."""
+    """A bar if somebody is watching and the work takes long enough: importing the bar takes a tenth of a second."""
     small = total is not None and total < 50_000_000
     return nullcontext(_Remarks()) if small or not sys.stderr.isatty() else bar(title, total, unit="B")
 

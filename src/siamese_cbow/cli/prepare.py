@@ -66,7 +66,7 @@ PREPARING = (
 
 
 def preparing_options(command: Function) -> Function:
-    """Add the options that say how text becomes a stream; `preparing` turns them into arguments of `sc.prepare`."""
+    """Add the options for turning text into a stream; `preparing` makes them arguments of `sc.prepare`."""
     for option in reversed(PREPARING):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""Output files of commands: vectors beside their texts, and records with all their original columns.
+"""Output files of commands: vectors next to their texts, and records with all their original columns.
 
     with open_rows(Path("a.parquet"), columns, "vector", dim) as write:
         write([{"id": 1, "text": "a cat"}], vectors)        # one row for each record, always
@@ -26,7 +26,7 @@ from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text.reader import RecordColumns, column_names_of, format_of
 from siamese_cbow.text.records import TextSettings
 
-# Takes the records of some rows, as record batches or lists of plain records, and their vectors, if any.
+# Called with the records of some rows, as record batches or lists of plain records, and their vectors, if any.
 Write: TypeAlias = Callable[[Sequence[Any], Vectors | None], None]
 
 VECTOR = "vector"
@@ -49,7 +49,7 @@ def refuse_input(path: Path | None, inputs: Sequence[Path]) -> None:
 def carried_columns(
     paths: Sequence[Path], text: TextSettings, vector: str | None, say: Callable[[str], None]
 ) -> RecordColumns | None:
-    """The columns to carry over to the output; None if there are none, which is reported."""
+    """The columns to carry over to the output, or None; reports why those of tables are left out."""
     columns = RecordColumns.of(paths, text.encoding)
     if columns is None:
         if any(format_of(path).is_table for path in paths):
@@ -68,7 +68,7 @@ def carried_columns(
 
 @contextmanager
 def open_rows(path: Path | None, columns: RecordColumns | None, vector: str, dim: int) -> Iterator[Write]:
-    """A function to call with each batch of rows; the file appears when the block succeeds.
+    """A function to call with each batch of rows; the file appears when the `with` block succeeds.
 
     vector  the name of the vector column
     dim     the size of the vectors; 0 if there are none

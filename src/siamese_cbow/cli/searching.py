@@ -131,7 +131,7 @@ def _check_swapped(query: str, files: tuple[str, ...]) -> None:
 
 
 def _tell_strange(model: Model, query: str, hits: list[Hit]) -> None:
-    """Warn if all query words are unknown and none is found: words of similar spelling are rarely what was meant."""
+    """Warn if all query words are unknown and no row contains one: words of similar spelling are rarely meant."""
     known = set(model.tokenizer.words(query)).difference(model.unknown_words(query))
     if hits and not any(map(str.isalpha, known)) and not any(hit.words for hit in hits):
         say("no row contains a word of the query, so hits are matched by the letters of unknown words; try other words")
@@ -187,7 +187,7 @@ def reasons(hit: Hit) -> str:
 
 @dataclass
 class HitLines:
-    """How hits are shown. `color` is auto, always or never."""
+    """Formats hits for the terminal. `color` is auto, always or never."""
 
     model: Model
     query: str

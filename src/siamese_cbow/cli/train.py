@@ -1,6 +1,6 @@
 """`siamese-cbow train`: text or streams in, model out.
 
-Its options are one for each field of a recipe, shown under headings (see `training.recipe`), and those of `prepare`
+It has one option for each field of a recipe, shown under headings (see `training.recipe`), and the options of `prepare`
 for text that is not a stream yet.
 """
 
@@ -48,7 +48,7 @@ _PARSERS = {int: int, float: float, bool: bool}  # the recipe itself parses othe
 
 
 def options_of(recipe: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option for each field of a recipe. The default None leaves the recipe's value."""
+    """Add an option for each field of a recipe. The default None keeps the recipe's value."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(list(flat_options(recipe))):
@@ -227,7 +227,7 @@ train.headings = {
 
 
 def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool, threads: int | None) -> Stream:
-    """The stream of a text, prepared or reused; reports which, and where it is."""
+    """The stream of a text, prepared or reused; reports where a new one is."""
     before = _number_of(folder)
     stream = prepare_stream(
         text, output=folder, restart="changed" if restart else False, threads=threads, progress=True, **settings
@@ -238,7 +238,7 @@ def _kept(text: list[str], folder: Path, settings: dict[str, Any], restart: bool
 
 
 def _number_of(folder: Path) -> int | None:
-    """An identity that distinguishes a folder from one that has replaced it."""
+    """A number that differs between a folder and one that has replaced it; None if there is no folder."""
     return folder.stat().st_ino if folder.is_dir() else None
 
 

@@ -130,7 +130,7 @@ def _check_output(output: Path, *sources: Path | None) -> None:
 
 
 def _size(model: Model) -> str:
-    """163,771 x 300 float32, 196.5 MB."""
+    """The size of a model for people: "163,771 x 300 float32, 196.5 MB"."""
     return f"{len(model.vocabulary):,} x {model.dim} {model.dtype}, {model.rows.nbytes / 1e6:.1f} MB"
 
 

@@ -7,18 +7,18 @@
 
 In the order of the flow:
 
-    node              what runs on a node: errors with its name, arrays that nodes exchange
+    node              code that runs on a node: errors with its name, arrays that nodes exchange
     session           connects, checks the nodes, runs work that survives losing some of them
     sources           files in shared folders and object stores (s3, gs, hdfs, ...)
     shards            how text is split: file layouts, language, split points; counts to exchange
     parallel_prepare  text -> stream, shard by shard
     averaging         how workers merge their rows
-    training_job      what a training will do and cost
+    training_job      what a training run will do and cost
     training_worker   a process that trains on its part of the text
     rounds            coordinates training, round after round
     parallel_encode   records -> vectors, part by part; evaluation, model by model
 
-The rooms to the left know nothing about Ray, which is imported only when a job starts.
+No room to the left knows about Ray, which is imported only when a job starts.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ DEFAULTS: Mapping[str, Any] = prepare.__kwdefaults__ or {}
 
 
 class RayCluster:
-    """Jobs on a Ray cluster. Each connects by itself; in a `with` block they share one connection.
+    """Jobs on a Ray cluster. Each job opens its own connection; in a `with` block they share one.
 
     address  "local": the cores of this machine; "auto": the cluster that this machine belongs to; or host:port of one
-    workers  pieces of work at a time, by default one for each core; of a training, one for each node
+    workers  pieces of work at a time, by default one per core; in training, one per node
     """
 
     def __init__(self, address: str = "local", workers: int | None = None) -> None:
@@ -92,7 +92,7 @@ class RayCluster:
         restart: bool = False,
         progress: Progress | bool = SILENT,
     ) -> Stream:
-        """As `prepare`: turns files, folders, globs and URLs into a stream, byte-identical to that of `prepare`."""
+        """Turn files, folders, globs and URLs into a stream, byte-identical to that of `siamese_cbow.prepare`."""
         from siamese_cbow.cluster.parallel_prepare import prepare as prepare_on
         from siamese_cbow.cluster.sources import sources_of
 
@@ -118,10 +118,10 @@ class RayCluster:
         restart: bool = False,
         progress: Progress | bool = SILENT,
     ) -> Model:
-        """Trains on streams on disk into a folder; resumes an unfinished run.
+        """Train on streams on disk and save the model in a folder; an unfinished run is resumed.
 
         average_every  batches of a worker between two averaging steps; by default 262,144 sentences divided by the
-                       workers, or fewer. Shorter rounds come closer to a single worker and send more
+                       number of workers, or fewer. Shorter rounds come closer to a single worker and send more data
         """
         from siamese_cbow.cluster.rounds import train
 
@@ -160,7 +160,7 @@ class RayCluster:
         vector_column: str = "vector",
         progress: Progress | bool = SILENT,
     ) -> int:
-        """Encodes files and URLs into a folder of Parquet files, vectors beside all columns; the number of rows."""
+        """Encode files and URLs into a folder of Parquet files: all columns and the vectors. Return the row count."""
         from siamese_cbow.cluster.parallel_encode import EncodeSettings, encode
         from siamese_cbow.cluster.sources import sources_of
 
@@ -174,7 +174,7 @@ class RayCluster:
     def evaluate(
         self, models: Sequence[str], sets: Sequence[PairSet], *, names: Sequence[str] = (), seed: int = 1, **how: Any
     ) -> list[Scores]:
-        """The scores of models on sets such as `sc.sts` gives, each on some node; `how` as `evaluate` takes it."""
+        """The scores of models on sets from `sc.sts`, each model on some node; `how` are options of `evaluate`."""
         from siamese_cbow.cluster.parallel_encode import evaluate_each
 
         pairs = list(zip(map(_for_nodes, models), names or models, strict=True))
@@ -183,7 +183,7 @@ class RayCluster:
 
 
 def _for_nodes(model: Path | str) -> str:
-    """The name of a model in any working directory: "models/books" -> "/home/me/models/books"; "pretrained" stays."""
+    """A model's name that is valid in any working directory: "models/books" -> "/home/me/models/books"."""
     return str(Path(model).absolute() if Path(model).exists() else model)
 
 

@@ -7,16 +7,16 @@
     then     0 -> 1: rows 0 2          owners merge and send the result to all
              1 -> 0: row 1
 
-Only touched rows are sent; who touched what is exchanged first, one bit per row. Rows of rare words, which are most of
-the bytes, are averaged only in every second, fourth, eighth or sixteenth round: by then the workers together have moved
-them a few hundred times at most. An owner keeps its own rows as they were at the last averaging (1/n of the matrix), so
-that nobody needs a second matrix, and rows are sent in blocks, so that buffers stay small. All sums run in the order of
-the workers: same rows, same bytes.
+Only touched rows are sent; the workers first exchange which rows they touched, one bit per row. Rows of rare words,
+which make up most of the bytes, are averaged only in every second, fourth, eighth or sixteenth round: by then the
+workers together have moved them a few hundred times at most. An owner keeps its own rows as they were at the last
+averaging (1/n of the matrix), so that no worker needs a second matrix, and rows are sent in blocks, so that buffers
+stay small. All sums run in the order of the workers: same rows, same bytes.
 
 How a row is merged: each worker has moved it from x0 to x0 + d_i. The moves are added up, as if one worker had made
 them one after the other. A row that only one worker has seen moves as it would alone; a mean over all workers would
-leave rare words almost unchanged. Adagrad's steps shrink with the sum of squared gradients a of a row, and a worker
-knew only its own, a_i: its move is scaled to what it would have been given the gradients of all,
+leave rare words almost unchanged. Adagrad's steps shrink with a, the sum of squared gradients of a row, and a worker
+knows only its own, a_i. So its move is scaled to what it would have been with the gradients of all workers,
 
     d_i sqrt((a0 + a_i / 2) / (a0 + sum(a) / 2))      and      a0 + sum(a_i) is kept
 
@@ -38,11 +38,11 @@ from siamese_cbow.kernels.merging import NOBODY, merge_means, merge_moves, put_r
 from siamese_cbow.machine.intrinsics import Scratch
 from siamese_cbow.training.state import TrainingState
 
-# Rows exchanged at a time. Fewer cost time: 32,000 rows of two workers took 45 ms of CPU in blocks of 2**15, 49 in
-# blocks of 2**13 and 65 in blocks of 2**12. More cost memory: about 4 KB per row.
+# Rows exchanged at a time. Smaller blocks cost time: 32,000 rows of two workers took 45 ms of CPU in blocks of 2**15,
+# 49 in blocks of 2**13 and 65 in blocks of 2**12. Larger blocks cost memory: about 4 KB per row.
 BLOCK = 1 << 13
-# A row is averaged once all workers together have moved it about this often, or after this many rounds. Fewer moves
-# send more bytes and score no better; with 1,024, eight workers lose .006 (`benchmarks.cluster_quality`).
+# A row is averaged once all workers together have moved it about MOVES times, or after LONGEST rounds. Fewer moves send
+# more bytes and score no better; with 1,024, eight workers lose .006 (`benchmarks.cluster_quality`).
 MOVES, LONGEST = 256, 16
 
 Flags = NDArray[np.bool_]
@@ -52,7 +52,7 @@ class RowArray(NamedTuple):
     """An array of the training state with one entry per row."""
 
     values: Vectors  # (n_rows, width), a view
-    seen: int | None  # index of the array with its Adagrad sums of squares
+    seen: int | None  # index of the array that holds its Adagrad sums of squares
     is_direction: bool  # momentum, which is averaged
 
 
@@ -71,10 +71,10 @@ def row_arrays(state: TrainingState) -> list[RowArray]:
 
 
 def periods_of(shares: Floats, n_words: float) -> Counts:
-    """After how many rounds each row is averaged: 1, 2, 4, 8 or 16; rarely used rows have not moved far.
+    """The number of rounds after which each row is averaged: 1, 2, 4, 8 or 16; rarely used rows have not moved far.
 
-    shares   (n_rows,) of each row among the training words
-    n_words  of all workers per round; 1000 words, shares .5, .08 and .0001 -> 1, 4, 16
+    shares   (n_rows,) the share of each row among the training words
+    n_words  words of all workers per round; 1000 words, shares .5, .08 and .0001 -> 1, 4, 16
     """
     rounds = MOVES / np.maximum(shares * n_words, 1e-9)
     return np.asarray(np.minimum(2 ** np.ceil(np.log2(np.maximum(rounds, 1))), LONGEST), np.int64)
@@ -90,7 +90,7 @@ class Averager:
         self._before = [array.values[number::n].copy() for array in self._arrays]  # of its own rows, by row // n
 
     def average(self, touched: Bytes, due: Bytes) -> tuple[int, int]:
-        """Make the due rows that any worker touched the same for all; return the bytes this worker sends and receives.
+        """Synchronise the due rows that any worker touched; return the numbers of bytes sent and received here.
 
         touched  (n_rows,) 1 if this worker has moved the row since it was averaged; 0 afterwards
         due      (n_rows,) 1 if the row is averaged now, the same for all workers
@@ -139,7 +139,7 @@ class Averager:
         return [self._scratch.array(f"{name}.{i}", (n_rows, width), np.float32) for i, width in self._widths]
 
     def _merge(self, rows: Offsets, shares: Sequence[Vectors], places: Ids) -> list[Vectors]:
-        """Merge its own rows from the versions of all workers, and keep them for the next time."""
+        """Merge this worker's own rows from the versions of all workers, and keep them for the next time."""
         n, results = self._exchange.n, self._memory("merged", len(rows))
         plain = np.ones(places.shape, np.float32)
         scales = [
@@ -171,8 +171,8 @@ def _places(touched: Flags) -> tuple[Ids, Offsets]:
 def adagrad_scales(before: Vectors, shares: Vectors, places: Ids) -> Vectors:
     """Factors for the moves of each worker.
 
-    before  (n,) the sums of squares at the start of the round; shares (n_received, 1) the workers' versions
-    before 0, both workers have come to 2 -> sqrt(1 / 2) for both
+    before  (n,) the sums of squares at the start of the round
+    shares  (n_received, 1) the workers' versions of them; before 0, both workers have reached 2 -> sqrt(1 / 2) for both
     """
     gained = np.where(places >= 0, shares[np.maximum(places, 0), 0] - before[:, None], np.float32(0))
     middle = before.copy()

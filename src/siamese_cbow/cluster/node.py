@@ -1,4 +1,7 @@
-"""What runs on a node: errors with the node's name, the node's identity, and arrays that nodes exchange."""
+"""Code that runs on a node: errors with the node's name, the node's identity, and the exchange of arrays.
+
+Work itself is in other modules; Ray, which starts it, is imported in `session`.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ from siamese_cbow.errors import ClusterError, SiameseCBOWError
 
 
 class Failure(NamedTuple):
-    """What went wrong in a piece of work, and where."""
+    """The error of a piece of work, with the name of its node."""
 
     kind: type[SiameseCBOWError]
     message: str
 
 
 def guarded(work: Callable[[], Any]) -> Any:
-    """What `work` returns, or a `Failure`."""
+    """The result of `work`, or a `Failure`."""
     try:
         return work()
     except SiameseCBOWError as error:
@@ -107,7 +110,7 @@ def reader_function() -> Callable[..., Any]:
 #     b.swap([[v], []], [[w], []])                   b sends v to 0 and gets w: y becomes v, w becomes x
 #
 # All workers call the same methods in the same order. Arrays arrive in the order of the workers, so that nothing
-# depends on who is faster.
+# depends on which worker is faster.
 #
 # Rejected: Ray's objects and torch's gloo, which take longer for the same rows (results/cluster.md); loading torch
 # also costs every worker a second and 150 MB.
@@ -147,7 +150,7 @@ class Exchange(ABC):
 
 
 class Listener:
-    """Where a worker waits for the others to connect."""
+    """The socket on which a worker waits for the others to connect."""
 
     def __init__(self, host: str) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -155,7 +158,7 @@ class Listener:
         self.address = host, int(self._socket.getsockname()[1])
 
     def exchange(self, number: int, addresses: Sequence[tuple[str, int]], secret: bytes) -> SocketExchange:
-        """Connect to the workers before this one and let those after it connect; all know the secret."""
+        """Connect to the workers before this one, accept connections from those after it; all know the secret."""
         peers: dict[int, socket.socket] = {}
         try:
             for i in range(number):
@@ -212,7 +215,7 @@ class SocketExchange(Exchange):
             peer.close()
 
     def swap(self, outgoing: Sequence[Arrays], incoming: Sequence[Arrays]) -> None:
-        """All at once, as fast as each of them takes and gives."""
+        """Send and receive to and from all workers at once, each as fast as it can."""
         with selectors.DefaultSelector() as waiting:
             for i, peer in self._peers.items():
                 transfer = _Transfer(peer, _views(outgoing[i]), _views(incoming[i]))
@@ -237,18 +240,18 @@ def _views(arrays: Arrays) -> list[memoryview]:
 
 
 class _Transfer:
-    """What is still to be sent to another worker and received from it."""
+    """The arrays still to be sent to another worker and received from it."""
 
     def __init__(self, peer: socket.socket, outgoing: list[memoryview], incoming: list[memoryview]) -> None:
         self._peer, self._outgoing, self._incoming = peer, outgoing, incoming
 
     @property
     def events(self) -> int:
-        """What to wait for."""
+        """The socket events to wait for."""
         return (selectors.EVENT_WRITE if self._outgoing else 0) | (selectors.EVENT_READ if self._incoming else 0)
 
     def move(self, events: int) -> None:
-        """Send and receive as much as goes without waiting."""
+        """Send and receive as much as possible without blocking."""
         try:
             if events & selectors.EVENT_WRITE:
                 _advance(self._outgoing, self._peer.send(self._outgoing[-1][:SENT_BYTES]))
@@ -271,7 +274,7 @@ def _advance(views: list[memoryview], n: int) -> None:
 
 
 class ThreadExchange(Exchange):
-    """Between threads of one process: the reference for the other, and for tests without a cluster."""
+    """Between threads of one process: the reference for `SocketExchange`, and for tests without a cluster."""
 
     def __init__(self, number: int, table: list[Any], barrier: threading.Barrier) -> None:
         super().__init__(number, barrier.parties)

@@ -4,9 +4,9 @@
     notes.txt         a line per row       ->   vectors/part-000001.parquet   text, vector
 
 A part is a set of row groups of a Parquet file, some pieces of a plain file, or a whole file of any other kind. It is
-written atomically into a hidden folder beside the output, which becomes the output when all parts are complete. So a
-part that is computed twice, because a node was lost, exists once, and the same command resumes with what is left. The
-rows of all parts, in the order of their names, are the rows of the input.
+written atomically into a hidden folder next to the output, which becomes the output when all parts are complete. So a
+part that is computed twice, because a node was lost, is stored once, and the same command resumes with the missing
+parts. The rows of all parts, in the order of their names, are the rows of the input.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader, block_texts
 
 ROWS = 16_384  # encoded at a time
-# Per part: rows of a Parquet file, bytes of plain text, which become about 100 MB of vectors. With parts twice as
+# Per part: rows of a Parquet file, or bytes of plain text, that become about 100 MB of vectors. With parts twice as
 # large, two workers waited longer for each other at the end.
 PART_ROWS, PART_BYTES = 1 << 17, 8 << 20
 TEXT = "text"
@@ -112,7 +112,7 @@ def encode(
 def evaluate_each(
     session: Session, names: Sequence[tuple[str, str]], sets: Sequence[PairSet], seed: int, how: Mapping[str, Any]
 ) -> list[Scores]:
-    """The scores of models, each on some node; names are those to open and those to show."""
+    """The scores of models, each on some node; each pair of names is the one to open and the one to show."""
     items = [(name, shown, list(sets), seed, dict(how)) for name, shown in names]
     return in_order(session, _evaluate_one, items)
 

@@ -1,14 +1,14 @@
 """`prepare` on a cluster: byte-identical to one machine, for any number of workers.
 
-    1. look       at the beginning of every file: its layout, and where it may be split
+    1. look       the beginning of every file -> its layout, and where it may be split
     2. scan       a shard of text -> provisional ids and counts of its words
     3. count      the counts of all shards, one range of hashes at a time -> words that are frequent enough
     4. translate  provisional ids of a shard -> ids
     5. join       the shards in order -> one stream
 
-Steps 1 to 4 run on any node, shard by shard (see `shards`). Their results are kept in a hidden folder beside the
-output, so that nothing is done twice: when a node or the driver is lost, the same command resumes. Where one machine
-would drop rare words to save memory (`max_distinct`), a cluster keeps them all, and says so.
+Steps 1 to 4 run on any node, shard by shard (see `shards`). Their results are kept in a hidden folder next to the
+output, so that no work is repeated: when a node or the driver is lost, the same command resumes. Where one machine
+would drop rare words to save memory (`max_distinct`), a cluster keeps them all and reports it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def prepare(
     language = language_of(session, sources, settings.text)
     code = language.language.code
     settings = replace(settings, text=replace(settings.text, language=code))
-    if not settings.text.languages:  # several languages are split alike
+    if not settings.text.languages:  # text in several languages is split in one way
         settings = replace(settings, tokenizer=settings.tokenizer.of_language(code))
     if stream := check_changes(output, entries, settings, restart, progress):
         return stream
@@ -197,7 +197,7 @@ def _count(session: Session, shards: Sequence[Shard], settings: Settings, scratc
     """The vocabulary; writes `table/`: hash of a word -> id."""
     n_counted = sum((scratch / f"counts-{i:06d}" / "hashes.npy").stat().st_size // 8 for i in range(len(shards)))
     n_parts = max(min(session.workers, 64), -(-n_counted // COUNTED))
-    least = 1 if settings.vocabulary else settings.min_count or 1  # None: set by the size of the text, at the end
+    least = 1 if settings.vocabulary else settings.min_count or 1  # None: the size of the text decides, at the end
     parts = in_order(session, count, [(scratch, len(shards), i, n_parts, least) for i in range(n_parts)])
     words = CountedWords.sum_of([CountedWords(**arrays) for arrays, _ in parts])
     merged = merge(

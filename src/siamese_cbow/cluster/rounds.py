@@ -1,12 +1,12 @@
 """Training on a cluster: every worker trains on its part of the text, and rows are averaged after each round.
 
-    part of worker 0   batches  0 .. 99 | 100 .. 199 | ...      a round: about as many batches for each worker
+    part of worker 0   batches  0 .. 99 | 100 .. 199 | ...      a round: about the same number of batches for each
     part of worker 1   batches  0 .. 98 |  99 .. 197 | ...      after it: `averaging`
 
 A worker is a process on some node with the whole matrix and the ordinary training loop. The driver only coordinates:
 it holds neither text nor rows. Checkpoints, log and model are written where local training puts them, on storage that
-all nodes see. When a worker or a node is lost, all restart from the last checkpoint; when the driver is lost, repeating
-the command does the same. A single worker is local training on a node.
+all nodes see. When a worker or a node is lost, all workers restart from the last checkpoint; when the driver is lost,
+repeating the command does the same. A single worker is local training on a node.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def train(
     restart: bool = False,
     progress: Progress = SILENT,
 ) -> Model:
-    """Train on the cluster into a folder; resume an unfinished job with the same settings."""
+    """Train on the cluster and save the model in a folder; resume an unfinished job with the same settings."""
     job, mix = training_job(session, recipe, folders, output, passes, average_every)
     folder = Path(job.output)
     about = about_run(job.recipe, mix) | together(job.n_workers, job.average_every)
@@ -201,7 +201,7 @@ class _Rounds:
         return replace(_tally(counters), epoch=job.recipe.n_epochs)
 
     def finish(self, counters: Counters) -> None:
-        """Writes the model."""
+        """Write the model."""
         _checked(self._session, self._workers[0].finish.remote(counters))
 
     def _round(self, number: int, n_rounds: int) -> tuple[list[RoundReport], str]:
@@ -217,7 +217,7 @@ class _Rounds:
         )
 
     def _save(self, number: int, counters: Sequence[Counters], *, ended: bool) -> None:
-        """Save a checkpoint; a finished epoch is finished in the checkpoint, too."""
+        """Save a checkpoint; an epoch that has `ended` counts as finished in it."""
         begun = {"batch": 0, "loss": 0.0, "loss_examples": 0} if ended else {}
         plain = [asdict(each) | {"epoch": each.epoch + ended} | begun for each in counters]
         _checked(self._session, self._workers[0].save_checkpoint.remote(number, plain))

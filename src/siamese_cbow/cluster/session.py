@@ -55,7 +55,7 @@ class Session:
 
     address  "local": a cluster of this machine's cores, only for this block; otherwise as for `ray.init`: "auto"
              for the cluster this machine belongs to, or host:port of its head
-    workers  how many pieces of work run at a time; by default all cores of the cluster
+    workers  how many pieces of work run at a time; by default one per core of the cluster
     """
 
     def __init__(self, address: str = LOCAL, workers: int | None = None) -> None:
@@ -102,8 +102,9 @@ class Session:
 
     def each(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         """The result of `function(*item)` for each item, with its number, in order of completion."""
-        # On all cores, each node is busy at all times. On a few, SPREAD would send every piece to another node, where
-        # Ray starts a process and ends it as soon as it idles: one worker of two nodes took three times as long.
+        # SPREAD suits work on all cores, which keeps each node busy. On fewer, it would send every piece to another
+        # node, where Ray starts a process and ends it as soon as it idles: with one worker on two nodes, the work took
+        # three times as long.
         strategy = "SPREAD" if self.workers >= self.n_cpus else "DEFAULT"
         remote = self.ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy=strategy)(_guarded)
         waiting, running = deque(enumerate(items)), dict[Any, int]()
@@ -195,7 +196,7 @@ def _guarded(function: Callable[..., Any], item: tuple[Any, ...]) -> Any:
 
 
 def unwrapped(value: Any) -> Any:
-    """What `guarded` returned on a node; raises the error of a `Failure`."""
+    """The value that `guarded` returned on a node; raises the error of a `Failure`."""
     if isinstance(value, Failure):
         raise value.kind(value.message)
     return value
@@ -232,9 +233,9 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Ray's own code writes a line to standard error for every attempt to connect; the last error says it all.
+    """Silence Ray's own code, which prints a line for every attempt to connect; the final error says it all.
 
-    Not with RAY_BACKEND_LOG_LEVEL: setting it prints a line, too, in every job.
+    Rejected: RAY_BACKEND_LOG_LEVEL. Setting it also prints a line, in every job.
     """
     with ExitStack() as after, Path(os.devnull).open("wb") as nowhere:
         with suppress(OSError):  # the process has no standard error
@@ -255,7 +256,7 @@ def _check_reachable(address: str, host: str, port: str) -> None:
 
 @contextmanager
 def clear_errors(ray: Any, where: str) -> Iterator[None]:
-    """Ray's errors in one line."""
+    """Turn Ray's errors into one line that says what to do."""
     errors = ray.exceptions
     full = (errors.ObjectStoreFullError, errors.OutOfDiskError)  # in the driver, or as the cause of a task's error
     try:

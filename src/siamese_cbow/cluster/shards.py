@@ -49,7 +49,7 @@ class Shard:
 
 
 def shards_of(sources: Sequence[Source], looks: Sequence[FileLook]) -> list[Shard]:
-    """The shards of the files; they depend on nothing else."""
+    """The shards of the files, which depend on the files alone."""
     layouts = chosen_layouts(looks)
     begins = first_of_blocks(looks, layouts)
     shards: list[Shard] = []
@@ -123,7 +123,7 @@ def in_order(session: Session, work: Callable[..., Any], items: Sequence[tuple[A
     return [result for _, result in sorted(session.each(work, items), key=lambda pair: pair[0])]
 
 
-# Word counts from counters on other nodes, added up one range of hashes at a time.
+# Word counts from counters on other nodes, summed one range of hashes at a time.
 
 
 class CountedWords:
@@ -202,7 +202,7 @@ class CountedWords:
         return [self._letters[a:b].tobytes() for a, b in self._starts[ids].tolist()]
 
     def remaps(self, last: Ids) -> list[Ids]:
-        """Only the given one: no words were dropped."""
+        """The given map alone, because no words were dropped."""
         return [last]
 
 

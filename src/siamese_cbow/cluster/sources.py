@@ -1,6 +1,6 @@
 """Files that a job reads: paths that all nodes see, and URLs of any store that fsspec supports (s3, gs, hdfs, ...).
 
-    sources_of(["books/", "s3://crawl/*.txt.gz"], settings)  ->  Source("books/a.txt", ...), Source("s3://crawl/1.txt.gz")
+    sources_of(["books/", "s3://crawl/*.txt.gz"], settings) -> Source("books/a.txt", ...), Source("s3://crawl/1.txt.gz")
 
 A node reads byte ranges of plain files; a compressed file or table is first downloaded from its store into a temporary
 file and then read like any other. Text of `memory://`, which lives in one process, is sent with the work.
@@ -34,7 +34,7 @@ NO_PERMISSION = (
     *("PermissionError", "NoCredentialsError", "PartialCredentialsError", "ClientError", "DefaultCredentialsError"),
 )
 PLAN = "plan.json"
-# What a job writes into its scratch folder, beside the parts of its output; all else stays.
+# Files that a job writes into its scratch folder, apart from the parts of its output; all others are left alone.
 UNFINISHED = (
     *(PLAN, "scan-*.json", "spool-*", "counts-*/*.npy", "table/*.npy", "part-*.json", "part-*/*.npy"),
     *(".*/*", ".*/new/*", ".*/old/*"),  # left by a lost process
@@ -43,7 +43,7 @@ UNFINISHED = (
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and what identifies its version."""
+    """A file and its version."""
 
     name: str  # a path or a URL
     size: int
@@ -53,11 +53,11 @@ class Source:
 
     @property
     def is_url(self) -> bool:
-        """Whether it is in an object store."""
+        """Whether the file is in an object store."""
         return is_url(self.name)
 
     def entry(self) -> dict[str, Any]:
-        """Its entry in `stream.json`; for a file, what local `prepare` writes."""
+        """Its entry in `stream.json`; for a file, the same that local `prepare` writes."""
         changed = {"version": self.version} if self.is_url else {"modified_ns": int(self.version)}
         return {"path": self.name, "size": self.size, **changed}
 
@@ -102,7 +102,7 @@ class Source:
         return copy
 
     def check(self) -> None:
-        """Raise an error unless it exists and is what the driver saw."""
+        """Raise an error unless the file exists in the version that the driver saw."""
         if self.data is not None:
             return
         now = _looked_up(self.name)
@@ -134,7 +134,7 @@ class Sources(NamedTuple):
 
 
 def sources_of(inputs: Any, settings: TextSettings) -> Sources:
-    """The files behind names of files, folders and globs, also in stores: in given order, sorted within a folder."""
+    """The files behind names of files, folders and globs, also in stores: in given order, sorted within each folder."""
     names = [inputs] if isinstance(inputs, str | Path) else list(inputs)
     if not all(isinstance(name, str | Path) and name != "-" for name in names):
         raise InputError("a cluster reads files; expected paths and URLs, not standard input or texts from Python")

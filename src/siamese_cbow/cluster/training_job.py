@@ -1,4 +1,4 @@
-"""What a training on a cluster will do and cost, known before it starts."""
+"""What a training run on a cluster will do and cost, computed before it starts. Nothing here trains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from siamese_cbow.training.plan import Plan, plan_of
 from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.strips import layout_of
 
-AVERAGED_SENTENCES = 1 << 18  # sentences of all workers between two averagings (results/cluster_quality.md)
+AVERAGED_SENTENCES = 1 << 18  # sentences of all workers between two averaging steps (results/cluster_quality.md)
 LEAST_ROUNDS = 8  # per epoch: with fewer, several workers lose quality
 WORDS_PER_SECOND, BYTES_PER_SECOND = 3e6, 1e9  # per core, and in averaging: the assumptions of the estimate
 
@@ -58,18 +58,18 @@ class TrainingJob:
 
 
 def check_content(folders: Sequence[str]) -> None:
-    """Raise an error if a stream differs from what `prepare` has written by a single bit."""
+    """Raise an error if a stream differs by a single bit from the one that `prepare` wrote."""
     for folder in folders:
         Stream.load(folder, verify=True)
 
 
 def together(n_workers: int, average_every: int) -> dict[str, int]:
-    """Settings that change a model trained by several workers; none for a single worker."""
+    """The settings that change the result of several workers; none for a single worker."""
     return {"workers": n_workers, "average_every": average_every} if n_workers > 1 else {}
 
 
 def usual_interval(recipe: Recipe, n_workers: int, n_batches: int) -> int:
-    """The default number of a worker's batches between two averagings: 256 sentences each, 2 workers -> 512, 8 -> 128.
+    """The default batches of a worker between two averaging steps: 256 sentences each, 2 workers -> 512, 8 -> 128.
 
     Fewer for little text: an epoch has at least LEAST_ROUNDS rounds.
     """
@@ -84,7 +84,7 @@ def training_job(
     passes: Sequence[float],
     average_every: int | None,
 ) -> tuple[TrainingJob, Mix]:
-    """The job, checked as far as the driver can, and its text."""
+    """The job, checked as far as the driver can check it, and its text."""
     if average_every is not None and average_every < 1:
         raise SettingsError(f"average_every is {average_every}; expected 1 batch or more")
     mix = Mix([Stream.load(folder) for folder in folders], passes)
@@ -100,7 +100,7 @@ def training_job(
 
 
 def threads_of(nodes: Sequence[Node], n_workers: int) -> int:
-    """The most threads every worker can have: nodes of 4 and 2 cores, 3 workers -> 2; 0 if there are too few cores."""
+    """How many threads every worker can have: nodes of 4 and 2 cores, 3 workers -> 2; 0 if there are too few cores."""
     most = max((node.n_cpus for node in nodes), default=0)
     return next((n for n in range(most, 0, -1) if sum(node.n_cpus // n for node in nodes) >= n_workers), 0)
 
@@ -138,7 +138,7 @@ def bytes_of_state(plan: Plan) -> int:
 
 
 def description(session: Session, job: TrainingJob, mix: Mix) -> str:
-    """What the job would do: `--dry-run`."""
+    """What the job would do, for `--dry-run`."""
     plan, n = plan_of(job.recipe, mix), job.n_workers
     threads = max(1, threads_of(session.live_nodes(), n))
     per_worker = -(-plan.schedule.n_batches // n)

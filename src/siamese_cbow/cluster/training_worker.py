@@ -1,7 +1,7 @@
 """A worker that trains: a process on some node, with the whole matrix, a part of the text and the ordinary loop.
 
-`rounds` coordinates the workers, round after round; `averaging` merges their rows and exchanges them. A method returns
-its value or a `Failure`, so that the driver learns what went wrong on which node.
+`rounds` coordinates the workers, round after round; `averaging` exchanges and merges their rows. A method returns its
+value or a `Failure`, so that the driver learns what went wrong on which node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from siamese_cbow.training.state import Counters, TrainingState, first_state
 
 
 class RoundReport(NamedTuple):
-    """What a worker did in a round, and what it cost."""
+    """The work of a worker in a round, and its cost."""
 
     counters: Counters
     words: int  # in this round
@@ -43,7 +43,7 @@ class RoundReport(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Replaces a report: another worker does not answer."""
+    """Returned instead of a report if another worker does not answer."""
 
     message: str
 
@@ -79,15 +79,15 @@ class TrainingWorker:
     def begin(self, addresses: Sequence[tuple[str, int]], secret: bytes) -> Any:
         """Connect, load its part and the newest checkpoint; return its counters and batches, a Failure, or Lost.
 
-        The first worker also checks the content of the streams. That takes a second per gigabyte, so it goes on in a
-        thread while the rounds run; a process of its own would start on a core that a worker has.
+        The first worker also checks the content of the streams. That takes a second per gigabyte, so it runs in a
+        thread during the rounds; a separate process would start on a core that belongs to a worker.
         """
         if self._number == 0:
             self._checking = ThreadPoolExecutor(1).submit(check_content, self._job.folders)
         return _kept(lambda: self.start(self._listener.exchange(self._number, addresses, secret)))
 
     def start(self, exchange: Exchange) -> tuple[int, int, list[dict[str, Any]]]:
-        """The number of the last round, of batches, and the counters of all workers."""
+        """Load what `begin` says; return the last round's number, the number of batches and all workers' counters."""
         job = self._job
         job.check_files()
         try:
@@ -159,7 +159,7 @@ class TrainingWorker:
 
 
 def _kept(work: Callable[[], Any]) -> Any:
-    """What `work` returns, a Failure, or Lost."""
+    """The result of `work`, a Failure, or Lost."""
     try:
         return guarded(work)
     except PeerLostError as error:
@@ -190,11 +190,11 @@ class LoneWorker:
         )  # fmt: skip
 
     def advance(self, amount: float, note: str = "") -> None:
-        """As a `Progress`."""
+        """See `Progress`."""
         self._words, self._note = self._words + amount, note or self._note
 
     def say(self, message: str) -> None:
-        """As a `Progress`."""
+        """See `Progress`."""
         self._said.append(message)
 
     def peek(self) -> tuple[float, str, list[str]]:

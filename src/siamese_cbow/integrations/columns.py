@@ -3,7 +3,7 @@
     with_vectors(model, frame, "text")       the same table with an additional column `vector`
     as_matrix(frame["vector"])               (n, dim) float32, from a column of lists or arrays
 
-A missing text is an error that names its row: fill or drop missing values first.
+A missing text is an error that names its row; fill or drop missing values first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def with_vectors(
 ) -> Table:
     """The table with one more column: the vectors of the texts in `column`. Options are those of `Model.encode`.
 
-    The model may be given by its name. A column of the new one's name is replaced.
+    The model may be given by name. An existing column called `name` is replaced.
 
     pandas gets a column of float32 arrays, polars one of type Array(Float32, dim), pyarrow a fixed-size list. The
     original table stays as it is.

@@ -18,8 +18,8 @@ from siamese_cbow.words.vocabulary import Vocabulary
 def to_keyed_vectors(model: Model | str | os.PathLike[str] | None) -> Any:
     """The words, counts and vectors of a model as gensim's `KeyedVectors`: `to_keyed_vectors("models/books")["cat"]`.
 
-    A sentence's vector there is `get_mean_vector(model.tokenizer.words(text), pre_normalize=False)`; left at its
-    default, gensim brings all words to one length first, and loses what training has learned about their weight.
+    For the vector of a sentence, call `get_mean_vector(model.tokenizer.words(text), pre_normalize=False)`: by default,
+    gensim first scales all words to the same length and so loses what training has learnt about their weight.
     """
     with needs("gensim", "baselines"):
         from gensim.models import KeyedVectors
@@ -32,7 +32,7 @@ def to_keyed_vectors(model: Model | str | os.PathLike[str] | None) -> Any:
 
 
 def from_keyed_vectors(vectors: Any, *, tokenizer: Tokenizer | None = None) -> Model:
-    """A model of the words of gensim's `KeyedVectors` (or of a `Word2Vec`, whose `wv` it is).
+    """A model with the words and vectors of gensim's `KeyedVectors`, or of the `wv` of a `Word2Vec`.
 
     The default tokenizer is ours; it lowercases text unless the words have capitals.
     """

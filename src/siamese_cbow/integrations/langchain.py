@@ -18,7 +18,7 @@ with needs("langchain-core", "langchain"):
 
 
 class SentenceEmbeddings(Embeddings):
-    """Vectors of documents and queries, made in the same way.
+    """Embeds documents and queries, both in the same way.
 
     model      a model, or the name of one as for `siamese_cbow.load`; None: the model that comes with the package
     normalize  vectors of length 1, which stores that compare by dot product expect

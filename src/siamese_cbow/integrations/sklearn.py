@@ -1,8 +1,8 @@
-"""Sentence vectors inside scikit-learn: in pipelines, in grid searches, beside other features.
+"""Sentence vectors inside scikit-learn: in pipelines, in grid searches, next to other features.
 
 make_pipeline(SentenceVectorizer(), LogisticRegression()).fit(texts, labels)      the model in the package
 SentenceVectorizer("models/books")                                                a model of your own
-SentenceVectorizer(None, dim=100, epochs=5).fit(texts)                            learns from these very texts
+SentenceVectorizer(None, dim=100, epochs=5).fit(texts)                            trains on these texts
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ LEARNING = ("dim", "epochs", "min_count", "seed", "recipe", "changes")
 class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Raw texts -> (n_texts, dim) float32, the means of their words' vectors.
 
-    model         a model, or the name of one as for `siamese_cbow.load`; None: `fit` learns word vectors from its texts
+    model         a model, or the name of one as for `siamese_cbow.load`; None: `fit` trains word vectors on its texts
     adapt         `fit` adapts the model to its texts: see `Model.adapt`
     normalize     vectors of length 1
     truncate_dim  only the first dimensions; None: all
     dim, epochs, min_count, seed, recipe, changes
-                  how to train without a given model: `recipe` is a name such as "contrastive" or "paper", `changes`
-                  more settings of `SiameseCBOW`. A few thousand texts want many epochs, a low min_count and a softer
+                  how to train if no model is given: `recipe` is a name such as "contrastive" or "paper", `changes` are
+                  more settings of `SiameseCBOW`. A few thousand texts need many epochs, a low min_count and a softer
                   softmax: changes={"temperature": 0.1}
-    threads       by default all cores; the result does not depend on it
+    threads       by default all cores; the result does not depend on their number
 
     After `fit`, `model_` is the model: `vectorizer.model_.neighbours("cat")`.
     """
@@ -62,7 +62,7 @@ class SentenceVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.recipe, self.changes, self.threads = recipe, changes, threads
 
     def fit(self, texts: Iterable[str], y: Any = None) -> SentenceVectorizer:
-        """Learns word vectors from the texts, each of them a document; or takes the model that was given."""
+        """Train word vectors on the texts, each of them a document; or take the model that was given."""
         listed = _texts(texts)
         if self.model is None:
             model = self._learn(listed)

@@ -4,7 +4,7 @@ In the order of the flow:
 
     recipes             which systems each part trains, in full and in quick reports
     treatments          post-processing applied alike to every system; a look at the words
-    work_pieces         pieces of work and everything their results depend on, including the code
+    work_pieces         pieces of work and everything that their results depend on, including the code
     pieces              one piece: train, score, time and inspect words; the result is JSON
     durations           estimates of how long pieces take, from one measured piece of each kind
     work_plan           all pieces that some parts need, computed one by one and cached
@@ -15,12 +15,12 @@ In the order of the flow:
     paper_tables        Tables 1 and 2 and the tests behind the daggers
     charts              Figures 2, 3 and 4
     analysis            scores by sentence length and overlap; short, long and related words
-    claims_on_sets      what the paper claims about single sets
-    claims_on_settings  about epochs, negatives and dimensions
-    claims_on_words     about operations and time, words and model sizes
-    claims              about systems against each other; collects all claims
+    claims_on_sets      the paper's claims about single sets
+    claims_on_settings  its claims about epochs, negatives and dimensions
+    claims_on_words     its claims about operations and time, words and model sizes
+    claims              its claims about systems against each other; collects all claims
     writing             writes a report to files: HTML page, Markdown, JSON, CSV, charts
     reproduce           from a stream to a report [reproduce, reproduction_work]
 
-To add a column to Table 1, add an entry to `recipes`. How sets are scored belongs to `evaluation`.
+To add a column to Table 1, add an entry to `recipes`. Sets are scored by `evaluation`, not here.
 """

@@ -1,4 +1,4 @@
-"""Sections beyond the paper's tables: scores by sentence length and overlap, and what the vectors say about words.
+"""Sections beyond the paper's tables: scores by sentence length and overlap; lengths and neighbours of word vectors.
 
 Length and overlap are analysed set by set, as in the paper, and pair by pair over all sets together.
 """

@@ -1,4 +1,7 @@
-"""Figures 2, 3 and 4: Pearson on every set during training, by negatives and by dimensions. One chart per year."""
+"""Figures 2, 3 and 4: Pearson on every set during training, by negatives and by dimensions. One chart per year.
+
+These are the data of the charts; `writing` draws them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def figure2(view: View) -> Section:
         recipe = SiameseCBOW.paper() if key in PUBLISHED else SiameseCBOW()
         n = min(len(run["points"]) for run in runs)
         points = [averaged([run["points"][i] for run in runs]) for i in range(n)]
-        # Readers must know both: weights and stems need no training and are worth a lot, and a decaying rate flattens
+        # Readers must know both: weights and stems raise the scores much without training, and a decaying rate flattens
         # any curve.
         start = "random vectors" + (", with the recipe's stems and word weights" if recipe.idf_power else "")
         rate = "decays linearly to 0 over all epochs" if recipe.decay == "linear" else "is constant"
@@ -52,7 +55,7 @@ def figure2(view: View) -> Section:
 
 
 def averaged(points: Sequence[Run]) -> Run:
-    """One point of several runs: the mean of each value, None where one is undefined."""
+    """One point averaged over several runs: the mean of each value, None where one is undefined."""
     figures = {
         protocol: [
             None if None in column else float(np.mean(column))
@@ -64,7 +67,7 @@ def averaged(points: Sequence[Run]) -> Run:
 
 
 def _mean_of(counts: Sequence[int]) -> str:
-    """How many runs each point averages: `_mean_of([3, 3, 2])` -> "mean of 2 to 3 runs"."""
+    """How many runs each point is the mean of: `_mean_of([3, 3, 2])` -> "mean of 2 to 3 runs"."""
     fewest, most = min(counts), max(counts)
     if most == 1:
         return "one run"
@@ -84,7 +87,7 @@ def figure3(view: View) -> Section:
 
 
 def figure4(view: View) -> Section:
-    """Performance by the number of dimensions."""
+    """Figure 4: performance by the number of dimensions."""
     return Section(
         "figure4",
         "Figure 4: number of dimensions",

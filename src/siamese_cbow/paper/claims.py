@@ -2,7 +2,7 @@
 
 A claim needs one part of the report and some systems (CHECKS); if the run lacks them, the claim is skipped. Each claim
 is decided for both readings of the paper's recipe (as published; updates matched) and, where systems are compared, both
-as learnt and with the same finishing for all. `evaluation.verdicts` explains how.
+as learnt and with the same finishing for all. `evaluation.verdicts` decides and explains how.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def claims(view: View) -> tuple[Claim, ...]:
 
 
 def _wins(places: Sequence[int]) -> Statistic:
-    """On how many of these sets the first system beats all others."""
+    """The number of these sets on which the first system beats all others."""
 
     def statistic(first: Floats, *others: Floats) -> Floats:
         best = np.max([other[..., places] for other in others], axis=0)
@@ -146,7 +146,7 @@ def _contrastive(view: View) -> Iterator[Claim]:
 
 
 def _brings(view: View) -> Iterator[Claim]:
-    """What training adds to stems, weights and n-grams: the recipe against random vectors that have all of these."""
+    """What training adds to stems, weights and n-grams: the recipe against random vectors that also have all three."""
     if not view.among(["random"], "full"):
         return
     decision = view.better("contrastive", "random", "learnt", "full")

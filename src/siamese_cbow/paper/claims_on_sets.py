@@ -1,4 +1,4 @@
-"""The paper's claims about single sets: their length and overlap, and which system does well on them (section 4.1)."""
+"""The paper's claims about single sets: their length and overlap, and the systems that do well on them (4.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEWEST_SETS = 10  # with fewer, "the shortest of all sets" means nothing
 
 
 def facts(view: View) -> Iterator[Claim]:
-    """Facts counted in the sets themselves; no training is involved, so there is no interval."""
+    """Facts counted in the sets themselves; they involve no training, so there is no interval."""
     if len(view.sets) < FEWEST_SETS:
         return
     texts = {(pair_set.year, pair_set.dataset): pair_set.text() for pair_set in view.sets}

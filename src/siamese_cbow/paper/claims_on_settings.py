@@ -16,7 +16,7 @@ from siamese_cbow.paper.recipes import PUBLISHED, READINGS, RECIPES
 from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Run
 
-LITTLE = 0.05  # Pearson: a smaller change counts as little, and the texts say so
+LITTLE = 0.05  # Pearson: a smaller change counts as little; the claims mention this number
 STANDSTILL = 0.01  # Pearson: a set that changes less in an epoch has settled
 FALLS, RISES, DROPS = (2014, "deft-news"), (2013, "OnWN"), (2012, "MSRvid")  # the three exceptions of Figure 2
 MANY_NEGATIVES, FEW_NEGATIVES = (2013, "FNWN"), (2015, "belief")
@@ -24,7 +24,7 @@ BY_DIMENSION = ((2014, "deft-forum"), (2015, "answers-forums"), (2015, "belief")
 
 
 def epochs(view: View) -> Iterator[Claim]:
-    """Figure 2: stable over the epochs except on three sets; and whether training changes anything at all."""
+    """Figure 2: scores are stable over the epochs except on three sets; and whether training changes them at all."""
     for key in [key for key in PUBLISHED if view.results.curves.get(key)]:
         curve = _curve(view, key)
         stable = _n_little(view, [point for _, point in curve[1:]]).but(view.unmoved(key))
@@ -87,7 +87,7 @@ def _exceptions(view: View, key: str, curve: list[tuple[float, Resampled]]) -> I
             f"{'increase' if sign > 0 else 'decrease'} after the first measurement in training: {value_of(course)}, "
             f"after the first fifth of it: {value_of(later)}"
         )
-        decisions = [course, later]  # a jump at the start that is taken back later is not steady
+        decisions = [course, later]  # a jump at the start that is reversed later is not steady
         if name == "drops":
             at_first = change(place, before, early, 1)
             decisions, shown = [at_first, *decisions], f"increase before it: {value_of(at_first)}; {shown}"
@@ -175,12 +175,12 @@ def negatives(view: View) -> Iterator[Claim]:
 
 
 def _gain(place: int, sign: int) -> Statistic:
-    """How much the first scores exceed the mean of the others on a set; with a sign of -1, how much they fall short."""
+    """How much the first scores exceed the mean of the others on a set; with sign -1, how far they are below it."""
     return lambda more, *less: sign * (more[..., place] - np.mean([scores[..., place] for scores in less], axis=0))
 
 
 def _shortfall(view: View, n: int) -> Statistic:
-    """How far the best of all but the first n is from exceeding the best of these by LITTLE."""
+    """How far the best score after the first n is from exceeding the best of the first n by LITTLE."""
     places = view.defined
 
     def statistic(*figures: Floats) -> Floats:
@@ -236,7 +236,7 @@ def _trend(view: View, key: str, points: Mapping[int, Resampled], places: Sequen
 
 
 def _too_few(view: View, key: str, points: Mapping[int, Resampled]) -> Claim:
-    """Whether few dimensions are worse on every set; each set is tested by itself."""
+    """Whether few dimensions are worse on every set; each set is tested separately."""
     low, high = [dim for dim in points if dim <= 100], [dim for dim in points if dim > 100]
     if not low or not high:  # a quick report: compare the smallest with the largest
         low, high = [min(points)], [max(points)]

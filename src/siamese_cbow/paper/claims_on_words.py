@@ -100,7 +100,7 @@ def related(view: View) -> Iterator[Claim]:
 
 
 def _unless_collapsed(view: View, key: str, decision: Decision) -> Decision:
-    """The words of a collapsed system neither support nor refute the paper."""
+    """The decision, undecided if the system has collapsed: its words neither support nor refute the paper."""
     why = view.collapsed(key)
     return Decision(UNDECIDED, decision.value, decision.interval, why) if why else decision
 
@@ -154,7 +154,7 @@ def _nearest(run: Run, word: str) -> str:
     return f"{nearest[0]} {nearest[1]:.2f}" if nearest else "none"
 
 
-# Operations are counted by running the paper's equations on values that record what is done to them.
+# Operations are counted by running the paper's equations on values that record every operation.
 
 FASTER = 10  # times: the factor that counts as far faster
 ADDED, MULTIPLIED, ELEMENTWISE, MATRIX, SCALED = (
@@ -168,7 +168,7 @@ ADDED, MULTIPLIED, ELEMENTWISE, MATRIX, SCALED = (
 
 @dataclass(frozen=True)
 class Tallied:
-    """A vector without numbers, which only counts the operations done to it and to its peers."""
+    """A vector without numbers, which only counts the operations on it and on the vectors that share its tally."""
 
     tally: Counter[str]
 

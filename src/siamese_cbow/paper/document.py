@@ -13,7 +13,7 @@ from siamese_cbow.evaluation.verdicts import Decision, Verdict
 
 @dataclass(frozen=True)
 class Cell:
-    """`.4379† (.4311)`, bold, with the paper's figure below in small print."""
+    """`.4379† (.4311)`, perhaps bold, perhaps with the paper's figure below in small print."""
 
     text: str
     bold: bool = False
@@ -22,7 +22,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table; a `head` row is a heading inside it, a `total` row sums up the rows above."""
+    """A row of a table; a `head` row is a heading inside the table, a `total` row sums up the rows above."""
 
     cells: tuple[Cell, ...]
     kind: Literal["body", "head", "total"] = "body"
@@ -134,7 +134,7 @@ def value_of(decision: Decision, shown: Callable[[float | None], str] = signed, 
 
 
 def count_of(decision: Decision, n_sets: int) -> str:
-    """`15.3 of 19 sets, 95% interval 13 to 17`: the same for a count, averaged over runs."""
+    """`15.3 of 19 sets, 95% interval 13 to 17`: the value of a count, averaged over runs."""
     return value_of(
         decision, lambda count: UNDEFINED if count is None else f"{round(count, 1):g}", f" of {n_sets} sets"
     )

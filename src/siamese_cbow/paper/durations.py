@@ -1,7 +1,7 @@
 """How long pieces of work take: a weight for the progress bar, and an estimate from a measured piece of each kind.
 
 Machines differ more than any table of speeds can express, and other programs share them. So before a report starts,
-each kind of training it needs runs once on a small sample of the text, and so does the scoring.
+each kind of training and the scoring run on a small sample of the text. These runs are timed, not kept.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from siamese_cbow.paper.treatments import treated
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.stream.stream import Stream
 
-SMALL_CUT = 2_000  # words: what a training on so few takes is a fixed cost
-GROWTH, LONG_ENOUGH = 4, 0.3  # a sample grows by this factor until a training on it takes so many seconds more
+SMALL_CUT = 2_000  # words: the time to train on so few is a fixed cost
+GROWTH, LONG_ENOUGH = 4, 0.3  # a sample grows by this factor until it takes so many seconds more than the fixed cost
 SYSTEM_SCORINGS = 6  # evaluating a system costs about as much as scoring this many points
 SPEEDS = {"Word2Vec skipgram": 280_000, "Word2Vec cbow": 1_000_000, "SkipThought": 8_000, "FastSent": 300_000}
 
@@ -42,7 +42,7 @@ def work_kind(recipe: Any) -> str:
 
 
 def n_scorings(piece: Piece, job: Job) -> int:
-    """How many scorings a piece makes."""
+    """How many times a piece scores the sets."""
     if piece.kind == "curve":
         return int(job.scale.points_per_epoch * piece.recipe.epochs)
     return SYSTEM_SCORINGS if piece.kind == "system" else 1
@@ -54,7 +54,7 @@ def weight(piece: Piece, job: Job) -> float:
 
 
 def _size(recipe: Any, stream: Stream) -> float:
-    """The words a training reads, weighted by dimensions and, where they are sampled, by negatives."""
+    """The words that a training run reads, weighted by dimensions and, if negatives are sampled, by their number."""
     dim, kind = getattr(recipe, "dim", 300) / 300, work_kind(recipe)
     is_sampled = any(kind == name and objective.sampled for name, objective in OBJECTIVES.items())
     sentences = (2 + recipe.negatives) / 2 if is_sampled else 1.0
@@ -62,7 +62,7 @@ def _size(recipe: Any, stream: Stream) -> float:
 
 
 def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
-    """How long the pieces will take, from a measured piece of each kind."""
+    """How long the pieces will take, estimated from a measured piece of each kind."""
     kinds: dict[str, list[Piece]] = {}
     for piece in pieces:
         kinds.setdefault(work_kind(piece.recipe), []).append(piece)
@@ -84,7 +84,7 @@ def measured_seconds(pieces: Sequence[Piece], job: Job) -> float:
 
 
 def _costs(recipe: Any, job: Job) -> tuple[float, float, Any]:
-    """Seconds of a training however short, seconds of each word on top of it, and the last model trained."""
+    """The fixed seconds of any training run, the additional seconds per word, and the last model trained."""
     cut = small = _cut(job.stream, SMALL_CUT)
     _train(recipe, cut, job)  # warm-up: compiles the kernels
     (fixed, model), more = _fastest(partial(_train, recipe, cut, job)), 0.0
@@ -96,7 +96,7 @@ def _costs(recipe: Any, job: Job) -> tuple[float, float, Any]:
 
 
 def _treat(system: Any, job: Job) -> None:
-    """What every system goes through: all treatments, each scored."""
+    """Apply and score all treatments, as for every system."""
     for each in treated(system, job.stream).values():
         point(each, job.sets, "")
 

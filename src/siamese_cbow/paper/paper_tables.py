@@ -1,6 +1,7 @@
 """Tables 1 and 2 of the paper, and the tests behind the daggers.
 
-Table 1 shows Pearson (Spearman) of every system on every set, under both protocols and in each treatment.
+Table 1 shows Pearson (Spearman) of every system on every set, under both protocols and in each treatment. Table 3 is in
+`system_tables`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MEASURES = ("pearson", "spearman")
 
 
 def table1(view: View) -> Section:
-    """All systems on all sets in each treatment, the tests, and what a reader has to know."""
+    """All systems on all sets in each treatment, the tests, and explanations for the reader."""
     absent = [
         f"{year} {name} is missing: {WHERE.get((year, name), 'see `siamese-cbow download sts`')}."
         for year, name in view.absent
@@ -61,10 +62,10 @@ def _crowded(view: View) -> str:
 
 
 def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
-    """Table 1 in one treatment; under the paper's protocol its own figures stand below ours."""
+    """Table 1 in one treatment; under the paper's protocol, the paper's figures are shown below ours."""
     keys = view.treated(treatment)
     if treatment == "full" and view.has("contrastive"):
-        keys.append("contrastive")  # as it is: it trains with all of it
+        keys.append("contrastive")  # as trained: its training includes this treatment
     rows: list[Row] = []
     records: list[dict[str, Any]] = []
     scores = {(pair_set.year, pair_set.dataset): i for i, pair_set in enumerate(view.sets)}
@@ -106,7 +107,7 @@ def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
 
 
 def _places(view: View) -> list[tuple[int, str]]:
-    """Year and name of each row: the available sets, and among them those of the paper that are missing."""
+    """Year and name of each row: the available sets, and the missing sets of the paper in their places."""
     there = [(pair_set.year, pair_set.dataset) for pair_set in view.sets]
     order = {place: i for i, place in enumerate(dict.fromkeys([*paper_sets(), *there]))}
     return sorted([*there, *view.absent], key=lambda place: (place[0], order[place]))

@@ -1,7 +1,7 @@
-"""One piece of a report's work: train one system and keep what the tables and figures need from it.
+"""One piece of a report's work: train one system and keep the results that tables and figures need.
 
 Results are JSON. They hold the cosines of all released pairs at full precision, so that any protocol and any test can
-be redone from them, and the report agrees with `evaluate`.
+be recomputed from them, and the report agrees with `evaluate`. Models are not kept.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from siamese_cbow.paper.treatments import look_at_words, next_sentence_ranks, tr
 from siamese_cbow.paper.work_pieces import Job, Piece, settings_of, training_words
 from siamese_cbow.progress import Progress
 
-WARM_UP = 20  # pairs before the clock starts: the first one compiles code and reads files
+WARM_UP = 20  # pairs before the clock starts, because the first one compiles code and reads files
 ROUNDS = 3  # timings of the batch; the shortest counts
-PARTS = 3  # subsets of the pairs, timed once more to see how much times vary
+PARTS = 3  # subsets of the pairs, timed again to see how much times vary
 DIGITS = 5  # of the values kept for every resample
 
 
@@ -38,9 +38,9 @@ def compute(piece: Piece, job: Job, progress: Progress, weight: float = 1.0) -> 
 
 
 class _Share:
-    """A training's progress as a share of the report's: it ends where its piece ends, even if the estimate was off.
+    """Maps the progress of one training run to its share of the report's; the share is used up even if it ends early.
 
-    Messages of the training go into the report instead of being shown: those of twenty trainings would be noise.
+    Messages go into the report instead of being shown: those of twenty training runs would be noise.
     """
 
     def __init__(self, outer: Progress, seconds: float, n_words: int) -> None:
@@ -60,7 +60,7 @@ class _Share:
 
 
 def _scored(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
-    """Train and score a system, or a point, which needs only part of the result."""
+    """Train and score a system; or a point, for which a part of the result is enough."""
     start, busy = time.perf_counter(), time.process_time()
     system = _trained(piece, job, progress)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - busy
@@ -122,7 +122,7 @@ def _curve(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
 
         def on_batch(self, run: Any) -> None:
             counters = run.state.counters
-            # The last regular point of an epoch may fall a few batches short of its end; one dot is enough there.
+            # The last regular point of an epoch may be a few batches before its end, where one dot is enough.
             if 0 < run.n_batches - counters.batch < self.every // 2:
                 return
             figures = point(run.model(), job.sets, piece.title)
@@ -134,11 +134,11 @@ def _curve(piece: Piece, job: Job, progress: _Share) -> dict[str, Any]:
     return {"train_seconds": time.perf_counter() - start, "points": points, "notes": progress.said}
 
 
-# Scores that survive in JSON
+# Scores as JSON
 
 
 def cosines_to_json(system: System, sets: Sequence[PairSet], name: str) -> list[dict[str, Any]]:
-    """For each set: the cosines of all released pairs, which pairs are empty, and the number of unknown words."""
+    """For each set, the cosines of all released pairs, the empty pairs, and the number of unknown words."""
     scores = evaluate(system, sets, protocol="paper", name=name).sets  # the protocol that has all pairs
     return [
         {
@@ -163,14 +163,14 @@ def scores_from_json(rows: Sequence[dict[str, Any]], sets: Sequence[PairSet], pr
 
 
 def pearsons(rows: Sequence[dict[str, Any]], sets: Sequence[PairSet]) -> dict[str, list[float | None]]:
-    """Only Pearson of each set, under both protocols: {"official": [.66, ...], "paper": [.62, ...]}."""
+    """The Pearson of each set under both protocols: {"official": [.66, ...], "paper": [.62, ...]}."""
     return {
         protocol: [score.pearson for score in scores_from_json(rows, sets, protocol, "").sets] for protocol in PROTOCOLS
     }
 
 
 def point(system: System, sets: Sequence[PairSet], name: str) -> dict[str, Any]:
-    """What a point of a figure needs: Pearson of each set under both protocols and in each resample of its pairs."""
+    """The data of a point of a figure: Pearson of each set under both protocols and in each resample of its pairs."""
     rows = cosines_to_json(system, sets, name)
     resampled = resampled_pearsons([scores_from_json(rows, sets, "official", name)])[0]
     known = np.where(np.isnan(resampled), 0.0, resampled.round(DIGITS))
@@ -179,7 +179,7 @@ def point(system: System, sets: Sequence[PairSet], name: str) -> dict[str, Any]:
 
 
 def tasks_to_json(every: dict[Any, Any], job: Job) -> list[dict[str, Any]]:
-    """The score of each example of each task, as learnt and with stems, finishing and n-grams."""
+    """The score of every example of every task, as learnt and with stems, finishing and n-grams."""
     if job.tasks is None:
         return []
     return [
@@ -212,7 +212,7 @@ def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[
     with threadpool_limits(1):
         _one_by_one(system, pairs[:WARM_UP], seconds)
         one_by_one, n_timed = _one_by_one(system, pairs, seconds)
-        batch = pairs[:n_timed]  # a system that is slow one by one is too slow for all pairs in a batch, too
+        batch = pairs[:n_timed]  # a system that is slow one by one is also too slow for a batch of all pairs
         batched = min(_batched(system, batch) for _ in range(ROUNDS if one_by_one < seconds else 1))
         thirds = [_one_by_one(system, pairs[i:n_timed:PARTS], seconds) for i in range(PARTS) if n_timed >= PARTS]
     share = len(pairs) / n_timed
@@ -222,7 +222,7 @@ def time_pairs(system: Any, sets: Sequence[PairSet], *, seconds: float) -> dict[
 
 
 def _one_by_one(system: Any, pairs: Sequence[tuple[str, str]], seconds: float) -> tuple[float, int]:
-    """CPU seconds, and for how many pairs. Wall-clock time would include other programs on a busy machine."""
+    """CPU seconds, and the number of pairs they cover. Wall-clock time would include other programs."""
     start = time.process_time()
     passed = 0.0
     for n, (left, right) in enumerate(pairs, start=1):

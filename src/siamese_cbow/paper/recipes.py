@@ -1,7 +1,7 @@
 """What a report trains: the systems, the parts they appear in, and the points of the figures.
 
 Every system sees the same stream and the same vocabulary and is trained three times with different seeds. To add a
-column to Table 1, add an entry to SYSTEMS and its key to COMPARED; nothing else needs to know.
+column to Table 1, add an entry to SYSTEMS and its key to COMPARED; no other code changes. Nothing is trained here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from siamese_cbow.paper.treatments import TREATMENTS, Treatment
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
-PAPER_BATCHES = 740_042  # 74,004,228 sentences, 100 per batch, one epoch
+PAPER_BATCHES = 740_042  # 74,004,228 sentences in batches of 100, one epoch
 PAPER_RATE = 1e-4
 HIGHEST_RATE = 0.1  # a higher rate is replaced by more epochs
 MANY_EPOCHS = 10_000  # skip-thought stops earlier, at its max_tokens
@@ -74,14 +74,14 @@ class Column:
     short: str  # label of its line in a chart
     make: Callable[[Scale, int, Stream], Any]  # (scale, seed, text) -> recipe
     seeds: int | None = None  # number of runs; None: as many as the scale says
-    treatments: tuple[Treatment, ...] = TREATMENTS  # that it is shown in, if it supports them
+    treatments: tuple[Treatment, ...] = TREATMENTS  # those to show, if the system supports them
 
 
 def matched(stream: Stream) -> dict[str, Any]:
-    """The learning rate and epochs that give as much training as the paper's: rate x batches x epochs is the same.
+    """The learning rate and epochs that give as much training as in the paper: rate x batches x epochs is the same.
 
-    The paper made 740,042 batches at .0001. 517,797 sentences make 5,178 batches, so the rate is .0143. On a text so
-    small that the rate would exceed .1, more epochs make up the difference.
+    The paper trains on 740,042 batches at .0001. 517,797 sentences make 5,178 batches, so the rate is .0143. On a text
+    so small that the rate would exceed .1, more epochs make up the difference.
     """
     batches = max(1.0, stream.n_sentences / SiameseCBOW.paper().batch_size)
     whole = PAPER_RATE * PAPER_BATCHES / batches  # rate x epochs
@@ -99,7 +99,7 @@ def _siamese(preset: str, *, like_the_paper: bool) -> Callable[[Scale, int, Stre
     return make
 
 
-# Switches off what the contrastive recipe has in addition to its objective. Other systems get these additions in the
+# Switches off everything that the contrastive recipe adds to its objective. Other systems get these additions in the
 # tables that treat all systems alike.
 OBJECTIVE_ALONE: dict[str, Any] = {
     "share_stems": False,
@@ -119,8 +119,8 @@ SYSTEMS: dict[str, Column] = {
         "word2vec skip-gram", "skip-gram", lambda scale, seed, _: Word2Vec("skipgram", dim=scale.dim, seed=seed)
     ),
     "cbow": Column("word2vec CBOW", "CBOW", lambda scale, seed, _: Word2Vec("cbow", dim=scale.dim, seed=seed)),
-    # With the paper's subsampling of 1e-5, CBOW collapses on 11 million words of novels. Of 1e-3, 1e-4 and 1e-5, this
-    # one is the best on the STS sets of 2012 and 2013 (.321, .341 and .278, one seed); it is also our own default.
+    # With the paper's subsampling of 1e-5, CBOW collapses on 11 million words of novels. On the STS sets of 2012 and
+    # 2013, 1e-3, 1e-4 and 1e-5 score .321, .341 and .278 (one seed), so this is 1e-4, which is also our own default.
     "cbow-tuned": Column(
         "word2vec CBOW (tuned)",
         "CBOW tuned",
@@ -153,10 +153,10 @@ SYSTEMS: dict[str, Column] = {
         "contrastive recipe",
         "contrastive",
         lambda scale, seed, _: SiameseCBOW(dim=scale.dim, seed=seed, epochs=1),
-        treatments=("learnt",),  # it trains with all of the rest
+        treatments=("learnt",),  # its training includes the others
     ),
 }
-# Cheap ones first, so that an interrupted report has as much to show as possible.
+# The cheapest first, so that an interrupted report has as much to show as possible.
 COMPARED = (
     "random",
     "siamese",
@@ -183,7 +183,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # part -> the systems it shows
     "words": ("siamese", "matched", "program-matched", "contrastive", *WORD2VEC),
     "tasks": COMPARED,
 }
-BASELINES = (*WORD2VEC, "skip-thought")  # what the paper compares with
+BASELINES = (*WORD2VEC, "skip-thought")  # the paper's baselines
 RECIPES: dict[str, str] = {  # shown in the figures
     "siamese": "the paper's recipe as published",
     "matched": "the paper's recipe, updates matched",

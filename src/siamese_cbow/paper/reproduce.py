@@ -63,7 +63,7 @@ def reproduce(
     skip_thought_hours: float | None = None,
     progress: Progress = SILENT,
 ) -> Report:
-    """Train every system on the stream and write the report; finished work is reused.
+    """Train every system on the stream and write the report; reuse finished work.
 
     `reproduce(Stream.load("data/books"), sts("data/sts"), "report")`
 
@@ -148,7 +148,7 @@ def _job(
     tasks: Tasks | None,
     skip_thought_hours: float | None,
 ) -> Job:
-    thread_count(threads)  # this and what follows are errors before any work
+    thread_count(threads)  # wrong arguments are errors before any work
     checked_value("stream", stream, Stream)
     if not isinstance(sets, list | tuple) or not all(isinstance(each, PairSet) for each in sets):
         raise InputError(f"the sets are {sets!r:.60}; expected a list of them, such as sts(folder)")
@@ -204,7 +204,7 @@ def _summary(view: View, job: Job) -> list[str]:
 
 
 def _means(view: View) -> list[str]:
-    """The mean of every system, and which systems no claim may rest on."""
+    """The mean of every system, and the systems on which no claim may rest."""
     lines = []
     for treatment in ALIKE:
         every = {key: view.means(key, treatment)[0] for key in view.treated(treatment) if key != "contrastive"}
@@ -229,7 +229,7 @@ def _means(view: View) -> list[str]:
 
 
 def _left_out(view: View) -> str:
-    """What is missing from a report on finished work, grouped by missing seeds."""
+    """The pieces missing from a report on finished work, grouped by missing seeds."""
     results, seeds = view.results, dict[str, list[str]]()
     for piece in results.left_out:
         title, _, seed = piece.title.rpartition(", seed ")

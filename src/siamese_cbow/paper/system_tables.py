@@ -19,7 +19,7 @@ from siamese_cbow.paper.recipes import PARTS, PUBLISHED, SYSTEMS, label_of
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
 from siamese_cbow.paper.view import View
 
-# The settings of a recipe that a reader wants to see, in this order.
+# The settings of a recipe that are shown, in this order.
 SETTINGS = (
     *("objective", "algorithm", "kind", "epochs", "negatives", "negative", "batch_size", "temperature", "optimizer"),
     *("learning_rate", "alpha", "subsample", "sample", "window", "max_tokens"),
@@ -104,7 +104,7 @@ def table3(view: View) -> Section:
 
 
 def systems(view: View) -> Section:
-    """What was trained, how, and how long it took."""
+    """How each system was trained, and how long it took."""
     rows, records = [], []
     for key in view.among(SYSTEMS):
         runs = view.results.systems[key]
@@ -149,7 +149,7 @@ Measure = tuple[str, str, str]  # kind, task, measure
 
 
 def tasks(view: View) -> Section:
-    """Classification, retrieval and documents: one table per treatment, with baselines without vectors last."""
+    """Classification, retrieval and documents: one table per treatment; baselines without vectors come last."""
     tables = tuple(table for treatment in SHOWN if (table := _table(view, treatment)) is not None)
     notes = (
         "The paper leaves supervised tasks and longer texts to future work. Classification: accuracy of logistic "

@@ -6,9 +6,9 @@
               n-grams, and unknown words get vectors from their n-grams: everything the contrastive recipe adds to its
               objective, applied to trained rows
 
-Systems without a table of word vectors (skip-thought) have only the first, and so does the contrastive recipe, which
-does all of this during training. The second half inspects a trained system beyond its scores: its words, and whether
-it has learnt which sentence comes next.
+Systems without a table of word vectors (skip-thought) have only the first, and so does the contrastive recipe, whose
+training does all of this. The second half of this module inspects a trained system beyond its scores: its words, and
+whether it has learnt which sentence comes next. Nothing is trained here.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def with_stems(vectors: Vectors, vocabulary: Vocabulary, language: str) -> Vecto
 
 
 N_SHOWN = 10  # words
-FREQUENT = 1000  # the rarest words have hardly moved from their initialisation: their norms say nothing
+FREQUENT = 1000  # words; rare ones have hardly moved from their initialisation, so their norms say nothing
 OF_THE_PAPER = ("her", "me")
 PRONOUNS = frozenset(
     [

@@ -47,12 +47,12 @@ class Rivals:
 
 @dataclass(frozen=True)
 class View:
-    """What was trained and how it scored."""
+    """The trained systems and their scores."""
 
     results: Results
     sets: Sequence[PairSet]
     parts: Collection[str]
-    beside: Sequence[TaskScore] = ()  # task scores of baselines without vectors
+    beside: Sequence[TaskScore] = ()  # the task scores of baselines without vectors
 
     @cached_property
     def _scores(self) -> dict[tuple[str, Treatment, Protocol], list[Scores]]:
@@ -84,7 +84,7 @@ class View:
         return self.among(self.columns, treatment)
 
     def given(self, key: str, treatment: Treatment) -> Treatment | None:
-        """Where the scores of a system come from: the contrastive recipe trains with everything in `full`."""
+        """The treatment that holds a system's scores: the contrastive recipe, as learnt, has everything in `full`."""
         if key == "contrastive":
             return "learnt" if treatment == "full" else None
         return treatment if self.among([key], treatment) else None
@@ -193,7 +193,7 @@ class View:
     # Which systems are sound rivals
 
     def unsound(self, key: str, treatment: Treatment = "learnt") -> str:
-        """Why beating this system proves nothing: "collapsed: ...", "below random vectors"; "" if it is sound."""
+        """Why beating this system proves nothing: "collapsed: ...", "... below random vectors"; "" if it is sound."""
         if key == "skip-thought" and (untrained := self._untrained(key)):
             return untrained
         if collapsed := self.collapsed(key, treatment):
@@ -205,7 +205,7 @@ class View:
         return ""
 
     def unmoved(self, key: str) -> str:
-        """Why what a setting does to this system says nothing: its vectors score as random ones do; "" otherwise."""
+        """Why the effect of a setting on this system means nothing: it scores like random vectors; "" otherwise."""
         if key in self.columns and "random" in self.columns and self.better(key, "random").verdict == UNDECIDED:
             return "its vectors can't be told from random ones here, so this says nothing about what it learns"
         return ""
@@ -233,7 +233,7 @@ class View:
         return Rivals(compared, "".join(notes), "" if has_sound else "none of them is a sound rival")
 
     def _untrained(self, key: str) -> str:
-        """Why it counts as untrained: it ranks the next sentence no better than chance; "" if it does better."""
+        """Why a system counts as untrained: it ranks the next sentence no better than chance; "" if it does better."""
         ranks = np.array([run["next"] for run in self.results.systems[key] if run.get("next")])
         if not ranks.size:
             return ""
@@ -256,7 +256,7 @@ class View:
         return replace(decision, verdict=UNDECIDED, why=f"1 training, {LEAST_RUNS} needed")
 
     def n_ahead(self, key: str, others: Sequence[str], protocol: Protocol = "official") -> tuple[int, int]:
-        """On how many sets a system beats all of the others in Pearson, and out of how many."""
+        """The number of sets on which a system beats all others in Pearson, and the number of sets compared."""
         rows = list(zip(*(self.figures(other, protocol) for other in (key, *others)), strict=True))
         defined = [[round(r, 4) for r in row if r is not None] for row in rows if None not in row]
         return sum(all(first > other for other in rest) for first, *rest in defined), len(defined)

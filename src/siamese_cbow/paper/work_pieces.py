@@ -1,4 +1,7 @@
-"""Pieces of work, what all pieces of a report share, and everything a piece's result depends on, including the code."""
+"""Pieces of work, the job they share, and everything that a piece's result depends on, including the code.
+
+Nothing is computed here but fingerprints; `pieces` does the work.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def settings_of(recipe: Any) -> dict[str, Any]:
 
 
 def training_words(recipe: Any, stream: Stream) -> int:
-    """The words a training reads, which its progress counts."""
+    """The number of words that a training run reads, the unit of its progress."""
     if hasattr(recipe, "work"):
         return int(recipe.work(stream))
     return int(getattr(recipe, "epochs", 0) * stream.n_tokens)
@@ -41,7 +44,7 @@ class Piece:
 
     system   a column of Table 1: cosines of all pairs, timing, facts about its words
     point    a point of Figure 3 or 4: Pearson of each set
-    curve    Figure 2: Pearson of each set, many times during one training
+    curve    Figure 2: Pearson of each set, many times during one training run
     """
 
     kind: Kind
@@ -57,14 +60,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Job:
-    """What all pieces of a report share."""
+    """The inputs and options that all pieces of a report share."""
 
     stream: Stream
     sets: Sequence[PairSet]
     scale: Scale
     seed: int
     threads: int | None
-    folder: Path  # keeps what must outlive a piece: word2vec's vectors, skip-thought's checkpoints
+    folder: Path  # for files that must outlive a piece: word2vec's vectors, skip-thought's checkpoints
     tasks: Tasks | None = None
 
     @cached_property
@@ -91,7 +94,7 @@ class Job:
         return [self.system(key, seed) for seed in self.seeds[: SYSTEMS[key].seeds]]
 
     def about(self, piece: Piece) -> dict[str, Any]:
-        """Everything a piece's result depends on: the input of its fingerprint."""
+        """Everything that a piece's result depends on: the input of its fingerprint."""
         about: dict[str, Any] = {
             "kind": piece.kind,
             "recipe": settings_of(piece.recipe),
@@ -116,7 +119,7 @@ class Job:
 
     @property
     def word2vec(self) -> Any:
-        """The recipe of the word vectors that give skip-thought its rare words, as in the original work."""
+        """The recipe of the word vectors from which skip-thought gets its rare words, as in the original work."""
         return self.system("skipgram").recipe
 
     @property
@@ -137,11 +140,11 @@ def fingerprint(about: dict[str, Any]) -> str:
 
 
 # The code that made a result: a hash of the modules it depends on, found by following their imports. Comments,
-# docstrings and formatting don't count, so that better documentation does not force retraining. Modules that nothing
-# here imports can change without invalidating cached results.
+# docstrings and formatting don't count, so that better documentation does not force retraining. Modules that are not
+# imported can change without invalidating cached results.
 
 PACKAGE = "siamese_cbow"
-# These are left out: what they say is already in the settings of a result, or concerns other results.
+# Left out of the hash: their content is already in the settings of a result, or concerns other results.
 PLANS = frozenset(f"{PACKAGE}.paper.{name}" for name in ("recipes", "work_pieces"))
 LIBRARIES = ("gensim", "numba", "numpy", "scipy", "scikit-learn", "torch")  # results may change with their versions
 
@@ -184,7 +187,7 @@ def _imports(name: str) -> tuple[str, ...]:
             imported += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    # The package root imports everything lazily: a module that uses it depends on what it asks for, not on everything.
+    # The package root imports everything lazily: a module that uses it depends on the names it imports, not on all.
     return tuple(module for module in imported if module.startswith(f"{PACKAGE}."))
 
 

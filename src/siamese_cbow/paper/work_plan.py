@@ -1,4 +1,4 @@
-"""The plan of a report: the pieces of work its parts need, computed one by one and cached as soon as they finish.
+"""The plan of a report: the pieces of work that its parts need, computed one by one and cached as soon as they finish.
 
     cache/system-cbow-5f0c...json      {"about": {...}, "result": {...}}
 
@@ -52,7 +52,7 @@ class Results:
     negatives: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> negatives -> points
     dims: dict[str, dict[int, list[Run]]] = field(default_factory=dict)  # recipe -> dim -> points
     curves: dict[str, list[Run]] = field(default_factory=dict)  # recipe -> curves
-    unavailable: dict[str, str] = field(default_factory=dict)  # systems whose library is missing, and what to type
+    unavailable: dict[str, str] = field(default_factory=dict)  # systems whose library is missing -> the error
     left_out: list[Piece] = field(default_factory=list)  # not computed, in a report on finished work
     n_pieces: int = 0  # planned, including those left out
 
@@ -106,7 +106,7 @@ def run_plan(
                 progress.say(f"{label_of(piece.key)} is left out: {error}")
             continue
         place(results, result)
-        seconds = (whole - done) * (time.perf_counter() - began) / done  # extrapolated with the weights, right or wrong
+        seconds = (whole - done) * (time.perf_counter() - began) / done  # extrapolated; as good as the weights are
         left = f", about {_duration(seconds)} left" if seconds > 0.01 else ""
         trained = f"trained in {_duration(result['train_seconds'])}"
         progress.say(f"[{number}/{len(todo)}] {piece.title}: {trained}{left}")
@@ -138,7 +138,7 @@ def planned(parts: Collection[str], job: Job) -> Iterator[tuple[Piece, Place]]:
 
 def _figures(parts: Collection[str], job: Job, key: str, recipe_name: str, seed: int) -> Iterator[tuple[Piece, Place]]:
     """The points and the curve of one recipe and seed."""
-    # No vectors for unknown words: they are fitted again for every point and take longer than the training itself.
+    # No vectors for unknown words: they are fitted for every point and take longer than the training itself.
     base, which = replace(job.system(key, seed).recipe, fallback="none"), f"{recipe_name}, seed {seed}"
     if "figure3" in parts and key in PUBLISHED:  # the other recipe takes its negatives from the batch
         for n in job.scale.negatives:

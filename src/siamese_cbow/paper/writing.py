@@ -1,9 +1,9 @@
 """Write a report to files: index.html, report.md, report.json, tables/*.csv, figures/*.svg and *.png.
 
-The page is a single self-contained file for a screen, a phone or paper. The Markdown, for a repository or a chat, has
-the same text, pipe tables and linked figures. Charts are drawn with matplotlib but without pyplot, which would keep
-every figure alive: one per panel for the page, which may be narrow, and all panels together for a file. Lines are
-labelled at their right end, which saves readers from matching colours with a legend.
+The page is a single self-contained file for a screen, a phone or paper. The Markdown file, for a repository or a chat,
+has the same text, pipe tables and linked figures. Charts are drawn with matplotlib but without pyplot, which would keep
+every figure in memory: one per panel for the page, which may be narrow, and all panels together for a file. Lines are
+labelled at their right end, so that readers need not match colours with a legend.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from siamese_cbow.paper.document import Figure, Panel, Report
 INK, PALE = "#0b0c0d", "#8a8b8c"  # on the page INK becomes the text colour, so charts stay readable in dark mode
 COLOURS = ("#2a86c8", "#e08e0b", "#0f9d76", "#c0609a", "#d5552b", "#7a6ad8", "#6f8f1e", "#8d6e63")
 MARKS = "os^DvPX*"
-MANY = 15  # points of a line: with more, the markers would hide it
+MANY = 15  # points of a line; with more, markers would hide it
 FIGURE_ENDINGS: dict[str, dict[str, Any]] = {".svg": {"metadata": {"Date": None}}, ".png": {"dpi": 130}}
 WIDTH, HEIGHT = 5.4, 3.5  # inches of one chart
 STYLE: dict[Any, Any] = {
@@ -48,7 +48,7 @@ STYLE: dict[Any, Any] = {
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
-    """All charts of a figure as one SVG and one PNG file."""
+    """Write all charts of a figure to one SVG and one PNG file."""
     rows = -(-len(figure.panels) // 2)
     columns = min(2, len(figure.panels))
     written = []
@@ -68,7 +68,7 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
 
 
 def inline_svg(panel: Panel, *, prefix: str) -> str:
-    """One chart as inline SVG: no background, the page's colour and font. `prefix` keeps ids unique."""
+    """One chart as inline SVG, without background, in the page's colour and font. `prefix` keeps ids unique."""
     with _style():
         drawn = _figure(0.85, 0.92)  # smaller than in a file, so that its text stays legible on a phone
         _draw(panel, drawn.add_subplot(1, 1, 1))
@@ -179,7 +179,7 @@ VERDICTS: dict[Verdict, dict[str, str]] = {  # as a reader sees them; `style` is
 def write_report(report: Report, folder: Path) -> list[Path]:
     """Write all files of a report, replacing those of an older report; other files are never touched.
 
-    report.json is written first: it lists the files that are ours.
+    report.json is written first, because it lists the files that are ours.
     """
     records = {f"{table.key}.csv": table.records for table in report.tables}
     records |= {f"{figure.key}.csv": figure.records for figure in report.figures if figure.records}
@@ -201,7 +201,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 
 
 def is_written(report: Report, folder: Path) -> bool:
-    """Whether the folder already holds exactly this report, complete."""
+    """Whether the folder already holds exactly this report and all its files."""
     older = _older_report(folder) or {}
     listed = older.get("files") or []
     is_same = older.get("rests_on") is not None and older["rests_on"] == report.data.get("rests_on")
@@ -211,7 +211,7 @@ def is_written(report: Report, folder: Path) -> bool:
 def check_report(folder: Path, names: Sequence[str] = FILES) -> None:
     """Raise an error if the new report would replace files that no older report has written.
 
-    names  the files of the new report, as far as they are known
+    names  the files of the new report that are already known
     """
     older = _older_report(folder)
     strange = [name for name in names if os.path.lexists(folder / name)]
@@ -236,7 +236,7 @@ def _older_report(folder: Path) -> dict[str, Any] | None:
 
 
 def _listed(content: dict[str, Any]) -> set[str]:
-    """The tables and figures that a report says it has written; nothing outside their two folders."""
+    """The tables and figures that a report lists as its files; none outside their two folders."""
     names = content.get("files")
     listed = names if isinstance(names, list) else ()
     return {name for name in listed if isinstance(name, str) and OURS.fullmatch(name)}
@@ -294,5 +294,5 @@ def _plain(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Our own sentences, with any HTML in quoted names escaped: `a <b> p < .05` -> `a \\<b> p < .05`."""
+    """Our own sentences for Markdown, with HTML in quoted names escaped: `a <b> p < .05` -> `a \\<b> p < .05`."""
     return re.sub(r"<(?=[A-Za-z/!])", r"\\<", text)

@@ -1,21 +1,21 @@
-"""Whether two texts with similar vectors say the same: checks what a mean of words can't see.
+"""Decides whether two texts with similar vectors say the same thing, by checking what a mean of words can't see.
 
-    "The dog bit the man", "The man bit the dog"                     no: another order
-    "User jdoe11 logged in", "User kdoe77 logged in"                 no: another code
+    "The dog bit the man", "The man bit the dog"                        no: different order
+    "User jdoe11 logged in", "User kdoe77 logged in"                    no: different code
     "He did come", "He did not come"; "a happy man", "an unhappy man"   no: a negation
-    "Anna left at 5", "Emma left at 5"                               no: another name
-    "The cat sat on the mat", "the cat sat on teh mat!"              yes: case, punctuation, a typo
+    "Anna left at 5", "Emma left at 5"                                  no: different name
+    "The cat sat on the mat", "the cat sat on teh mat!"                 yes: case, punctuation, a typo
 
 Shared words must be in the same order. Words that only one text has must not be numbers, codes, negations, names
 (capitalised within a sentence) or unknown words. But a word that is unknown, or a hundred times rarer, and differs by
 one letter (or two swapped ones) from the word in its place counts as a typo, unless it is a name, a number word or a
-negation, or has a letter prefixed ("moral", "amoral").
+negation, or has an additional first letter ("moral", "amoral").
 
-Limits: names are recognised by capitals, so not in German, where all capitalised nouns must agree, nor in scripts
-without capitals. Negations and number words are known in the languages of `negations.txt`. Other words may differ if
-the vectors are close enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
+Limits: names are recognised by their capitals, so not in scripts without capitals, and in German all capitalised nouns
+must agree. Negations and number words are known in the languages of `negations.txt`. Other words may differ if the
+vectors are close enough: "the cat slept" and "the kitten slept" may count as the same, and so may opposites with
 similar vectors ("left", "right"). Texts whose first and last difference are more than 2,000 words apart count as
-different: comparing them takes the square of that distance.
+different, because the time to compare them grows with the square of that distance.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from siamese_cbow.model.model import Model
 
 _TOKEN = re.compile(r"(?:[-+−]?\d[\w.,:/%-]*\w%?|[-+−]?\d%?|[^\W_]+(?:['’][^\W_]+)*|[$€£¥₹%‰°<>=±])", re.UNICODE)
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\s*$|^[\s\"'“‘(\[*•–-]*$")
-FREQUENT = 2_000  # words that are not taken for names when capitalised at the start of a sentence
+FREQUENT = 2_000  # the most frequent words, which are not taken for names at the start of a sentence
 IRREGULAR = {"can't": "can", "won't": "will", "shan't": "shall"}
 LOOK_BACK = 40  # letters searched for the end of the previous sentence; a whole text would take quadratic time
-RARER = 100  # times
+RARER = 100  # how many times rarer a known word must be to count as a typo
 FARTHEST = 2_000  # words from the first difference to the last: 40,000 words took minutes
 PREFIX, COMMON_END = 3, 4  # letters: un-happy, in-crease and de-crease
 
@@ -61,7 +61,7 @@ class Agreement:
         self._model = model
 
     def words(self, text: str) -> tuple[Word, ...]:
-        """The words of a text with these marks. A text in all capitals has no names."""
+        """The words of a text, each marked as a name, a code or neither. A text in all capitals has no names."""
         shouts = text.isupper()
         return tuple(self._words(text, shouts))
 
@@ -81,14 +81,14 @@ class Agreement:
             yield Word(folded, is_name, is_code)
 
     def differ_by_slips(self, a: Sequence[Word], b: Sequence[Word]) -> bool:
-        """Whether two texts have the same words up to typos: then vectors need not be compared."""
+        """Whether two texts have the same words up to typos; if so, their vectors need not be compared."""
         if len(a) != len(b):
             return False
         slips = [(x, y) for x, y in zip(a, b, strict=True) if x.folded != y.folded]
         return len(slips) <= 1 + len(a) // 10 and all(self._is_slip(x, y) for x, y in slips)
 
     def agree(self, a: Sequence[Word], b: Sequence[Word]) -> bool:
-        """Whether two texts say the same, as far as can be decided without their vectors."""
+        """Whether two texts say the same thing, as far as can be decided without their vectors."""
         if max(len(a), len(b)) > FARTHEST:
             a, b = _between_differences(a, b)
             if max(len(a), len(b)) > FARTHEST:
@@ -139,7 +139,7 @@ class Agreement:
 
 
 def _between_differences(a: Sequence[Word], b: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
-    """Without the words that both begin with, nor those that both end with: "a b c d", "a x c c d" -> "b", "x c"."""
+    """Two texts without their common beginning and their common end: "a b c d", "a x c c d" -> "b", "x c"."""
     start = _n_alike(a, b)
     end = _n_alike(a[start:][::-1], b[start:][::-1])
     return a[start : len(a) - end], b[start : len(b) - end]
@@ -161,7 +161,7 @@ def is_negation(folded: str) -> bool:
 
 
 def one_letter_apart(a: str, b: str) -> bool:
-    """One letter added, missing or replaced, or two neighbours swapped: "teh" and "the"."""
+    """Whether one letter is added, missing or replaced, or two neighbours are swapped: "teh" and "the"."""
     if abs(len(a) - len(b)) > 1 or a == b:
         return False
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -172,7 +172,7 @@ def one_letter_apart(a: str, b: str) -> bool:
 
 
 def _is_opposite(a: str, b: str) -> bool:
-    """The same ending after different prefixes: happy and unhappy, increase and decrease; or -ful and -less."""
+    """Whether two words differ in their prefix (happy, unhappy; increase, decrease) or as -ful and -less do."""
     if {a[-3:], b[-3:]} & {"ful"} and {a[-4:], b[-4:]} & {"less"}:
         return a[:-4][:4] == b[:-4][:4]
     n = 0

@@ -46,7 +46,7 @@ class Cluster:
     """A group of rows.
 
     size      how many
-    words     the words that are typical of it, most typical first: more frequent in it than elsewhere
+    words     its typical words, which are more frequent in it than elsewhere; the most typical first
     examples  the rows nearest to its centre, best first, with their cosines to it
     """
 
@@ -162,7 +162,7 @@ class _Tally:
         return np.where(vectors.any(axis=1), np.argmax(vectors @ self._centres.T, axis=1), len(self._centres))
 
     def take(self, rows: Rows, vectors: Vectors) -> None:
-        """The next rows."""
+        """Count the next rows."""
         groups = self.groups(vectors)
         self.sizes += np.bincount(groups, minlength=len(self._centres) + 1)[:-1]
         self._count(rows, groups)

@@ -2,11 +2,11 @@
 
     "the cat sat", "A dog ran.", "The cat sat!"   ->   the third is a duplicate of the first
 
-Rows are processed in order. A row is kept unless an earlier kept row reaches the threshold and agrees with it in what a
-mean of words can't see (`agreement`): numbers, names, unknown words, negations, order. Rows without a known word are
-kept, unless the same words occurred before.
+Rows are processed in order. A row is kept unless an earlier kept row reaches the threshold and agrees with it in
+everything that a mean of words can't see (`agreement`): numbers, names, unknown words, negations, order. Rows without a
+known word are kept, unless the same words occurred before.
 
-Rows are bucketed by their numbers and codes (a "drawer"): only rows of the same drawer are compared, one by one while
+Rows are bucketed by their numbers and codes: only rows in the same bucket (a "drawer") are compared, one by one while
 they are few. Then usearch's graph takes over (`graph.py`): it needs about 500 bytes per kept row, its cosines are off
 by a few thousandths, and it may occasionally miss a near row.
 """
@@ -32,14 +32,14 @@ from siamese_cbow.text.row_reader import RowReader
 
 BATCH = 512  # rows compared at a time
 FEW = 4_096  # kept rows of a drawer compared one by one: 5 MB of vectors in 300 dimensions
-MANY_BYTES = 20 * FEW  # of text that may contain that many
+MANY_BYTES = 20 * FEW  # size of a text that may contain more rows than that
 SOME = 32  # nearest rows to check
 LOOSE = 0.6  # minimum cosine for checking typos, which vectors treat as other words
 
 
 @dataclass(frozen=True)
 class CheckedRow:
-    """A row, and what it is a duplicate of: `of` is None for a row that is kept.
+    """A row, and the earlier row that it duplicates: `of` is None for a row that is kept.
 
     `CheckedRow("b.txt", 3, "The cat sat!", 0.98, ("a.txt", 1))`
     """
@@ -47,7 +47,7 @@ class CheckedRow:
     source: str
     line: int
     text: str
-    score: float = 0.0  # the cosine with the row it is a duplicate of
+    score: float = 0.0  # the cosine with the row that it duplicates
     of: tuple[str, int] | None = None  # the source and the line of that row
     of_text: str = ""  # its text
 
@@ -61,7 +61,9 @@ def duplicates(
     threads: int | None = None,
     progress: Progress | bool = SILENT,
 ) -> Iterator[CheckedRow]:
-    """Every row in order, with what it is a duplicate of: `[row.text for row in duplicates(...) if row.of is None]`.
+    """Every row in order, with the row that it duplicates, if any.
+
+    The rows to keep: `[row.text for row in duplicates(...) if row.of is None]`
 
     inputs     a file, folder, glob, "-", a list of those, or `Texts([...])`
     model      a model or its name; by default the pretrained one
@@ -75,7 +77,7 @@ def duplicates(
         reader = RowReader.of(inputs, text, reporter.say)
         missing = what_is_missing()
         if missing and (reader.total_bytes is None or reader.total_bytes > MANY_BYTES):
-            reporter.say(f"up to {FEW:,} lines can be kept: {missing}")  # now: the error would come much later
+            reporter.say(f"up to {FEW:,} lines can be kept: {missing}")  # said now, as the error would come much later
         kept = Kept(model, threshold, thread_count(threads))
         for block, vectors in encoded_blocks(reader, model, threads, reporter):
             for start in range(0, len(block), BATCH):

@@ -1,4 +1,4 @@
-"""The meaning half of a search: vectors fitted to a collection, the cosines of its rows, and vectors in few bytes.
+"""The meaning half of a search: vectors fitted to a collection, cosines of its rows, and compact codes for an index.
 
 A sample of the rows shows which words are common and which directions most rows share; both are down-weighted
 (`transform.adaptation`). The sample is the SAMPLE rows with the lowest hashes: whatever the order of the rows, and
@@ -7,7 +7,7 @@ has already fitted to some texts is used as it is.
 
     Fit.of(model, words, sample, n_rows)   ->   the adaptation to the collection
     fit.units(words.means(...))            ->   vectors of length 1, comparable by their dot product
-    QueryDirection.of(fit, vector)              ->   a query: `spread` is the standard deviation of its cosines here
+    QueryDirection.of(fit, vector)         ->   a query, with the standard deviation of its cosines over the sample
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from siamese_cbow.retrieval.row_words import RowWords, Words
 from siamese_cbow.transform.adaptation import evened, shares_of, word_weights
 
 SAMPLE = 4_096  # rows
-ENOUGH = 100  # rows, for a standard deviation
+ENOUGH = 100  # rows for a reliable standard deviation
 USUAL_SPREAD = 0.09  # of cosines: the median over queries is .084 on passages of Wikipedia, .092 on Cranfield
-SAMPLE_CHARACTERS = 1 << 16  # of a sampled row: thousands of pieces of an endless line would fill the memory
+SAMPLE_CHARACTERS = 1 << 16  # of each sampled row: thousands of pieces of an endless line would fill the memory
 TINY = 1e-9
 
 
@@ -36,7 +36,7 @@ TINY = 1e-9
 class Fit:
     """The adaptation of vectors to a collection.
 
-    weights  (n_words,) of each word of the vocabulary
+    weights  (n_words,) the weight of each word of the vocabulary
     matrix   (dim, dim) that vectors are multiplied by
     sample   (n, dim) the vectors of the sample, of length 1 or 0
     lengths  (n,) the number of words of each row of the sample
@@ -126,11 +126,11 @@ def in_spreads(scores: Vectors, spread: float) -> Vectors:
 
 
 def sample_rows(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The rows of the sample, chosen from all rows by their hashes, (n_rows,); the first of equal rows."""
+    """The rows of the sample, chosen from all rows by their hashes, (n_rows,); of equal rows, the first."""
     if len(hashes) <= SAMPLE:
         return np.arange(len(hashes))
     low = np.partition(hashes, min(4 * SAMPLE, len(hashes) - 1))[: 4 * SAMPLE].max()
-    for chosen in (np.flatnonzero(hashes <= low), np.arange(len(hashes))):  # all, if many rows are equal
+    for chosen in (np.flatnonzero(hashes <= low), np.arange(len(hashes))):  # all rows if many are equal
         values, first = np.unique(hashes[chosen], return_index=True)
         if len(values) >= SAMPLE:
             break
@@ -159,10 +159,10 @@ class Coding:
 
     A vector is rotated to the principal directions of the sample, and its first CODES components are stored in one byte
     each. Their dot products with a query approximate the cosines, well enough to select the rows to score exactly.
-    Every row is compared, so none is unreachable, as may happen in a graph.
+    Every row is compared, so all rows can be found; a graph may have unreachable ones.
 
     basis  (dim, codes) the main directions, each divided by the step between two codes
-    steps  (codes,)
+    steps  (codes,) these steps
     """
 
     fit: Fit

@@ -1,4 +1,4 @@
-"""Combine two scores: exact words by BM25 and meaning by cosines, each in units of its spread over the collection.
+"""Combine two scores: BM25 for exact words and cosines for meaning, each in units of its spread over the collection.
 
     score = BM25 / (standard deviation over rows with a word of the query)
           + cosine / (standard deviation over a sample of all rows)
@@ -7,8 +7,8 @@ So neither half needs a weight: each counts as far as it discriminates between r
 score that comes from words is `exact`, the part from vectors `meaning`, and the score is their sum.
 
 Then the first FEEDBACK rows, which are likely to be right, are used as feedback: the query moves towards their mean by
-SHIFT, and the POOL best rows are ranked again. (Relevance feedback, Rocchio 1971; both numbers from Cranfield, where
-three to ten rows and shifts of .3 to 1 all help; `benchmarks/retrieval.py`.)
+SHIFT, and the POOL best rows are ranked again. (Relevance feedback, Rocchio 1971; FEEDBACK and SHIFT come from
+Cranfield, where three to ten rows and shifts of .3 to 1 all help; `benchmarks/retrieval.py`.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TIE = 1e-5  # scores that differ by less count as equal
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which hits are wanted: the k best (None: all) of those that reach the threshold, by which halves of the score."""
+    """Which hits are wanted: the k best (None: all) that reach the threshold, by the halves of the score in `mode`."""
 
     k: int | None = 10
     threshold: float | None = None
@@ -70,7 +70,7 @@ class Halves:
         self._exact_spread = exact_spread
 
     def exact(self, bm25: Floats) -> Floats:
-        """The exact half of rows: in units of its spread, or raw if it is used alone."""
+        """The exact half of the scores of rows: BM25 in units of its spread, or raw if it is used alone."""
         if self.mode == "meaning":
             return np.zeros_like(bm25)
         if self.mode == "exact":
@@ -78,7 +78,7 @@ class Halves:
         return bm25 / self._exact_spread if self._exact_spread > TINY else np.zeros_like(bm25)
 
     def meaning(self, units: Vectors, lengths: NDArray[np.int64]) -> Floats:
-        """The other half of rows with these vectors and numbers of words."""
+        """The meaning half of the scores of rows, from their vectors and numbers of words."""
         if self.direction is None:
             return np.zeros(len(units))
         if self.mode == "meaning":
@@ -105,7 +105,7 @@ def ranked(
 ) -> list[tuple[int, float, float]]:
     """The rows of a pool by decreasing score, each with its exact and meaning half; ties go to the earlier row.
 
-    exact, units, lengths  of each row of the pool: its exact half, its vector, its words
+    exact, units, lengths  for each row of the pool: its exact half, its vector, its number of words
     """
     meaning = halves.meaning(units, lengths)
     if wanted.threshold is not None:
@@ -126,10 +126,10 @@ def ranked(
 def spread_of(scores: Floats, n_rows: int) -> float:
     """The standard deviation of BM25 over the rows that have a word of the query: [0, 1, 3, 0] of 1,000 rows -> 1.
 
-    Not over all rows: in a large collection nearly all have none, and the few others would outweigh any cosine. At
+    Not over all rows: in a large collection, nearly all have none, and the few others would outweigh any cosine. At
     least a tenth of the mean, so that a single row with a rare code gets a score and not a division by 0.
 
-    n_rows  of the collection; if small, the spread is unreliable (`fitting.steadied`)
+    n_rows  rows in the collection; if there are few, the spread is unreliable (`fitting.steadied`)
     """
     matching = scores[scores > 0]
     if not len(matching):
@@ -144,7 +144,7 @@ def _unit(vector: Vectors) -> Vectors:
 
 
 def pool_of(wanted: Wanted, scores: Floats) -> NDArray[np.bool_]:
-    """The pool that `search` would take from rows with these scores: feedback ranks the same rows again."""
+    """The pool that `search` takes from rows with these scores, so that feedback ranks the same rows again."""
     n, pool = wanted.n_pool, scores > -np.inf
     if n is not None and len(scores) > n:
         pool &= scores >= nth_highest(scores, n) - TIE
@@ -159,7 +159,7 @@ def nth_highest(scores: Floats | Vectors, n: int) -> float:
 def highest(scores: Vectors, maxima: Vectors, group: int, n: int) -> NDArray[np.int64]:
     """The rows of the n highest scores, ascending; never -inf, ties go to the earlier row. [.1, .9, .5], n 2 -> [1, 2]
 
-    maxima  of `group` rows each: at least n rows reach the n-th highest of them, so hardly any row must be sorted
+    maxima  of each `group` rows: at least n rows reach the n-th highest maximum, so only a few rows must be sorted
     """
     groups = np.arange(len(maxima))
     if len(maxima) > n:

@@ -1,8 +1,10 @@
 """Approximate nearest neighbours with usearch: finds near rows among the many that `dedup` has kept.
 
-Vectors are kept as int8. A unit vector of 300 dimensions has numbers of about .06; usearch would multiply by 127 and
-keep three bits of them, so they are scaled here: 4 times the usual size fills the range, and larger values are clipped.
-Scaling does not change cosines.
+An index needs no graph: a query is compared with the codes of all its rows (`fitting.Coding`).
+
+Vectors are kept as int8. The components of a unit vector with 300 dimensions are about .06; usearch would multiply them
+by 127 and keep three bits, so they are scaled here: 4 times the usual size fills the range, and larger values are
+clipped. Scaling does not change cosines.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ Graph: TypeAlias = Any  # usearch.index.Index
 Keys: TypeAlias = NDArray[np.int64]
 
 # Half of usearch's default effort for adding halves the time; more connections and more effort for searching make up
-# for it: recall@10 over 74,000 sentences of speeches is .977 (16 and 64, the library's own: .979; 16 and 32: .965).
+# for it: recall@10 over 74,000 sentences of speeches is .977 (usearch's defaults, 16 and 64: .979; 16 and 32: .965).
 CONNECTIVITY, EXPANSION_ADD = 24, 32
 
 
 def what_is_missing() -> MissingExtra | None:
-    """The error if usearch is not installed; found without loading it, since it may never be needed."""
+    """The error to raise if usearch is missing, or None; checked without loading it, since it may never be needed."""
     return None if importlib.util.find_spec("usearch") else MissingExtra("usearch", "search")
 
 
@@ -39,7 +41,7 @@ def new_graph(dim: int) -> Graph:
 
 
 def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> None:
-    """Add vectors, shrunk, (n, dim), under their keys."""
+    """Add `shrunk` vectors, (n, dim), under their keys."""
     if not len(keys):
         return
     with _interruptible():
@@ -49,8 +51,8 @@ def add(graph: Graph, keys: Keys, vectors: NDArray[np.int8], threads: int) -> No
 def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int = 1) -> list[tuple[Keys, Vectors]]:
     """For each vector, (m, dim), the keys of approximately its `n` nearest, best first, and approximate cosines.
 
-    A higher effort misses fewer. A graph with no more rows than that is scanned completely: it costs no more and misses
-    none, not even unreachable rows (which may exist if several threads have built the graph).
+    A higher `effort` misses fewer rows. A graph of at most `effort` rows is scanned completely: this costs no more and
+    misses none, not even unreachable rows (which may exist if several threads have built the graph).
     """
     if not len(graph) or not len(vectors):
         return [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
@@ -66,7 +68,7 @@ def nearest(graph: Graph, vectors: Vectors, n: int, *, effort: int, threads: int
 
 
 def shrunk(vectors: Vectors) -> NDArray[np.int8]:
-    """Rows of length 1 as int8; [[0.6, 0.8]] -> [[27, 36]] (of two dimensions, 4 times the usual size is 2.8)."""
+    """Rows of length 1 as int8; [[0.6, 0.8]] -> [[27, 36]] (in two dimensions, 4 times the usual size is 2.8)."""
     scale = 127 * vectors.shape[-1] ** 0.5 / 4
     small: NDArray[np.int8] = np.clip(np.rint(vectors * np.float32(scale)), -127, 127).astype(np.int8)
     return small

@@ -1,12 +1,12 @@
 """An index on disk: a query among millions of rows takes milliseconds.
 
-    Index.update("notes.index", "notes/", model=model)         creates it; again: reads what is new or has changed
+    Index.update("notes.index", "notes/", model=model)         creates it; later calls read new and changed files
     Index("notes.index", model=model).search("a pet", k=2)     -> [Hit(6.1, "notes/a.txt", 12, "my cat sat"), ...]
 
-The words of every row are known exactly, its cosine approximately (`fitting.Coding`): so every row gets a score, and
-the best are scored exactly, with the same result as `search`. One may occasionally be missed: `check` measures how
-often. The index contains the text of the rows, so hits appear as they were at indexing; `stale` lists files that have
-changed.
+The words of every row are known exactly, its cosine approximately (`fitting.Coding`). So every row gets an approximate
+score, and the best rows are scored exactly, with the same result as `search`. A hit may occasionally be missed; `check`
+measures how often. The index contains the text of the rows, so hits show what was indexed; `stale` lists files that
+have changed since.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from siamese_cbow.retrieval.terms import QueryMemory, QueryWords, Term, length_n
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import Rows
 
-# Rows scored exactly per requested hit, because codes are not exact. Never fewer than AT_LEAST.
+# Rows scored exactly per requested hit, because codes are approximate. Never fewer than AT_LEAST.
 FACTOR, AT_LEAST = 2, 50
 
 
@@ -79,7 +79,7 @@ class Index:
         threads: int | None = None,
         progress: Progress | bool = SILENT,
     ) -> Index:
-        """Creates or updates an index of files and folders; without inputs, of the files it already has.
+        """Create or update an index of files and folders; without inputs, of the files it already has.
 
         model  a model or its name, which the index keeps; by default the one it was built with, or the pretrained one
         """
@@ -123,7 +123,7 @@ class Index:
     ) -> list[Hit]:
         """The rows that match the query best, best first, as `siamese_cbow.search` gives them.
 
-        With k None, all that reach the threshold: then every row is scored exactly, which takes longer.
+        If k is None, all rows that reach the threshold: then every row is scored exactly, which takes longer.
         """
         check_context(before, after)
         wanted = Wanted(k, threshold, mode)
@@ -150,7 +150,7 @@ class Index:
         return ranked(halves, fit, wanted, rows[pool], exact[pool], units[pool], self._lengths[rows[pool]])
 
     def _borrowed_memory(self) -> QueryMemory:
-        """Exclusive memory for a query; returned clean, or dropped after an error."""
+        """Buffers for one query alone; they are handed back clean, or dropped after an error."""
         from siamese_cbow.kernels.row_scores import GROUP
 
         with suppress(IndexError):
@@ -204,7 +204,7 @@ class Index:
         return means_of(words, map(self._text, rows.tolist()), fit)
 
     def check(self, *, n_queries: int = 100, k: int = 10, seed: int = 1) -> dict[str, Any]:
-        """Reads all files of the index to find damage, and measures how many of the true k best a search finds.
+        """Read all files of the index to find damage, and measure how many of the true k best rows a search finds.
 
         Queries are the first halves of random rows. The result is kept in the index:
         {"recall": 0.99, "k": 10, "n_queries": 100, "n_rows": 1000000, "milliseconds": 2.1}
@@ -294,6 +294,6 @@ class Index:
 
 
 def _shown(file: str) -> str:
-    """Relative to the working directory, if inside it."""
+    """A path relative to the working directory, if it is inside."""
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file

@@ -1,6 +1,6 @@
-"""Holds the rows of a text during a search: scores depend on the whole collection, so it is read twice.
+"""Holds the rows of a text during a search, which needs them twice, because scores depend on the whole collection.
 
-In memory up to MOST_BYTES, beyond that in a temporary file.
+Rows are in memory up to MOST_BYTES of text, beyond that in a temporary file. Nothing outlives the search.
 """
 
 from __future__ import annotations

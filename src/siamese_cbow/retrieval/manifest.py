@@ -1,4 +1,7 @@
-"""The contents of an index as one JSON file: replacing it makes an update atomic."""
+"""The contents of an index as one JSON file, and the fit of all its rows. Replacing the file commits an update.
+
+Rows and their vectors are in the segments, not here.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from siamese_cbow.words.unknown_words import Fallback
 
 NAME, PREFIX, FIT_PREFIX = "index.json", "segment-", "fit-"
 FORMAT, FORMAT_VERSION = "siamese-cbow index", 4
-LISTED = (2, 3, FORMAT_VERSION)  # versions whose list of files can be read, to rebuild them
+LISTED = (2, 3, FORMAT_VERSION)  # versions whose list of files can be read, to rebuild the index
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,10 @@ class Manifest:
     fallback    how unknown words are treated
     settings    how text was read, and what a row is
     segments    name of a segment's folder -> description of its files
-    fits        name of a fit's folder -> the same: the last is the current fit of the collection, the first the one
-                that made the codes of the segments (`fitting.Coding`), from `coded_rows` rows
+    fits        name of a fit's folder -> description of its files: the last is the current fit of the collection, the
+                first the one that made the codes of the segments (`fitting.Coding`), from `coded_rows` rows
     files       path -> entry; rows of a segment that no file claims are dead
-    recall      what the last check measured
+    recall      the result of the last check
     """
 
     model: str
@@ -192,7 +195,7 @@ class Manifest:
 
 
 def _settings(version: int, **settings: Any) -> TextSettings:
-    """The settings; in version 2, `sentences` set the unit."""
+    """The settings of a manifest of any version; in version 2, `sentences` set the unit."""
     if version == 2:
         settings["unit"] = "sentence" if settings.pop("sentences") else "line"
     language = settings["language"]

@@ -1,7 +1,7 @@
 """Rows -> their words as arrays, on one of two paths that give the same numbers.
 
 Little text is tokenised in plain Python, without waiting for Numba. Much text (`encoding.is_much`) goes through the
-scanner as it was read, without creating strings.
+scanner as raw bytes, without creating strings.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from siamese_cbow.words.unknown_words import KEYS_ONLY, UnknownWords, finder, ke
 if TYPE_CHECKING:
     from siamese_cbow.kernels.ngram_rows import UnknownRows
 
-WORTH_A_TABLE = 300_000  # bytes above which building the scanner's table, once it is loaded, beats plain Python
-AT_A_TIME = 1_024  # rows of unknown words in memory
+WORTH_A_TABLE = 300_000  # bytes above which the scanner, if already loaded, repays building its table
+AT_A_TIME = 1_024  # unknown words whose rows are in memory at a time
 
 
 class RowWords(NamedTuple):
@@ -71,13 +71,13 @@ class Words(Protocol):
 
 
 def words_of(model: Model, n_bytes: int) -> PlainWords | FewWords:
-    """The path for this much text, of which few rows are encoded."""
+    """The path for a text of this size, few rows of which are encoded."""
     is_loaded = "siamese_cbow.words.lookup" in sys.modules and n_bytes > WORTH_A_TABLE
     return few_words_of(model) if is_loaded or is_much(n_bytes, raw=True) else PlainWords(model)
 
 
 def few_words_of(model: Model) -> PlainWords | FewWords:
-    """The path for repeated calls with some hundred rows; other libraries' tokenizers have no scanner."""
+    """The path for repeated calls with a few hundred rows: plain Python if the tokenizer has no scanner."""
     return FewWords(model) if type(model.tokenizer) is Tokenizer else PlainWords(model)
 
 
@@ -186,7 +186,7 @@ class BulkWords:
         return np.concatenate(parts), words.key_offsets
 
     def _composed(self, words: RowWords) -> UnknownRows | None:
-        """The rows of unknown words for `kernels.means`, which composes them: a long row's would take gigabytes."""
+        """The unknown words, whose rows `kernels.means` composes on demand: all those of a long row take gigabytes."""
         if not self._has_rows:
             return None
         assert isinstance(words.unknown, UnknownWords)

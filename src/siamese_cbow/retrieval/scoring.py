@@ -1,9 +1,9 @@
 """Score a collection in memory for one query: every row first gets an upper bound, and few rows an exact score.
 
-In much text, the scanner sees each row once. A sum over rows of one cache line each bounds its cosine
-(`kernels.means`), and its words are compared with those of the query. After all rows, BM25 is exact, and rows are fully
-encoded from the highest bound down, until no bound reaches the worst requested hit. Little text is encoded as a whole.
-Nothing depends on the number of threads or on block boundaries.
+In much text, the scanner reads each row once. A sum of its words' vectors, reduced to one cache line each, bounds its
+cosine (`kernels.means`), and its words are compared with those of the query. After this pass, BM25 is exact for every
+row; then rows are fully encoded from the highest bound down, until no bound reaches the worst requested hit. Little
+text is encoded as a whole. The result depends neither on the number of threads nor on block boundaries.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class SearchedText:
 
 
 def in_parts(texts: Iterable[str], most: int = 1 << 26) -> Iterator[list[str]]:
-    """Texts in lists of at most about 64 million characters, at least one list: a row may have 64 MB.
+    """Texts in lists of about 64 million characters at most, since a row may have 64 MB; always at least one list.
 
     `in_parts(["abc", "d", "e"], 3)` -> ["abc"], ["d", "e"]
     """
@@ -174,7 +174,7 @@ def query_direction(words: PlainWords | FewWords, fit: Fit, query: str) -> Query
 
 
 def highest_meaning(halves: Halves, bounds: Vectors, lengths: NDArray[np.int64]) -> Floats:
-    """The meaning half of rows with cosines as high as these bounds."""
+    """The meaning half of the scores of rows, if their cosines were as high as these bounds."""
     cosines = np.maximum(bounds, 0).astype(np.float64)
     if halves.direction is None:
         return np.zeros_like(cosines)
@@ -185,7 +185,7 @@ def highest_meaning(halves: Halves, bounds: Vectors, lengths: NDArray[np.int64])
 
 
 def from_the_highest(highest: Floats) -> Iterator[NDArray[np.int64]]:
-    """Rows by decreasing bound, AT_A_TIME at a time, without -inf. Sorted in growing parts, as few are used."""
+    """Rows by decreasing bound, AT_A_TIME at a time, without -inf; sorted in growing parts, since few are used."""
     left, n = np.flatnonzero(highest > -np.inf), 8 * AT_A_TIME
     while len(left):
         if len(left) > n:
@@ -252,15 +252,15 @@ def of_all_columns(rows: Vectors) -> Vectors:
 def main_directions(query: Vectors, vectors: Vectors) -> Vectors:
     """An orthonormal basis, (dim, at most COLUMNS): the query, then roughly the main directions of `vectors` (n, dim).
 
-    By a few rounds of the power method: any orthonormal basis gives a valid bound, a good one a tight bound, and `eigh`
-    takes ten times as long (a hundred times if other programs keep the cores busy).
+    Computed by a few rounds of the power method: any orthonormal basis gives a valid bound, a good one a tight bound.
+    Rejected: `eigh`, which takes ten times as long (a hundred times if other programs keep the cores busy).
     """
     n = min(COLUMNS, len(query))
     basis: Vectors = np.random.default_rng(1).standard_normal((len(query), n), dtype=np.float32)
     for _ in range(4):
         basis, _ = np.linalg.qr(vectors.T @ (vectors @ basis))
     basis, triangle = np.linalg.qr(np.column_stack([query, basis])[:, :n])
-    basis[:, 0] *= np.sign(triangle[0, 0])  # the factor may have the opposite sign
+    basis[:, 0] *= np.sign(triangle[0, 0])  # QR may flip the sign of the query
     return np.ascontiguousarray(basis)
 
 

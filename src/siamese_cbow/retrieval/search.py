@@ -1,6 +1,8 @@
 """Search: the rows of a text that match a query by words and by meaning, without an index.
 
 search("a pet", "notes.txt", model=model, k=2)   ->   [Hit(6.1, "notes.txt", 12, "my cat sat"), Hit(4.0, ...)]
+
+Nothing is kept between calls; for many queries over the same text, see `index`.
 """
 
 from __future__ import annotations
@@ -30,13 +32,13 @@ from siamese_cbow.text.row_reader import Line, RowReader, Rows
 class Hit:
     """A row that matches a query: `Hit(6.1, "notes.txt", 12, "a cat sat")`.
 
-    score    exact + meaning: each in units of its standard deviation over the collection. Of a search by meaning alone
-             the cosine, of one by exact words alone BM25
+    score    exact + meaning, each in units of its standard deviation over the collection; the cosine in a search by
+             meaning alone, BM25 in a search by exact words alone
     source   the file, "standard input" or "the iterable"
-    line     its number there, from 1; `counted` says of what: "line", or "record" in a table
-    before   the rows before it, as many as were asked for; `after` those after it
-    exact    the part of the score that comes from words, `meaning` the part that comes from vectors
-    words    the words of the query that it has, in any form
+    line     the number of the row in its source, from 1; `counted` is its unit: "line", or "record" in a table
+    before   the rows before it, as many as requested; `after`: the rows after it
+    exact    the part of the score that comes from words; `meaning`: the part that comes from vectors
+    words    the query words that the row contains, in any form
     """
 
     score: float
@@ -160,7 +162,10 @@ class _Searchable(Protocol):
 
 
 def recall(index: _Searchable, n_queries: int, k: int, seed: int) -> dict[str, Any]:
-    """The share of the k best rows that an index finds, since codes are not exact; nothing for one without words."""
+    """The share of the true k best rows that an index finds, since its codes are approximate.
+
+    Empty if no row has a word with a vector, because queries are made from rows.
+    """
     kept = KeptText()
     for rows in index.blocks():
         kept.append(rows)
@@ -186,7 +191,7 @@ def recall(index: _Searchable, n_queries: int, k: int, seed: int) -> dict[str, A
 
 
 def some_queries(model: Model, text: KeptText, n: int, seed: int) -> list[str]:
-    """The first halves of random rows; fewer if there are few rows with known words."""
+    """Queries: the first halves of random rows; fewer than n if few rows have known words."""
     rng, queries = np.random.default_rng(seed), list[str]()
     for row in rng.integers(0, text.n_rows, 20 * n).tolist() if text.n_rows else ():
         words = text.text(row).split()

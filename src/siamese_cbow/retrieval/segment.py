@@ -63,7 +63,7 @@ class SegmentWriter:
         self.n_rows = 0
 
     def write(self, rows: Rows) -> None:
-        """Appends rows."""
+        """Append rows."""
         texts = rows.texts()
         self._model.watch(texts)
         parts = range(0, len(texts), AT_A_TIME)
@@ -133,7 +133,7 @@ class SegmentText:
 
 
 class Segment:
-    """A segment on disk. Its opener has checked that its files are intact."""
+    """A segment on disk, whose files have been checked with `check`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, anew = folder, how_to_rebuild(folder.parent)
@@ -202,7 +202,7 @@ class Segment:
         """Write the approximate score of every row to `memory.about`: its cosine by `Coding.query`, and its words.
 
         first          the number of the first row among all rows of the index
-        factors        (n_rows of all,) factors of the cosines
+        factors        (n_rows of the index,) factors of the cosines
         weight         factor of the word scores
         """
         if self.codes.shape[1] != len(query):
@@ -237,7 +237,7 @@ def description(folder: Path, files: tuple[str, ...] = FILES) -> dict[str, Any]:
 def check(folder: Path, described: Any, files: tuple[str, ...] = FILES, *, whole: bool = False) -> None:
     """Raise an error unless the files of a segment are intact; `whole` reads all of them.
 
-    A file modified since, according to its time, is always read completely (a second per gigabyte).
+    A file whose modification time has changed is always read completely (a second per gigabyte).
     """
     for name in files:
         path, entry = folder / name, described.get(name) if isinstance(described, dict) else None

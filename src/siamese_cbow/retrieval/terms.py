@@ -2,10 +2,10 @@
 
     QueryWords(model).terms("loud guitars")   ->   loud; guitars, with all its forms (guitar, guitars)
 
-Words with the same stem are one term, if the language has a stemmer. A term knows the ids of its forms in the
-vocabulary, and the keys (`words.unknown_words.key_of`) of forms outside it: codes, names, numbers, with the forms that
-common endings make. Words that make up more than 1 in 2,000 words of all text (the, of, and) are not terms, if the
-model has counts: they are in nearly every row.
+Words with the same stem are one term, if the language has a stemmer. A term has the ids of its forms in the vocabulary,
+and the keys (`words.unknown_words.key_of`) of forms outside it: codes, numbers, names, and forms with common endings.
+If the model has counts, words that make up more than 1 in 2,000 words of all text (the, of, and) are not terms: nearly
+every row contains them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from siamese_cbow.transform.adaptation import shares_of
 from siamese_cbow.words.stemmers import stemmer_of
 from siamese_cbow.words.unknown_words import key_of
 
-# Rows shorter than half the mean length count as half of it: a one-word heading should not beat a sentence with two.
+# Rows shorter than half the mean length count as half of it: a heading of one query word should not beat a sentence
+# with two.
 SHORTEST = 0.5
-COMMON = 5e-4  # a share of all text; twice or half as much costs up to .01 of nDCG@10 on Cranfield
+COMMON = 5e-4  # share of all text; twice or half as much costs up to .01 of nDCG@10 on Cranfield
 ENDINGS = ("", "s", "es", "ed", "ing", "'s", "n", "en", "e", "er")
-LONGEST = 65_535  # words of a row, as stored in an index
+LONGEST = 65_535  # words: the longest row that an index records
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class QueryWords:
 
     @cached_property
     def common(self) -> frozenset[int]:
-        """The ids of words such as `the`; at most a hundredth of the words, so that a small vocabulary keeps some."""
+        """The ids of words such as `the`; at most 1% of the words, so that a small vocabulary keeps some as terms."""
         shares = shares_of(self._model.vocabulary.counts)
         if shares is None:
             return frozenset()
@@ -91,7 +92,7 @@ class QueryWords:
         made = list(dict.fromkeys(base + ending for base in (word, stem) for ending in ENDINGS))
         forms = [form for form, other in zip(made, self._stemmed(made), strict=True) if other == stem]
         unknown = [form for form in forms if self._model.vocabulary.id_of(form) is None]
-        # "severe" has the stem of "several", which is a common word: an index has no postings of those.
+        # "severe" has the stem of "several", a common word, and an index has no postings of common words.
         known = (i for i in self._alike(word[0]).get(stem, []) if i not in self.common)
         return tuple(known), tuple(map(key_of, unknown))
 
@@ -166,8 +167,8 @@ def joined(parts: Iterable[tuple[int, Matches]]) -> Matches:
 def bm25(matches: Matches, terms: Sequence[Term], lengths: Floats, mean_length: float, n_rows: int) -> Floats:
     """The score of each match, (n_matches,); the score of a row is the sum over its matches.
 
-    lengths  (n_matches,) words of the row of each match
-    n_rows   of the collection, whose rows have `mean_length` words
+    lengths  (n_matches,) the number of words in the row of each match
+    n_rows   rows in the collection; they have `mean_length` words on average
     """
     weights = idf(np.bincount(matches.terms, minlength=len(terms)), n_rows) * [term.count for term in terms]
     return weights[matches.terms] * saturated(matches.counts, length_norms(lengths, mean_length))
@@ -184,7 +185,7 @@ OUTSIDE = np.uint64(1 << 63)
 
 
 class Postings(NamedTuple):
-    """Which rows contain a word: what BM25 needs from an index, for all but the common words.
+    """The rows that contain each word, for all but the common words: the input of BM25 from an index.
 
     keys     (n_words,) sorted: the id of a word of the vocabulary, or OUTSIDE | key of any other word
     starts   (n_words + 1,) word i occurs in rows[starts[i] : starts[i + 1]]
@@ -210,7 +211,7 @@ class QueryMemory:
     """Reusable buffers for one query over all rows of an index: zeroing a million rows takes longer than most queries.
 
     tally    (n_rows,) uint8: how often a term occurs in a row; zeros between terms
-    touched  (n_rows,) int32: the rows that have it
+    touched  (n_rows,) int32: the rows that contain it
     scores   (n_rows,) float64: BM25; zeros between queries
     scored   (n_rows,) int64: the rows that have a score
     about    (n_rows,) float32: approximate scores by codes

@@ -59,7 +59,7 @@ def update(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Changes:
-    """Create the index in `folder`, or update it with its files and the additional `inputs`.
+    """Create the index in `folder`, or update it from its own files and the additional `inputs`.
 
     text          how text is read, and what a row is; by default as an existing index was built
     rebuild       read everything again; without inputs, the files the index was built from

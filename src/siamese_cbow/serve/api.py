@@ -31,8 +31,8 @@ from siamese_cbow.text.inputs import Texts
 
 # Work off the event loop: short work in a thread pool, long work in its own thread, polled by the client.
 #
-# UMAP compiles itself on first use, for half a minute or more. No request waits that long, and neither does a server
-# that is told to stop: threads of long work are daemons.
+# UMAP compiles itself on first use, which takes half a minute or more. No request waits that long, and neither does a
+# server that is told to stop: threads of long work are daemons.
 
 Result = TypeVar("Result")
 
@@ -49,7 +49,7 @@ class Jobs:
         self._one_at_a_time = threading.Lock()
 
     async def run(self, work: Callable[[], Result], *, is_quick: bool = False) -> Result:
-        """The result of some work, done inline if it is quick and in a thread if not."""
+        """The result of `work()`, called inline if it is quick and in a thread if not."""
         return work() if is_quick else await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def get(self, key: bytes, work: Callable[[], Any]) -> Any:
@@ -89,7 +89,7 @@ class Jobs:
         self._pool.shutdown(cancel_futures=True)
 
 
-# Limits of an explained text: more would not be readable. Characters are checked first: finding words takes time.
+# Limits of an explained text; more would not be readable. Characters are checked first, as finding words takes time.
 MOST_WORDS, MOST_CHARACTERS, MOST_UNKNOWN = 200, 20_000, 5  # an unknown word takes a scan of all known ones
 
 
@@ -196,7 +196,7 @@ class Api:
     async def search(self, request: SearchRequest) -> Response:
         """The texts that match a query, among those in the request or in the server's index.
 
-        Scores depend on the whole collection: a client that sends it in pieces gets scores that can't be compared.
+        Scores depend on the whole collection: if a client sends it in pieces, their scores can't be compared.
         """
         entry = self._models[request.model]
         how: Any = {"k": request.k, "threshold": request.threshold, "mode": request.mode, "threads": 1}
@@ -221,7 +221,7 @@ class Api:
 
 
 def _reasons(hit: Hit) -> dict[str, Any]:
-    """The reasons for a hit."""
+    """The fields of a hit that explain it."""
     return {"score": hit.score, "exact": hit.exact, "meaning": hit.meaning, "words": list(hit.words)}
 
 
@@ -251,7 +251,7 @@ def _nearest(model: Model, request: NeighboursRequest) -> tuple[list[tuple[str, 
 
 
 def _unknown(model: Model, text: str) -> list[dict[str, Any]]:
-    """The unknown words of a text, as `explain` lists them; none of a multilingual model."""
+    """The unknown words of a text, as `explain` lists them; empty for a multilingual model."""
     words = [] if model.languages else model.unknown_words(text)[:MOST_UNKNOWN]
     return [_described(model, word)[0] for word in words]
 
@@ -263,11 +263,11 @@ def folded(model: Model, word: str) -> str:
 
 
 def explain(model: Model, a: str, b: str) -> dict[str, Any]:
-    """Where the similarity of two texts comes from: the cosine of two sums is a sum over pairs of words.
+    """How each pair of words contributes to the similarity of two texts: the cosine of two sums is a sum over pairs.
 
         cos(a + b, c) = a·c / (|a + b| |c|)  +  b·c / (|a + b| |c|)
 
-    So each pair of words has a share, (n_words_a, n_words_b), and the shares add up to the similarity, exactly:
+    So each pair of words has a share, (n_words_a, n_words_b), and the shares add up to exactly the similarity:
     {"similarity": 0.5, "a": [{"word": "cat", "norm": 1.2}], "b": [...], "shares": [[0.5]]}. An unknown word has the
     norm None and no share, or `counts_as`, the known word it counts as, or `made_of`, a description for people.
     """

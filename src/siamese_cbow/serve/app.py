@@ -1,4 +1,4 @@
-"""The application: endpoints, the page, and the middleware around them."""
+"""The application: endpoints, the page, and the middleware around them. It does not listen; `server` runs it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from siamese_cbow.serve.registry import Embedder, Registry
 from siamese_cbow.serve.schemas import Endpoint, description
 
 PAGE = Path(__file__).parent / "page"
-OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for it
+OPEN_PATHS = {"/", "/openapi.json", *(f"/page/{path.name}" for path in PAGE.glob("*.*"))}  # the page asks for the key
 
 
 def build(
@@ -41,8 +41,8 @@ def build(
 ) -> Middleware:
     """The ASGI application over some models: `build({"books": model}, api_key="secret")`.
 
-    hosts   the host names it answers to; None for all, if the server in front checks them
-    index   what `/search` searches if a request has no texts
+    hosts   the host names it answers to; None for all, if a server in front checks them
+    index   searched by `/search` if a request has no texts
     folder  models in it can be loaded from the page
     warm    load the bulk path in a thread once the application starts
     """
@@ -145,5 +145,5 @@ async def _http_problem(request: Request, error: HTTPException) -> Response:
 
 
 async def _mistake(_: Request, error: Exception) -> Response:
-    """A bug: it is logged with its traceback, and the server keeps running."""
+    """The response to a bug, which is logged with its traceback; the server keeps running."""
     return Problem(500, f"internal server error ({type(error).__name__}); see the server's log").response()

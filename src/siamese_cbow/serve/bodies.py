@@ -20,8 +20,8 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 CLIENT_LEFT = 499  # never sent; for metrics, as in nginx
 
-# A client that is still writing doesn't read the response, and closing the connection would lose it. So an oversized
-# body is read and discarded, up to this many times the limit.
+# A client that is still writing doesn't read the response yet, and would lose it if the connection were closed. So an
+# oversized body is read and discarded, up to this many times the limit.
 PATIENCE = 8
 
 

@@ -27,14 +27,14 @@ from siamese_cbow.serve.middleware import Limits
 from siamese_cbow.serve.registry import Registry
 from siamese_cbow.serve.schemas import STRING, Endpoint, LoadRequest, MapRequest, listed
 
-# In a large vocabulary the first words (the, of, and) would spread over the whole map and leave no room for the rest.
+# In a large vocabulary, the first words (the, of, and) would spread over the whole map and leave no room for the rest.
 N_TOO_FREQUENT, LARGE = 100, 5_000
 N_NEAR = 12  # neighbours of each word named for a map
 MOST_NAMED = 20  # words with neighbours on a map: more would hide each other
 
 N_DOTS = 1500  # dots in the chart of norms: more would overlap
 N_BINS = 24
-N_FREQUENT = 10_000  # extremes are taken among these: rare words have hardly moved from their random initialisation
+N_FREQUENT = 10_000  # extremes come from these: rare words have hardly moved from their random initialisation
 N_EXTREMES = 12
 MOST_MAPS = 16  # cached
 FEWEST_FOR_UMAP = 5
@@ -126,7 +126,7 @@ def make_map(model: Model, request: MapRequest) -> dict[str, Any]:
 def _words_of_map(model: Model, request: MapRequest) -> tuple[list[int], dict[int, str], list[str]]:
     """The words of a map: the named ones and their neighbours, each with the word it belongs to, and frequent ones.
 
-    Last come the named words that are not on the map: unknown ones have no place of their own.
+    The last item lists the named words that are not on the map: unknown words, and those after the first MOST_NAMED.
     """
     groups: dict[int, str] = {}
     lacking = request.words[MOST_NAMED:]
@@ -173,7 +173,7 @@ def umap(vectors: Vectors) -> Floats:
 def norms(model: Model) -> dict[str, Any]:
     """Lengths of vectors by frequency: some words, quantiles of all, and the extremes among frequent words.
 
-    Without counts, the rank replaces the frequency.
+    If a model has no counts, the rank replaces the frequency.
     """
     sizes, at, words = lengths(model.vectors), _places(model), model.vocabulary.words
     order = np.argsort(sizes[:N_FREQUENT], kind="stable").tolist()

@@ -1,7 +1,7 @@
 """Around every request: host names, the key, limits, metrics, and headers for browsers.
 
-Plain ASGI, without Starlette's middleware classes, which cost as much time as the response itself. uvicorn's
-`limit_concurrency` counts connections, including idle ones, and its refusal is plain text.
+Plain ASGI. Rejected: Starlette's middleware classes, which cost as much time as the response itself, and uvicorn's
+`limit_concurrency`, which counts idle connections and refuses in plain text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from siamese_cbow.serve.bodies import CLIENT_LEFT, Problem
 #
 # `Origin` names the page that sends the request; pages of other sites are refused.
 #
-# Programs other than browsers may omit either.
+# Programs other than browsers may omit both.
 
 ANY = "*"
 
@@ -39,10 +39,10 @@ _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/@?#\s]+)(?::\d*)?")  # name o
 
 
 class Hosts:
-    """`Hosts("127.0.0.1", ["books.example.org"])`: the names of a server that listens there under this name, too.
+    """`Hosts("127.0.0.1", ["books.example.org"])`: the names of a server that listens there and has this name, too.
 
-    bound    where the server listens: an address or a name
-    allowed  more names; "*" allows all, if they are checked elsewhere
+    bound    the address or name on which the server listens
+    allowed  more names; "*" allows all, for names that are checked elsewhere
     """
 
     def __init__(self, bound: str, allowed: Collection[str] = ()) -> None:
@@ -54,7 +54,7 @@ class Hosts:
             self._own.add(socket.gethostname().lower())
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> Problem | None:
-        """Why a request is refused for its Host or Origin; empty if it is not."""
+        """Why a request is refused for its Host or Origin; None if it is accepted."""
         if self._any:
             return None
         values: dict[bytes, str] = {}
@@ -131,7 +131,7 @@ class Limits:
     max_inputs: int = 2048  # texts in a request; OpenAI's own limit
     max_concurrent: int = 256  # requests in progress; more are told to retry. 256 bodies of 8 MB fit into memory
     max_seconds: float = 30.0  # from the first byte of a request to the last byte of its response
-    max_idle: float = 75.0  # seconds of a connection without a complete request
+    max_idle: float = 75.0  # seconds that a connection may last without a complete request
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -159,12 +159,12 @@ class Metrics:
         self._tokens = counter("tokens", "Words with a vector in these texts.", ["model"])
 
     def answered(self, path: str, status: int, seconds: float) -> None:
-        """Count a request; `path` is one of the application's own, which bounds the number of labels."""
+        """Count a request; `path` is one of the application's own, so the number of labels is bounded."""
         self._requests.labels(path, status).inc()
         self._seconds.labels(path).observe(seconds)
 
     def embedded(self, model: str, n_texts: int, n_tokens: int) -> None:
-        """Count texts."""
+        """Count embedded texts and their tokens."""
         self._texts.labels(model).inc(n_texts)
         self._tokens.labels(model).inc(n_tokens)
 
@@ -177,9 +177,9 @@ class Middleware:
     """Enforces limits around an application: `Middleware(app, limits=Limits(), api_key="secret", ...)`.
 
     hosts       the host names it answers to; None for all
-    open_paths  answered without a key
-    busy_paths  answered regardless of load: they take no time, and monitor a busy server
-    paths       paths with their own metrics; anything else is "other"
+    open_paths  paths answered without a key
+    busy_paths  paths answered regardless of load: they take no time, and monitor a busy server
+    paths       paths with their own metrics; any other path is counted as "other"
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Middleware:
         self.draining = False  # the server is stopping: clients should close their connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -250,7 +250,7 @@ class Middleware:
 
 
 def _checked_key(key: str) -> str:
-    """A key that a client can send. An empty one is an error, such as an unset variable."""
+    """A key that a client can send. An empty key is an error: it may come from an unset variable."""
     if not key or not key.isprintable() or key != key.strip():
         problem = "is empty" if not key.strip() else "has surrounding spaces, or characters that a header can't hold"
         raise SettingsError(f"the API key {problem}; expected visible characters, or no key for an open server")

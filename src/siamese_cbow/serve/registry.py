@@ -1,6 +1,6 @@
 """The models of a server by name, wrapped for serving; the first one is the default.
 
-The first response must not wait for a compiler, yet bulk work must be fast: a server starts on the small path (plain
+The first response must not wait for a compiler, yet bulk work must be fast. So a server starts on the small path (plain
 Python and NumPy) while a thread loads the bulk path, which then takes over. Both give the same bits;
 `siamese_cbow.model.encoding` has both and chooses between them.
 
@@ -8,8 +8,8 @@ Tokens are counted along the way: words that have a vector, since only these con
 
 Rows are held in memory: truncating a mapped file would kill the whole process (SIGBUS).
 
-A client may load more models, but only from the folder that the operator named. It sends a name, which must be one of
-those the server lists, never a path; and only folders of siamese-cbow are read, which can't run code.
+A client may load more models, but only from the folder that the operator has named. It sends a name that the server
+lists, never a path, and only folders of siamese-cbow are read, which can't run code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from siamese_cbow.serve.bodies import Problem
 class Embedder:
     """A model wrapped for serving: `Embedder(model).texts(["the cat"], dim=300, normalize=True)` -> (1, 300), 2."""
 
-    # Takes about a millisecond: less is not worth a thread.
+    # Text of this length takes about a millisecond; less is not worth a thread.
     QUICK, QUICK_BULK = 4_000, 150_000  # characters
 
     def __init__(self, model: Model) -> None:
@@ -63,7 +63,7 @@ class Embedder:
         return self._encoder.counted(texts, dim=dim, normalize=normalize)
 
     def ids(self, ids: Sequence[Sequence[int]], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The same for texts given as ids: `ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
+        """The same for texts given as word ids: `ids([[0, 3], [1]], ...)` -> (2, dim), 3."""
         n_words = len(self.model.vocabulary)
         for number, word_ids in enumerate(ids):
             if word_ids and not (min(word_ids) >= 0 and max(word_ids) < n_words):
@@ -82,7 +82,7 @@ class Entry:
 
     @property
     def model(self) -> Model:
-        """The model, for anything beyond vectors of texts."""
+        """The model itself, for anything but the vectors of texts."""
         return self.embedder.model
 
     @cached_property
@@ -141,7 +141,7 @@ class Registry:
         return [path.name for path in found if path.name not in self._names and FORMAT.is_in(path)]
 
     def load(self, name: str) -> None:
-        """Also serve a model of the folder, unless it is served already. Takes seconds; run it in a thread."""
+        """Serve a model of the folder, too, unless it is already served. Takes seconds; run it in a thread."""
         with self._loading:
             if name in self._names:
                 return
@@ -179,7 +179,7 @@ class Registry:
     def warm(self) -> None:
         """Load the bulk paths of all models and what the first query for neighbours needs. Run it in a thread."""
         done: set[str] = set()
-        while cold := [entry for entry in self if entry.name not in done]:  # more may be loaded meanwhile
+        while cold := [entry for entry in self if entry.name not in done]:  # clients may load more meanwhile
             for entry in cold:
                 entry.embedder.warm()
                 entry.model.neighbours(entry.model.vocabulary.words[0], 1)

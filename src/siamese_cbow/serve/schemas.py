@@ -22,14 +22,14 @@ Text: TypeAlias = Annotated[str, Meta(min_length=1, examples=["A man plays a gui
 Texts: TypeAlias = Annotated[list[Text], Meta(min_length=1, examples=[["A man plays a guitar"]])]
 TokenId: TypeAlias = Annotated[int, Meta(ge=0, examples=[0])]
 TokenIds: TypeAlias = Annotated[list[TokenId], Meta(min_length=1, examples=[[0]])]
-# msgspec supports one list type per union; that all members have the same type is checked afterwards.
+# msgspec supports one list type per union; `Api` checks that all members have the same type.
 Inputs: TypeAlias = Annotated[list[Text | TokenId | TokenIds], Meta(min_length=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 ModelName: TypeAlias = Annotated[str, Meta(description="One of /v1/models; by default the first.")]
 
 
 class EmbeddingsRequest(Struct, frozen=True):
-    """As OpenAI's, and `normalize`: false gives the plain mean, whose length says how much the words have to say."""
+    """OpenAI's fields, and `normalize`: false returns the plain mean, whose length shows how much the words matter."""
 
     input: Text | Inputs
     model: ModelName | None = None
@@ -40,7 +40,7 @@ class EmbeddingsRequest(Struct, frozen=True):
 
 
 class SimilarityRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """Two texts, or two lists: a matrix of cosines, or with `pairwise` one for each pair of neighbours in the lists."""
+    """Two texts, or two lists of texts: a matrix of cosines, or with `pairwise` one cosine for each position."""
 
     a: Text | Texts
     b: Text | Texts
@@ -50,7 +50,7 @@ class SimilarityRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NeighboursRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The words nearest to a text, or to the sum of `positive` words less the `negative` ones; one form of each."""
+    """The words nearest to a text, or to the sum of `positive` words minus `negative` ones; one form of each word."""
 
     text: Text | None = None
     positive: list[Text] = []
@@ -61,7 +61,7 @@ class NeighboursRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SearchRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The texts that match a query by exact words and meaning, or by one of them; without texts, rows of the index."""
+    """The texts that match a query by exact words and meaning, or by either; without texts, rows of the index."""
 
     query: Text
     texts: Annotated[list[str], Meta(min_length=1, examples=[["Someone plays an instrument"]])] | None = None
@@ -72,7 +72,7 @@ class SearchRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MapRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """Texts of one's own on a plane, or frequent words, with those named in `words` and their neighbours."""
+    """The given texts on a plane; or frequent words, with those named in `words` and their neighbours."""
 
     texts: Annotated[list[str], Meta(min_length=1, examples=[["a cat", "a dog"]])] | None = None
     words: list[Text] = []
@@ -82,7 +82,7 @@ class MapRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoadRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A model to load, by a name that the settings of the page list."""
+    """A model to load, by one of the names that the settings of the page list."""
 
     name: ModelName
 
@@ -108,7 +108,7 @@ def record(**properties: Schema) -> Schema:
 
 
 def perhaps(schema: Schema, **properties: Schema) -> Schema:
-    """An object that may have these fields, too."""
+    """The same object, which may also have these fields."""
     return {**schema, "properties": {**schema["properties"], **properties}}
 
 
@@ -119,7 +119,7 @@ def optional(schema: Schema) -> Schema:
 
 MODEL = record(id=STRING, object={"const": "model"}, created=INTEGER, owned_by=STRING, dim=INTEGER)
 EMBEDDING = record(object={"const": "embedding"}, index=INTEGER, embedding={"anyOf": [listed(NUMBER), STRING]})
-# An unknown word: without a norm it is ignored; else it counts as a known word, or has a vector made of its n-grams.
+# An unknown word: without a norm it is ignored; otherwise it counts as a known word or has a vector from its n-grams.
 UNKNOWN = perhaps(record(word=STRING, norm=optional(NUMBER)), counts_as=STRING, made_of=STRING)
 DOT = record(word=STRING, at=NUMBER, norm=NUMBER)
 
@@ -193,10 +193,10 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`Endpoint("/search", self.search, "Search", SearchRequest)`; the handler's docstring is its description.
+    """`Endpoint("/search", self.search, "Search", SearchRequest)`; the handler's docstring begins with its summary.
 
     answer  a name in `schemas.ANSWERS`, or None for plain text
-    body    the record passed to the handler; without one it is a GET, and the handler gets the request itself
+    body    the record passed to the handler; without one, the method is GET and the handler gets the request itself
     """
 
     path: str
@@ -206,7 +206,7 @@ class Endpoint:
     query: Sequence[Schema] = ()  # query parameters
     is_open: bool = False  # answered without a key
     is_for_busy: bool = False  # answered regardless of load
-    may_take_long: bool = False  # if so, the response is 202 until the work is done
+    may_take_long: bool = False  # the response is 202 until the work is done
 
     def described(self) -> tuple[str, Schema]:
         """The path and its OpenAPI description."""

@@ -1,12 +1,12 @@
-"""Run the application until told to stop, then answer every open request.
+"""Runs the application until told to stop, then answers every open request.
 
-Four features that no option of uvicorn provides, each added with as little code as possible:
+uvicorn does most of this. Four features that none of its options provides are added, with as little code as possible:
 
 - A size limit on request heads, and on trailers of bodies, which nobody reads. h11, the parser with such an option,
   answers a third fewer requests per second.
-- A time limit on request heads. `timeout_keep_alive` applies only between requests: half a head would stay for ever.
-- Idle connections are closed a moment after SIGTERM or Ctrl-C, and until then each response announces it. Closing them
-  at once loses what clients have just written: 256 of 256 busy clients lost a request, against none.
+- A time limit on request heads. `timeout_keep_alive` applies only between requests: half a head could stay for ever.
+- Idle connections are closed a moment after SIGTERM or Ctrl-C, and until then each response announces it. If they were
+  closed at once, requests just written would be lost: 256 of 256 busy clients lost one, and now none does.
 - A closing terminal (SIGHUP) stops the server like any other signal, except under `nohup`.
 """
 
@@ -75,7 +75,7 @@ def _allow_many_connections() -> None:
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's, with limits on heads and on waiting for them; overrides callbacks of asyncio and httptools."""
+    """uvicorn's connection, with size and time limits on heads; overrides callbacks of asyncio and httptools."""
 
     _head_bytes = 0  # since the last request, or the last chunk of its body
     _is_head = True  # between the first line of a request and its body
@@ -107,7 +107,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header line, or a trailer after a body, which would pass for a header."""
+        """A header line; or a trailer after a body, which is dropped, as it would pass for a header."""
         if self._is_head:
             super().on_header(name, value)
 
@@ -152,7 +152,7 @@ class Connection(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, with a graceful end."""
+    """uvicorn's server, with a graceful end."""
 
     def __init__(self, config: uvicorn.Config, app: Middleware) -> None:
         super().__init__(config)
@@ -176,7 +176,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Refuse new connections, give the others a moment to finish, then close the rest."""
         self._app.draining = True
-        await asyncio.sleep(0)  # accept those who have connected by now
+        await asyncio.sleep(0)  # accept the clients that have connected by now
         for server in self.servers:
             server.close()
         until = time.monotonic() + FAREWELL
