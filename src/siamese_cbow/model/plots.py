@@ -56,7 +56,7 @@ def plot_similarity(
 
 
 def _label(ax: Any, words: Sequence[str], places: Floats) -> None:
-    """Label each point at the first free one of its four corners."""
+    """Label each point at the first of its four corners that is free."""
     ax.figure.draw_without_rendering()  # computes the positions of points and text
     taken: list[Any] = []
     for word, place in zip(words, places, strict=True):
