@@ -26,7 +26,7 @@ class Postprocess:
     """
 
     # In order: scale rows by a power of log(1 + 1 / the word's share of the text), raise their lengths to a power, and
-    # remove the strongest directions of the running words.
+    # remove the strongest directions of the rows, each weighted by its word's count.
     idf_power: float = option(0.0, "", at_least=0)
     length_power: float = option(1.0, "", at_least=0)
     common_directions: int = option(0, "", at_least=0)
