@@ -1,6 +1,6 @@
 """What a run will do, worked out in advance: its words, how streams are divided, the order of the batches.
 
-Every error about streams that teach nothing, or that don't fit together, is raised here. Nothing is trained.
+Every error about streams that have nothing to learn from, or that don't fit together, is raised here, before training.
 
 An epoch of several streams is divided into rounds of about 256 batches. Each round takes its share of every stream,
 one stream after the other:

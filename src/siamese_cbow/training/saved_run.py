@@ -212,7 +212,7 @@ class _Snapshots(Callback):
 
 
 def about_run(recipe: Recipe, mix: Mix) -> dict[str, Any]:
-    """What must be equal for a run to be resumed: format, recipe and text."""
+    """The recipe and the text of a run, which must be equal for it to be resumed."""
     return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": mix.fingerprint}
 
 
