@@ -1,7 +1,7 @@
 """Pearson's and Spearman's correlation, and their bootstrap intervals.
 
 Plain NumPy: SciPy's are the reference in the tests, but importing `scipy.stats` takes longer than scoring all 19 sets.
-A correlation with a constant is undefined; here that is `None`, never NaN.
+A correlation with a constant is undefined; here that is `None`, never NaN. Sets of pairs are scored in `scores`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 A set whose correlation is undefined (every pair has the same cosine, or the same gold score) is excluded from the
 means and counted. Only `SetScore` scores a set: `evaluate`, the significance tests, the report and the benchmarks all
-use it.
+use it. Nothing is encoded here.
 """
 
 from __future__ import annotations

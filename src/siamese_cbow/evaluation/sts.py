@@ -236,7 +236,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _fields(path: Path, number: int, line: str, least: int) -> list[str]:
-    """The tab-separated fields of line `number`, at least so many: "a\\tb" -> ["a", "b"]."""
+    """The tab-separated fields of line `number`; an error if there are fewer than `least`: "a\\tb" -> ["a", "b"]."""
     parts = line.split("\t")
     if len(parts) < least:
         raise InputError(

@@ -152,7 +152,7 @@ def _read_paraphrases(path: Path) -> Labelled:
 
 
 def _joined(name: str, parts: Iterable[Labelled]) -> Labelled:
-    """One set from one part, or from two, of which the second is the test part."""
+    """One set from a single part, or from a training part and a test part."""
     parts = list(parts)
     texts, labels, seconds = (
         [value for part in parts for value in getattr(part, field)] for field in ("texts", "labels", "seconds")

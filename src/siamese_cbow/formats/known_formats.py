@@ -1,7 +1,8 @@
 """Every format that a model can be read from or written to, as data: how to recognise, read and write it.
 
 For reading, the content decides first and the extension second, in the order of `FORMATS`; for writing, the extension
-decides. A name such as "glove" (`--from`, `--to`) overrides both. A new format is one more record.
+decides. A name such as "glove" (`--from`, `--to`) overrides both. A new format is one more record. `resolver` turns
+names into models.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def load(
 ) -> Model:
     """Opens a model by name; without a name, the model in the package.
 
-    name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; what is on disk comes first
+    name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; local paths come first
     verify    also check all vectors against their hash; only for folders of siamese-cbow
     kind      the format, instead of detecting it: "glove", "word2vec-binary", ...
     keep      read only these words of a word vector file, to save memory
@@ -124,7 +124,7 @@ def push_to_hub(
     commit_message: str = "Add a siamese-cbow model",
     endpoint: str | None = None,
 ) -> str:
-    """Saves a model and uploads the folder in one commit; returns the address of its page.
+    """Saves a model and uploads the folder in one commit: `push_to_hub(model, "user/books")` -> address of its page.
 
     repo_id   "user/name"; created if it does not exist
     token     access token; by default the one stored by `hf auth login`

@@ -1,6 +1,7 @@
 """The description of a model: plain values for programs, and the README.md of its folder for people.
 
-The card says what the model is, how to load it in three libraries, and what it was made from.
+The card says what the model is, how to load it in three libraries, and what it was made from. Nothing is written here:
+`storage` saves the card with the model.
 """
 
 from __future__ import annotations

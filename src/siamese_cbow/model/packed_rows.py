@@ -5,7 +5,7 @@
 
 `take` unpacks the few rows that a text needs, so a model can stay packed, even on disk; `unpacked` unpacks all rows
 once, for bulk work. Both give the same bits. A row's scale is its largest magnitude divided by the largest code; scales
-per column were no better (`benchmarks/compress.py`).
+per column were no better (`benchmarks/compress.py`). `folder_format` reads and writes the files.
 """
 
 from __future__ import annotations

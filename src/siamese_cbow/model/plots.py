@@ -16,7 +16,7 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.model.geometry import pca, units
 
-LABEL = 32  # characters of a text beside a heat map
+LABEL = 32  # characters of a text that labels a heat map
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 MANY = 16  # texts; with more, the cells show no numbers
 

@@ -12,7 +12,8 @@
 
 A 4-bit model, which other libraries can't read, is written with one byte per number, so that all three libraries get
 the same vectors; on request it keeps its 4 bits, without tokenizer.json and modules.json. Nothing in the folder can run
-code. The vectors are memory-mapped, not read: loading takes as long as reading the words.
+code. The vectors are memory-mapped, not read: loading takes as long as reading the words. Other formats are in
+`formats`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
     "qapla batlh jajvam"         ->  none of the words is in the model's vocabulary (qapla, batlh, jajvam); ...
 
 Every `Encoder` has a watch and shows it the texts it encodes, on either path, so that all commands, the server and the
-library give the same warning. It inspects only the first few hundred texts: after that it costs nothing.
+library give the same warning. It inspects only the first few hundred texts: after that it costs nothing. It changes and
+refuses no text.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@
             state.json            counters and tallies, and a hash of each array
 
 A checkpoint is written to a temporary folder, synced and renamed, so neither kill -9 nor a full disk leaves half
-of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted.
+of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted. When
+to save, and what may be resumed, is decided in `saved_run`.
 
 A line of the log is JSON:
 

@@ -57,7 +57,9 @@ def train_into(
     progress: Progress = SILENT,
     callbacks: Sequence[Callback] = (),
 ) -> Model:
-    """Trains and saves the model in `output`; resumes an unfinished run of the same recipe and streams.
+    """Trains and saves the model in `output`: `train_into("models/books", SiameseCBOW(), stream)`.
+
+    An unfinished run of the same recipe and streams is resumed.
 
     restart  discard the model or the unfinished run in `output` and start over
     """

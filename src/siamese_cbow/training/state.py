@@ -1,7 +1,7 @@
 """The state of a run: exactly what a checkpoint must hold; and how it is initialised.
 
 Everything else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and the
-counters. Rows start at random or from existing vectors:
+counters. `loop` advances the state, `checkpoint` stores it. Rows start at random or from existing vectors:
 
     --init models/wikipedia      a model: training continues from it, and all its words stay in the result
     --init pretrained            the pretrained model, or any other name that `open_model` takes

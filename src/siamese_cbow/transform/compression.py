@@ -84,14 +84,15 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 def combine(
     models: Sequence[Model], *, dim: int | None = None, weights: Sequence[float] | None = None, whiten: float = 0.0
 ) -> Model:
-    """Merges several models with the same words into one of `dim` dimensions, by default as in the first.
+    """Merges several models with the same words into one: `combine([first, second, third])`.
 
-    weights  how much each part counts, by default 1. All parts are first scaled to the same mean squared length;
-             cosines depend on the squares, so a part of weight 2 counts as much as four of weight 1
+    dim      dimensions of the result, by default as in the first model
+    weights  how much each model counts, by default 1. All are first scaled to the same mean squared length; cosines
+             depend on the squares, so a model of weight 2 counts as much as four of weight 1
     whiten   how far the new dimensions are made equally strong: 0 not at all, 1 fully. The first ones are what all
-             parts agree on, and may outweigh the rest
+             models agree on, and may outweigh the rest
 
-    The record that undoes a post-processing is dropped: it fits only the rows of the parts.
+    The record that undoes a post-processing is dropped: it fits only the original rows.
     """
     if not isinstance(models, list | tuple) or not models:
         raise InputError(f"combine got {models!r:.60}; expected a list of one or more models")

@@ -1,4 +1,4 @@
-"""The settings of post-processing: what is done to the rows of a model after training."""
+"""The settings of post-processing: the steps on a model's rows after training. `postprocessing` applies them."""
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 

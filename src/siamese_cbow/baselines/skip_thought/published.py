@@ -169,7 +169,7 @@ def _check_sizes(path: Path, names: set[str]) -> None:
 
 
 def _options(path: Path, part: Part) -> dict[str, Any]:
-    """The options beside a model, as far as JSON can represent them; they must match the matrices."""
+    """The options stored next to a model, as far as JSON can represent them; they must match the matrices."""
     beside = path.with_name(path.name + ".pkl")
     if not beside.exists():
         return {}
